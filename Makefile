@@ -1,0 +1,40 @@
+# Everything a newcomer needs: `make demo`, then `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help venv demo test lint format bench clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##|^[a-z]+:.*  ##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+venv: $(VENV)/.ready   ## create .venv with all that runs here
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Warpsmith needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: venv       ## tune the bundled fused_add_rmsnorm on this machine's CPU
+	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu
+
+test: venv       ## all tests
+	$(BIN)/python -m pytest
+
+lint: venv       ## ruff, mypy strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: venv     ## apply the formatter and the safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: venv      ## overheads and accuracy, as ratios within one run
+	$(BIN)/python -m benchmarks
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,61 @@
+"""The errors users see, in one tree.
+
+    WarpsmithError
+    ├── BaselineError          exit code 1: the original kernel itself fails or disagrees with the oracle
+    ├── InputError             exit code 2: what the user gave is wrong (file, line, column, value, hint)
+    │   └── UnsupportedFeature     the source uses something this device does not offer
+    └── UnavailableError       exit code 3: a device or a dependency is missing
+
+Expected failures of a *candidate* are not errors but outcomes (`core.outcome`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; lines and columns count from 1."""
+
+    file: Path
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [str(self.file), *(str(n) for n in (self.line, self.column) if n is not None)]
+        return ":".join(parts)
+
+
+class WarpsmithError(Exception):
+    """A failure with an explanation; `str()` is what a person reads."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, location: Location | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.location}: {self.message}" if self.location else self.message
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+
+class BaselineError(WarpsmithError):
+    exit_code = 1
+
+
+class InputError(WarpsmithError):
+    exit_code = 2
+
+
+class UnsupportedFeature(InputError):  # noqa: N818 - reads as the fact it states
+    """The source uses a feature that the device does not offer; the message names it."""
+
+
+class UnavailableError(WarpsmithError):
+    exit_code = 3

@@ -1,0 +1,66 @@
+"""r(h) and u(theta; h): what a device offers and what a compiled kernel uses. Read from devices and compilers, never invented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import TypeAlias
+
+Dim3: TypeAlias = tuple[int, int, int]
+
+
+class Language(StrEnum):
+    CUDA = "cuda"
+    HIP = "hip"
+    OPENCL = "opencl"
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A launch: how many blocks, how many threads in each, how many dynamic shared bytes."""
+
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int = 0
+
+    @property
+    def threads_per_block(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """r(h). The field names are also the names that constraints and launch expressions may use."""
+
+    max_threads_per_block: int
+    max_block_x: int
+    max_block_y: int
+    max_block_z: int
+    shared_bytes_per_block: int
+    warp_size: int
+    compute_units: int
+
+    def names(self) -> dict[str, int]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @staticmethod
+    def known_names() -> frozenset[str]:
+        return frozenset(f.name for f in fields(Limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """u(theta; h) as the compiler reported it. What a device cannot tell is None: absent, never guessed."""
+
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    vector_width: int | None = None
+    gathers: int | None = None
+    scatters: int | None = None
+    instructions: int | None = None
+    remarks: tuple[str, ...] = field(default=())

@@ -1,0 +1,172 @@
+"""The record of runs: every evaluation is durable when it is reported, and a killed run resumes where it stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError
+from warpsmith.core.outcome import Evaluation
+from warpsmith.record.codec import decode_outcome, encode_outcome
+from warpsmith.record.schema import open_database
+
+
+@dataclass(frozen=True, slots=True)
+class RunHeader:
+    """What a run is about; fixed when it starts."""
+
+    kernel: str
+    kernel_path: str
+    fingerprint: str
+    device: str
+    agent: str
+    strategy: str
+    seed: int
+    settings: Mapping[str, Any]
+    device_info: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    run: str
+    header: RunHeader
+    created_at: float
+    seconds: float
+    status: str
+    result: Mapping[str, Any] | None
+
+
+class Store:
+    """All runs of one `$WARPSMITH_HOME`. Safe to use from several processes at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = open_database(path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ── runs ──
+
+    def begin(self, header: RunHeader) -> str:
+        run = f"{header.kernel}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        self._connection.execute(
+            "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings, device_info)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run,
+                header.kernel,
+                header.kernel_path,
+                header.fingerprint,
+                header.device,
+                header.agent,
+                header.strategy,
+                header.seed,
+                time.time(),
+                json.dumps(header.settings),
+                json.dumps(header.device_info),
+            ),
+        )
+        return run
+
+    def runs(self) -> list[RunRecord]:
+        rows = self._connection.execute("SELECT * FROM runs ORDER BY created_at DESC")
+        return [_run_record(row) for row in rows]
+
+    def find(self, name: str) -> RunRecord:
+        """A run by its name, an unambiguous beginning of it, or `last`."""
+        runs = self.runs()
+        if name == "last" and runs:
+            return runs[0]
+        matches = [r for r in runs if r.run == name] or [r for r in runs if r.run.startswith(name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise InputError(f"run {name!r} is ambiguous: {', '.join(r.run for r in matches[:5])}", hint="give more of its name")
+        raise InputError(f"no run {name!r} in {self.path}", hint="`warpsmith show` lists the runs")
+
+    def finish(self, run: str, status: str, result: Mapping[str, Any] | None) -> None:
+        self._connection.execute(
+            "UPDATE runs SET status = ?, result = ? WHERE run = ?", (status, json.dumps(result) if result is not None else None, run)
+        )
+
+    def add_seconds(self, run: str, seconds: float) -> None:
+        self._connection.execute("UPDATE runs SET seconds = seconds + ? WHERE run = ?", (seconds, run))
+
+    # ── evaluations ──
+
+    def append(self, run: str, evaluation: Evaluation) -> None:
+        """Durable when this returns. The same configuration twice in a run is a bug, and refused."""
+        kind, outcome = encode_outcome(evaluation.outcome)
+        self._connection.execute(
+            "INSERT INTO evaluations (run, number, configuration, kind, outcome, seconds, started_at)"
+            " SELECT :run, coalesce(max(number) + 1, 0), :configuration, :kind, :outcome, :seconds, :started_at"
+            " FROM evaluations WHERE run = :run",
+            {
+                "run": run,
+                "configuration": evaluation.configuration.key,
+                "kind": kind,
+                "outcome": outcome,
+                "seconds": evaluation.seconds,
+                "started_at": evaluation.started_at,
+            },
+        )
+
+    def evaluations(self, run: str) -> list[Evaluation]:
+        rows = self._connection.execute("SELECT * FROM evaluations WHERE run = ? ORDER BY number", (run,))
+        return [
+            Evaluation(
+                Configuration.from_key(row["configuration"]),
+                decode_outcome(row["kind"], row["outcome"]),
+                row["seconds"],
+                row["started_at"],
+            )
+            for row in rows
+        ]
+
+    def outcome_counts(self, run: str) -> dict[str, int]:
+        rows = self._connection.execute("SELECT kind, count(*) AS n FROM evaluations WHERE run = ? GROUP BY kind", (run,))
+        return {row["kind"]: row["n"] for row in rows}
+
+
+@contextlib.contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """At most one process works on a run; the lock goes with its process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end") from error
+        yield
+
+
+def _run_record(row: sqlite3.Row) -> RunRecord:
+    header = RunHeader(
+        row["kernel"],
+        row["kernel_path"],
+        row["fingerprint"],
+        row["device"],
+        row["agent"],
+        row["strategy"],
+        row["seed"],
+        json.loads(row["settings"]),
+        json.loads(row["device_info"]),
+    )
+    result = json.loads(row["result"]) if row["result"] else None
+    return RunRecord(row["run"], header, row["created_at"], row["seconds"], row["status"], result)

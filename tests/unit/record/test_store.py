@@ -1,0 +1,146 @@
+"""Nothing recorded is lost: round trips, durability against kill -9, versions, locks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Resources
+from warpsmith.core.outcome import (
+    ArgumentCheck,
+    CompileFailed,
+    Crashed,
+    Evaluation,
+    Infeasible,
+    LaunchFailed,
+    Measured,
+    TimedOut,
+    Verdict,
+    WorkloadTime,
+    WrongResult,
+)
+from warpsmith.record.store import RunHeader, Store, run_lock
+
+HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
+GOOD = Verdict((ArgumentCheck("w", "out", True, 1e-7, (0, 3), "1", "1"),))
+BAD = Verdict((ArgumentCheck("w", "out", False, float("inf"), (2,), "nan", "1", "NaN where 1 was expected"),))
+
+OUTCOMES = [
+    Measured(GOOD, (WorkloadTime("w", 12.5, 0.5, (0.0, float("inf")), 3),), 0.5, Resources(vector_width=8, remarks=("a", "b"))),
+    Infeasible("BLOCK=2048 > 1024"),
+    CompileFailed("no such name", "log"),
+    LaunchFailed("refused"),
+    WrongResult(BAD),
+    Crashed("killed by SIGSEGV"),
+    TimedOut("no answer", 2.0),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store(tmp_path / "runs.sqlite") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda o: type(o).__name__)
+def test_every_outcome_comes_back_as_it_was(store: Store, outcome):
+    run = store.begin(HEADER)
+    evaluation = Evaluation(Configuration.of({"B": 2, "A": "x", "C": True, "D": 0.5}), outcome, 1.5, 99.0)
+    store.append(run, evaluation)
+    assert store.evaluations(run) == [evaluation]
+    assert store.outcome_counts(run) == {type(outcome).__name__: 1}
+
+
+def test_a_configuration_is_recorded_once(store: Store):
+    run = store.begin(HEADER)
+    store.append(run, Evaluation(Configuration.of({"A": 1, "B": 2}), Crashed("x")))
+    with pytest.raises(sqlite3.IntegrityError):
+        store.append(run, Evaluation(Configuration.of({"B": 2, "A": 1}), Crashed("x")))
+
+
+def test_runs_are_found_by_name_beginning_and_last(store: Store):
+    first, second = store.begin(HEADER), store.begin(HEADER)
+    assert store.find(first).run == first
+    assert store.find("last").run in {first, second}
+    with pytest.raises(InputError, match="ambiguous"):
+        store.find("k-")
+    with pytest.raises(InputError, match="no run 'other'"):
+        store.find("other")
+
+
+def test_result_and_status_round_trip(store: Store):
+    run = store.begin(HEADER)
+    assert store.find(run).status == "running"
+    store.finish(run, "finished", {"general": {"speedup": 2.0}})
+    record = store.find(run)
+    assert record.status == "finished"
+    assert record.result == {"general": {"speedup": 2.0}}
+    assert record.header == HEADER
+
+
+def test_what_was_reported_survives_kill_9(tmp_path: Path):
+    """A real process appends and reports each number after the append; it is killed at a random moment."""
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[2])
+        from test_store import HEADER
+        from warpsmith.core.configuration import Configuration
+        from warpsmith.core.outcome import Crashed, Evaluation
+        from warpsmith.record.store import Store
+        store = Store(Path(sys.argv[1]))
+        run = store.begin(HEADER)
+        for i in range(100000):
+            store.append(run, Evaluation(Configuration.of({"A": i}), Crashed("x")))
+            print(i, flush=True)
+    """)
+    path = tmp_path / "runs.sqlite"
+    child = subprocess.Popen([sys.executable, "-c", script, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    reported = -1
+    for line in child.stdout:
+        reported = int(line)
+        if reported >= 37:
+            os.kill(child.pid, signal.SIGKILL)
+            break
+    rest = child.stdout.read().split()
+    child.wait()
+    child.stdout.close()
+    reported = int(rest[-1]) if rest else reported
+    with Store(path) as store:
+        evaluations = store.evaluations(store.find("last").run)
+    numbers = [e.configuration["A"] for e in evaluations]
+    assert numbers == list(range(len(numbers)))
+    assert reported + 1 <= len(numbers) <= reported + 2  # at most the one under way beyond what was reported
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path):
+    path = tmp_path / "runs.sqlite"
+    Store(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(InputError, match="schema version 99"):
+        Store(path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
+    path = tmp_path / "runs.sqlite"
+    path.write_text("not a database, but long enough to look like a file of one" * 100)
+    with pytest.raises(InputError, match="cannot be used"):
+        Store(path)
+    assert path.read_text().startswith("not a database")
+
+
+def test_a_run_has_one_worker_at_a_time(tmp_path: Path):
+    with run_lock(tmp_path / "run"), pytest.raises(InputError, match="another process"), run_lock(tmp_path / "run"):
+        pass
