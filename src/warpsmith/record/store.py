@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
@@ -55,7 +55,7 @@ class Store:
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -66,8 +66,8 @@ class Store:
     def begin(self, header: RunHeader) -> str:
         run = f"{header.kernel}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
         self._connection.execute(
-            "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings, device_info)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings,"
+            " device_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 header.kernel,
@@ -102,7 +102,8 @@ class Store:
 
     def finish(self, run: str, status: str, result: Mapping[str, Any] | None) -> None:
         self._connection.execute(
-            "UPDATE runs SET status = ?, result = ? WHERE run = ?", (status, json.dumps(result) if result is not None else None, run)
+            "UPDATE runs SET status = ?, result = ? WHERE run = ?",
+            (status, json.dumps(result) if result is not None else None, run),
         )
 
     def add_seconds(self, run: str, seconds: float) -> None:

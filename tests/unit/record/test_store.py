@@ -104,7 +104,9 @@ def test_what_was_reported_survives_kill_9(tmp_path: Path):
             print(i, flush=True)
     """)
     path = tmp_path / "runs.sqlite"
-    child = subprocess.Popen([sys.executable, "-c", script, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, str(path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     reported = -1
     for line in child.stdout:

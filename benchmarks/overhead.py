@@ -1,0 +1,74 @@
+"""What the tuner itself costs an evaluation: asking, telling and the durable record, without the device. Goal: below 10 ms.
+
+The same loop and the same store as in a real run; only the evaluation is a look-up. The price of one durable write of this
+machine's disk (an fsync of the same size) stands beside it, because no durable record can be cheaper.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Limits
+from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
+from warpsmith.record.store import RunHeader, Store
+from warpsmith.search.registry import load_strategy
+from warpsmith.space import Space
+from warpsmith.spec.kernel import Launch, Parameter, Workload
+from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.search import search
+
+EVALUATIONS = 200
+PARAMETERS = tuple(Parameter(name, (1, 2, 4, 8, 16), 4) for name in "ABCDE")
+GOOD = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
+
+
+class LookUp:
+    def prefetch(self, configuration: Configuration) -> None: ...
+
+    def observe(self, evaluation: Evaluation) -> None: ...
+
+    def __call__(self, configuration: Configuration) -> Evaluation:
+        score = float(sum(abs(np.log2(float(v)) - 2.5) for v in configuration.values()))
+        return Evaluation(configuration, Measured(GOOD, (WorkloadTime("w", score, score, (score, score), 9),), score))
+
+
+def main() -> None:
+    one = Expression.parse(1)
+    launch = Launch((one,), (one,), Expression.parse(0))
+    space = Space.build(PARAMETERS, (), launch, (Workload("w", {}),), Limits(1024, 1024, 1024, 64, 49152, 32, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        fsync_ms = _fsync_ms(Path(folder) / "probe")
+        print(f"one durable write of this disk: {fsync_ms:.2f} ms")
+        for name in ("random", "local", "exhaustive"):
+            with Store(Path(folder) / f"{name}.sqlite") as store:
+                run = store.begin(RunHeader("k", "k", "f", "cpu", "none", name, 0, {}, {}))
+                began = time.perf_counter()
+                done = search(
+                    load_strategy(name)(space, np.random.default_rng(0)),
+                    LookUp(),
+                    budget=Budget(EVALUATIONS),
+                    recorded={},
+                    record=lambda evaluation, store=store, run=run: store.append(run, evaluation),  # type: ignore[misc]
+                    report=lambda *_: None,
+                    elapsed_s=lambda: 0.0,
+                )
+                each_ms = (time.perf_counter() - began) / len(done) * 1e3
+            print(f"{name:<12} {each_ms:6.2f} ms an evaluation over {len(done)} ({each_ms / fsync_ms:.1f} x one durable write)")
+
+
+def _fsync_ms(path: Path) -> float:
+    times = []
+    with path.open("wb", buffering=0) as file:
+        for _ in range(50):
+            began = time.perf_counter()
+            file.write(b"x" * 4096)
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - began)
+    return float(np.median(times)) * 1e3

@@ -1,0 +1,188 @@
+// fused_add_rmsnorm with its execution choices made explicit. With every parameter at its default the preprocessed tokens are
+// those of fused_add_rmsnorm.cu.
+#ifndef BLOCK        // most threads in a block
+#define BLOCK 1024
+#endif
+#ifndef VEC_BYTES    // bytes per access
+#define VEC_BYTES 16
+#endif
+#ifndef STAGE        // where the sum waits between the passes. 0: shared memory · 1: read back from residual · 2: registers
+#define STAGE 0
+#endif
+#ifndef REDUCE       // 0: shuffles in each warp, then over the warps · 1: a tree in shared memory, no warp operations
+#define REDUCE 0
+#endif
+#ifndef PEEL         // 1: whole steps of the block without bounds checks, then one checked step
+#define PEEL 0
+#endif
+#ifndef KEEP         // packs per thread that fit in registers when STAGE is 2
+#define KEEP 8
+#endif
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T lane[N];
+};
+
+#if REDUCE == 0
+__device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffff, value, offset);
+  return value;
+}
+#endif
+
+__device__ __forceinline__ float block_sum(float value) {
+#if REDUCE == 1
+  // BLOCK is a power of two; a smaller last level than blockDim.x would lose the threads above it, so the tree starts at BLOCK.
+  __shared__ float partial[BLOCK];
+  partial[threadIdx.x] = value;
+  for (int i = threadIdx.x + blockDim.x; i < BLOCK; i += blockDim.x) partial[i] = 0.0f;
+  __syncthreads();
+#pragma unroll
+  for (int half = BLOCK / 2; half > 0; half /= 2) {
+    for (int i = threadIdx.x; i < half; i += blockDim.x) partial[i] += partial[i + half];
+    __syncthreads();
+  }
+  return partial[0];
+#elif BLOCK == 32
+  return warp_sum(value);  // the block is one warp: there is no second stage
+#else
+  __shared__ float partial[32];
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  value = warp_sum(value);
+  if (lane == 0) partial[warp] = value;
+  __syncthreads();
+  if (warp == 0) {
+    value = warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
+    if (lane == 0) partial[0] = value;
+  }
+  __syncthreads();
+  return partial[0];
+#endif
+}
+
+template <typename T>
+__global__ void fused_add_rmsnorm_kernel(T* __restrict__ input, T* __restrict__ residual, const T* __restrict__ weight, int d,
+                                         float epsilon) {
+  constexpr int kLanes = VEC_BYTES / sizeof(T);
+  using Packed = Pack<T, kLanes>;
+#if STAGE == 0
+  extern __shared__ float staged[];
+#elif STAGE == 2
+  float kept[KEEP * kLanes];
+#endif
+
+  const int64_t token = blockIdx.x;
+  Packed* in = reinterpret_cast<Packed*>(input + token * d);
+  Packed* res = reinterpret_cast<Packed*>(residual + token * d);
+  const Packed* scale = reinterpret_cast<const Packed*>(weight);
+  const int packs = d / kLanes;
+
+#if PEEL || STAGE == 2
+  // The bodies of the two passes over a row, once each; the loops around them follow below.
+  const auto add = [&](int i, int step) {
+    const Packed a = in[i];
+    Packed b = res[i];
+    float sum = 0.0f;
+#pragma unroll
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float x = static_cast<float>(a.lane[lane]) + static_cast<float>(b.lane[lane]);
+      sum += x * x;
+      b.lane[lane] = static_cast<T>(x);
+#if STAGE == 0
+      staged[i * kLanes + lane] = x;
+#elif STAGE == 2
+      kept[step * kLanes + lane] = x;
+#endif
+    }
+    res[i] = b;
+    return sum;
+  };
+  const auto normalize = [&](int i, int step, float inverse_rms) {
+    const Packed w = scale[i];
+#if STAGE == 1
+    const Packed b = res[i];
+#endif
+    Packed y;
+#pragma unroll
+    for (int lane = 0; lane < kLanes; ++lane) {
+#if STAGE == 0
+      const float x = staged[i * kLanes + lane];
+#elif STAGE == 1
+      const float x = static_cast<float>(b.lane[lane]);
+#else
+      const float x = kept[step * kLanes + lane];
+#endif
+      y.lane[lane] = static_cast<T>(x * inverse_rms * static_cast<float>(w.lane[lane]));
+    }
+    in[i] = y;
+  };
+#endif
+
+  float squares = 0.0f;
+#if STAGE == 2
+#pragma unroll
+  for (int step = 0; step < KEEP; ++step) {
+    const int i = step * blockDim.x + threadIdx.x;
+    if (i < packs) squares += add(i, step);
+  }
+#elif PEEL
+  const int width = blockDim.x;
+  const int whole = packs / width * width;
+  const int thread = threadIdx.x;
+  for (int first = 0; first < whole; first += width) squares += add(first + thread, 0);
+  if (whole + thread < packs) squares += add(whole + thread, 0);
+#else
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const Packed a = in[i];
+    Packed b = res[i];
+#pragma unroll
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float x = static_cast<float>(a.lane[lane]) + static_cast<float>(b.lane[lane]);
+      squares += x * x;
+      b.lane[lane] = static_cast<T>(x);
+#if STAGE == 0
+      staged[i * kLanes + lane] = x;
+#endif
+    }
+    res[i] = b;
+  }
+#endif
+
+  const float inverse_rms = rsqrtf(block_sum(squares) / d + epsilon);
+
+#if STAGE == 2
+#pragma unroll
+  for (int step = 0; step < KEEP; ++step) {
+    const int i = step * blockDim.x + threadIdx.x;
+    if (i < packs) normalize(i, step, inverse_rms);
+  }
+#elif PEEL
+  for (int first = 0; first < whole; first += width) normalize(first + thread, 0, inverse_rms);
+  if (whole + thread < packs) normalize(whole + thread, 0, inverse_rms);
+#else
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const Packed w = scale[i];
+#if STAGE == 1
+    const Packed b = res[i];
+#endif
+    Packed y;
+#pragma unroll
+    for (int lane = 0; lane < kLanes; ++lane) {
+#if STAGE == 0
+      const float x = staged[i * kLanes + lane];
+#else
+      const float x = static_cast<float>(b.lane[lane]);
+#endif
+      y.lane[lane] = static_cast<T>(x * inverse_rms * static_cast<float>(w.lane[lane]));
+    }
+    in[i] = y;
+  }
+#endif
+}

@@ -1,0 +1,140 @@
+"""The Python face of Warpsmith: what the command line does, as functions.
+
+import warpsmith
+
+kernel = warpsmith.load_kernel("fused_add_rmsnorm")
+result = warpsmith.tune(kernel, budget=warpsmith.Budget(evaluations=40))
+print(result["general"]["speedup"], result["general"]["ci95"])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Configuration, Value
+from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.registry import device_names
+from warpsmith.record.store import RunRecord, Store
+from warpsmith.settings import read_settings
+from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.load import load_kernel
+from warpsmith.template import Template
+from warpsmith.tuning import rounds
+from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.events import Emit, ignore
+from warpsmith.tuning.result import header_of
+
+__all__ = [
+    "Budget",
+    "describe_device",
+    "list_devices",
+    "list_runs",
+    "load_kernel",
+    "parse_configuration",
+    "resume",
+    "show_run",
+    "tune",
+]
+
+
+def tune(
+    kernel: Kernel,
+    *,
+    device: str = "cpu",
+    strategy: str = "local",
+    budget: Budget | None = None,
+    seed: int = 0,
+    emit: Emit = ignore,
+) -> dict[str, Any]:
+    """Tune a kernel and return the object that `warpsmith tune --json` prints."""
+    return rounds.start(rounds.Order(kernel, device, strategy, budget or Budget(), seed), read_settings(), emit)
+
+
+def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
+    """Go on with a stopped run; a finished one is returned as it is recorded."""
+    return rounds.resume(run, read_settings(), emit)
+
+
+def describe_device(name: str) -> DeviceInfo:
+    with CompilePool(name, cache_dir=None) as pool:
+        return pool.describe()
+
+
+def list_devices() -> dict[str, DeviceInfo | UnavailableError]:
+    """Every known device: what it is, or why it is not there."""
+    found: dict[str, DeviceInfo | UnavailableError] = {}
+    for name in device_names():
+        try:
+            found[name] = describe_device(name)
+        except UnavailableError as error:
+            found[name] = error
+    return found
+
+
+def list_runs() -> list[dict[str, Any]]:
+    with Store(read_settings().database) as store:
+        return [
+            {
+                "run": record.run,
+                "kernel": record.header.kernel,
+                "device": record.header.device,
+                "status": record.status,
+                "created_at": record.created_at,
+                "evaluations": sum(store.outcome_counts(record.run).values()),
+                "speedup": record.result["general"]["speedup"] if record.result else None,
+            }
+            for record in store.runs()
+        ]
+
+
+def show_run(run: str = "last", *, evaluations: bool = False) -> dict[str, Any]:
+    """The object of `tune --json`; of an unfinished run, what is known of it so far."""
+    settings = read_settings()
+    with Store(settings.database) as store:
+        record = store.find(run)
+        known = store.evaluations(record.run)
+        result = dict(record.result) if record.result is not None else _unfinished(store, record, known)
+        if evaluations:
+            result["evaluation_list"] = [_evaluation_entry(e) for e in known]
+        return result
+
+
+def _unfinished(store: Store, record: RunRecord, known: list[Evaluation]) -> dict[str, Any]:
+    measured = [e for e in known if e.score is not None]
+    best = min(measured, key=lambda e: e.score or 0.0, default=None)
+    return {
+        **header_of(record, store.outcome_counts(record.run)),
+        "best_so_far": {"config": dict(best.configuration.pairs), "speedup": 1 / best.score} if best and best.score else None,
+        "stored_in": str(store.path),
+    }
+
+
+def _evaluation_entry(evaluation: Evaluation) -> dict[str, Any]:
+    outcome = evaluation.outcome
+    summary = f"{1 / outcome.score:.3f}x" if isinstance(outcome, Measured) else outcome.reason
+    return {
+        "config": dict(evaluation.configuration.pairs),
+        "outcome": type(outcome).__name__,
+        "summary": summary,
+        "seconds": evaluation.seconds,
+    }
+
+
+def parse_configuration(template: Template, text: str) -> Configuration:
+    """`A=1 B=2`, the rest at their defaults."""
+    values: dict[str, Value] = {p.name: p.default for p in template.parameters}
+    candidates = {p.name: p.values for p in template.parameters}
+    for item in text.replace(",", " ").split():
+        name, _, written = item.partition("=")
+        if name not in candidates:
+            raise InputError(f"{name!r} is not a parameter", hint=f"the parameters are {', '.join(candidates)}")
+        matching = [value for value in candidates[name] if str(value) == written]
+        if not matching:
+            raise InputError(
+                f"{name}={written} is not among its values", hint=f"{name} may be {', '.join(map(str, candidates[name]))}"
+            )
+        values[name] = matching[0]
+    return Configuration.of(values)

@@ -1,0 +1,39 @@
+"""`warpsmith check`: the specification, the template and the constraints, without a device."""
+
+from __future__ import annotations
+
+import typer
+
+from warpsmith.cli.options import JsonOption, KernelArgument, print_json
+
+
+def check(kernel: KernelArgument, json: JsonOption = False) -> None:
+    """Check kernel.toml, template and constraints; needs no device."""
+    from warpsmith.api import load_kernel  # noqa: PLC0415
+    from warpsmith.template import template_of  # noqa: PLC0415
+
+    loaded = load_kernel(kernel)
+    template = template_of(loaded)
+    facts = {
+        "kernel": loaded.name,
+        "language": loaded.language.value,
+        "entry": loaded.entry,
+        "source": str(loaded.source),
+        "template": str(template.path),
+        "arguments": [argument.name for argument in loaded.arguments],
+        "workloads": [w.name for w in loaded.tuning_workloads],
+        "heldout": [w.name for w in loaded.heldout_workloads],
+        "parameters": {p.name: list(p.values) for p in template.parameters},
+        "constraints": [str(c.expression) for c in template.constraints],
+        "reference": f"{loaded.reference.file}:{loaded.reference.function}" if loaded.reference.file else None,
+        "ok": True,
+    }
+    if json:
+        print_json(facts)
+        return
+    typer.echo(f"{loaded.path}: fine")
+    for name in ("language", "entry", "source", "template", "arguments", "workloads", "heldout", "constraints", "reference"):
+        value = facts[name]
+        typer.echo(f"  {name:<12} {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    for parameter in template.parameters:
+        typer.echo(f"  {parameter.name:<12} {list(parameter.values)}, default {parameter.default}")

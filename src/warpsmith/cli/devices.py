@@ -1,0 +1,37 @@
+"""`warpsmith devices`: what can run here, with its limits; what cannot, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from warpsmith.cli.options import JsonOption, print_json
+
+
+def devices(json: JsonOption = False) -> None:
+    """What can run here, with limits; what cannot, and why."""
+    from warpsmith.api import list_devices  # noqa: PLC0415
+    from warpsmith.core.errors import UnavailableError  # noqa: PLC0415
+
+    found = list_devices()
+    if json:
+        entries: list[dict[str, Any]] = []
+        for name, answer in found.items():
+            if isinstance(answer, UnavailableError):
+                entries.append({"device": name, "available": False, "reason": answer.message, "hint": answer.hint})
+            else:
+                entries.append(
+                    {
+                        "device": name,
+                        "available": True,
+                        "description": answer.description,
+                        "languages": sorted(answer.languages),
+                        "limits": asdict(answer.limits),
+                        "versions": dict(answer.versions),
+                    }
+                )
+        print_json({"devices": entries})
+        return
+    from warpsmith.cli.render import render_devices  # noqa: PLC0415
+
+    render_devices(found)

@@ -1,0 +1,19 @@
+"""Options that several commands share, spelled once."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+KernelArgument = Annotated[
+    str, typer.Argument(metavar="KERNEL", help="A kernel.toml, a folder with one, or the name of a bundled example.")
+]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, the beginning of it, or `last`.")]
+DeviceOption = Annotated[str, typer.Option("--device", "-d", help="Where to run; `warpsmith devices` lists them.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+
+
+def print_json(data: dict[str, Any]) -> None:
+    typer.echo(json.dumps(data, indent=2, default=str))

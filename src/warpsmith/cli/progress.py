@@ -1,0 +1,114 @@
+"""Live progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from typing import assert_never
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from warpsmith.tuning.events import (
+    BaselineMeasured,
+    Emit,
+    EvaluationFinished,
+    Event,
+    RunFinished,
+    RunStarted,
+    StageAdvanced,
+    StageStarted,
+    TemplateCertified,
+)
+
+_LINES_EVERY = 10  # evaluations, where there is no terminal to draw on
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Emit]:
+    console = Console(stderr=True)
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    with bar:
+        yield _Reporter(console, bar)
+
+
+class _Reporter:
+    def __init__(self, console: Console, bar: Progress) -> None:
+        self._console = console
+        self._bar = bar
+        self._task: TaskID | None = None
+        self._total: int | None = None
+        self._counts: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._started(event)
+            case TemplateCertified(detail=detail):
+                self._say(f"identity  {detail}")
+            case BaselineMeasured(outcome=outcome):
+                times = ", ".join(f"{t.workload} {t.median_us / 1e3:.2f} ms" for t in outcome.times)
+                self._say(f"baseline  {times}  (while searching: on part of the cores)")
+                self._begin("search", self._total)
+            case EvaluationFinished():
+                self._evaluated(event)
+            case StageStarted(name=name, steps=steps):
+                self._begin(name, steps)
+            case StageAdvanced(step=step, detail=detail):
+                self._update(step, detail)
+            case RunFinished():
+                self._end()
+            case _ as never:
+                assert_never(never)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+    def _started(self, event: RunStarted) -> None:
+        self._total = min(event.configurations, event.budget.evaluations or event.configurations)
+        info = event.device
+        self._say(f"run       {event.run}")
+        self._say(f"device    {info.name}: {info.description}")
+        self._say(
+            f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations; strategy {event.strategy},"
+            f" at most {self._total} evaluations"
+        )
+        if event.resumed_evaluations:
+            self._say(f"resumed   {event.resumed_evaluations} evaluations from the record")
+
+    def _evaluated(self, event: EvaluationFinished) -> None:
+        kind = type(event.evaluation.outcome).__name__
+        self._counts[kind] += 1
+        best = event.best.score if event.best is not None else None
+        parts = [f"best {1 / best:.2f}x" if best else "nothing valid yet"]
+        parts += [f"{n} {name}" for name, n in self._counts.items() if name != "Measured"]
+        if event.seconds_left is not None:
+            parts.append(f"{event.seconds_left:.0f} s left")
+        self._update(event.number, " · ".join(parts))
+        if not self._console.is_terminal and event.number % _LINES_EVERY == 0:
+            self._say(f"search    {event.number}/{self._total}  {' · '.join(parts)}")
+
+    def _begin(self, name: str, total: int | None) -> None:
+        self._end()
+        if not self._console.is_terminal and name != "search":
+            self._say(name)
+        self._task = self._bar.add_task(f"{name:<9}", total=total, detail="")
+
+    def _update(self, completed: int, detail: str) -> None:
+        if self._task is not None:
+            self._bar.update(self._task, completed=completed, detail=detail)
+
+    def _end(self) -> None:
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None

@@ -1,0 +1,45 @@
+"""`warpsmith tune`: from a kernel to a verified, measured, recorded result."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+
+
+def tune(
+    kernel: KernelArgument,
+    device: DeviceOption = "cpu",
+    strategy: Annotated[str, typer.Option("--strategy", "-s", help="exhaustive, random, local, or a plug-in's name.")] = "local",
+    evaluations: Annotated[int | None, typer.Option("--evaluations", "-n", help="Most configurations to evaluate.")] = None,
+    time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the strategy and of the inputs.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Search the kernel's template for the best configuration: verified, measured, recorded."""
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.cli.progress import progress  # noqa: PLC0415
+    from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
+
+    seconds = parse_duration(time) if time is not None else None
+    # A time limit alone means: as many as fit.
+    count = evaluations if evaluations is not None or seconds is not None else Budget().evaluations
+    with progress() as emit:
+        result = api.tune(
+            api.load_kernel(kernel), device=device, strategy=strategy, budget=Budget(count, seconds), seed=seed, emit=emit
+        )
+    finish(result, json=json)
+
+
+def finish(result: dict[str, object], *, json: bool) -> None:
+    """Show a result and leave with the code that says what it was."""
+    if json:
+        print_json(result)
+    else:
+        from warpsmith.cli.render import render_result  # noqa: PLC0415
+
+        render_result(result)
+    if result["general"] is None:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Compiling in worker processes, in parallel, with a cache."""

@@ -1,0 +1,32 @@
+"""The jobs of a compile worker. A binary's code travels beside the header, as the frame's only blob."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from warpsmith.core.outcome import CompileFailed
+from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo
+from warpsmith.isolation.jobs import Job
+
+CompileReply: TypeAlias = Binary | CompileFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Describe(Job[DeviceInfo]):
+    device: str
+    reply: ClassVar[Any] = DeviceInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Compile(Job[CompileReply]):
+    device: str
+    request: CompileRequest
+    reply: ClassVar[Any] = CompileReply
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocess(Job[list[str]]):
+    device: str
+    request: CompileRequest
+    reply: ClassVar[Any] = list[str]

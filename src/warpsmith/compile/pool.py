@@ -1,0 +1,170 @@
+"""The compile pool: requests in, futures of outcomes out. One thread a worker process; a worker that dies costs one request."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from warpsmith.compile.cache import DiskCache
+from warpsmith.compile.gate import Gate
+from warpsmith.compile.jobs import Compile, Describe, Preprocess
+from warpsmith.compile.keys import environment_key, included_files, request_key
+from warpsmith.compile.slot import Slot
+from warpsmith.core.errors import WarpsmithError
+from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
+from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo
+from warpsmith.devices.registry import load_device
+from warpsmith.isolation.jobs import Job
+from warpsmith.isolation.process import WorkerProcess
+
+CompileOutcome: TypeAlias = Binary | CompileFailed | Crashed | TimedOut
+
+_WORKER = "warpsmith.compile.worker"
+_REMEMBERED = 512
+
+
+class CompilePool:
+    """Results are shared: equal requests (by the device's own key) compile once, now and, with a `cache_dir`, in later runs."""
+
+    def __init__(
+        self,
+        device: str,
+        *,
+        workers: int = 1,
+        cache_dir: Path | None,
+        deadline_s: float = 60.0,
+        memory_bytes: int = 4 << 30,
+        cores: frozenset[int] | None = None,
+    ) -> None:
+        self._name = device
+        self._device = load_device(device)
+        self._disk = DiskCache(cache_dir) if cache_dir is not None else None
+        self._deadline_s = deadline_s
+        self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, Future[CompileOutcome]] = OrderedDict()
+        self._info: DeviceInfo | None = None
+        self._environment = ""
+        self._gate = Gate()
+        self._closed = threading.Event()
+        self._slots = [Slot(lambda: WorkerProcess(_WORKER, cores=cores, memory_bytes=memory_bytes)) for _ in range(workers)]
+        self._threads = [threading.Thread(target=self._work, args=(slot,), daemon=True) for slot in self._slots]
+        for thread in self._threads:
+            thread.start()
+
+    def describe(self) -> DeviceInfo:
+        """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
+        if self._info is None:
+            info: DeviceInfo = self._ask(Describe(self._name))
+            self._environment = environment_key(self._device, info)
+            self._info = info
+        return self._info
+
+    def submit(self, request: CompileRequest) -> Future[CompileOutcome]:
+        self.describe()
+        included = included_files(request)
+        key = request_key(self._environment, self._device.compile_key(request), included or {})
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known
+            future: Future[CompileOutcome] = Future()
+            self._known[key] = future
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        # Where an include cannot be told from the text, its content is unknown too: nothing kept from an earlier run is safe.
+        disk = self._disk if included is not None else None
+        stored = disk.get(key) if disk is not None else None
+        if stored is not None:
+            future.set_result(stored)
+            return future
+        future.add_done_callback(lambda done: self._keep(key, done, disk))
+        self._put(Compile(self._name, request), future)
+        return future
+
+    def compile(self, request: CompileRequest) -> CompileOutcome:
+        return self.submit(request).result()
+
+    def preprocess(self, request: CompileRequest) -> list[str]:
+        """The source's tokens after preprocessing. Raises InputError when it cannot be preprocessed."""
+        tokens: list[str] = self._ask(Preprocess(self._name, request))
+        return tokens
+
+    def pause(self) -> None:
+        """Returns when nothing compiles any more; what is asked of the pool meanwhile, by any method, waits for `resume`."""
+        self._gate.shut()
+
+    def resume(self) -> None:
+        self._gate.open()
+
+    def close(self) -> None:
+        """End the workers, also busy ones; futures that were not begun are cancelled."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._gate.open()
+        for slot in self._slots:
+            self._tasks.put(None)
+            slot.shut()
+        for thread in self._threads:
+            thread.join()
+        while not self._tasks.empty():
+            task = self._tasks.get()
+            if task is not None:
+                task[1].cancel()
+        if self._disk is not None:
+            self._disk.prune()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _ask(self, job: Job[Any]) -> Any:
+        future: Future[Any] = Future()
+        self._put(job, future)
+        result = future.result()
+        if isinstance(result, Crashed | TimedOut):
+            raise WarpsmithError(f"the compile worker failed: {result.reason}")
+        return result
+
+    def _put(self, job: Job[Any], future: Future[Any]) -> None:
+        if self._closed.is_set():
+            raise RuntimeError("the compile pool is closed")
+        self._tasks.put((job, future))
+
+    def _keep(self, key: str, done: Future[CompileOutcome], disk: DiskCache | None) -> None:
+        outcome = None if done.cancelled() or done.exception() else done.result()
+        if isinstance(outcome, Binary | CompileFailed):
+            if disk is not None:
+                disk.put(key, outcome)
+        else:  # a crash or a timeout may be the machine's fault: whoever asks again gets another try
+            with self._lock:
+                self._known.pop(key, None)
+
+    def _work(self, slot: Slot) -> None:
+        try:
+            while (task := self._tasks.get()) is not None:
+                with self._gate:
+                    self._run(slot, *task)
+        finally:
+            slot.close()
+
+    def _run(self, slot: Slot, job: Job[Any], future: Future[Any]) -> None:
+        if self._closed.is_set():
+            future.cancel()
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = slot.run(job, self._deadline_s)
+        except BaseException as error:  # noqa: BLE001 - the future's owner gets it
+            future.set_exception(error)
+        else:
+            future.set_result(result)

@@ -1,0 +1,63 @@
+"""One place in the pool: a worker process that is started when needed and replaced when it dies."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from warpsmith.core.outcome import Crashed, TimedOut
+from warpsmith.devices.base import Binary
+from warpsmith.isolation.jobs import Job
+from warpsmith.isolation.process import WorkerDied, WorkerProcess, WorkerTimedOut
+
+
+class Slot:
+    """Used by one thread; only `shut`, which comes before `close`, may be called from another."""
+
+    def __init__(self, start: Callable[[], WorkerProcess]) -> None:
+        self._start = start
+        self._lock = threading.Lock()
+        self._worker: WorkerProcess | None = None
+        self._jobs_done = 0
+        self._is_shut = False
+
+    def run(self, job: Job[Any], deadline_s: float) -> Any:
+        """The reply, or how the worker failed to give one."""
+        try:
+            return self._call(job, deadline_s)
+        except WorkerTimedOut as error:
+            return TimedOut(f"compiling took longer than {error.limit_s:g} s", error.limit_s)
+        except WorkerDied as error:
+            if self._jobs_done == 0 or self._is_shut:
+                return Crashed(error.reason)
+        # It had served others before: what they left behind (memory, a damaged runtime) must not be held against this one.
+        self._jobs_done = 0
+        return self.run(job, deadline_s)
+
+    def shut(self) -> None:
+        """End the worker, busy or not, and start no other."""
+        with self._lock:
+            self._is_shut = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+    def _call(self, job: Job[Any], deadline_s: float) -> Any:
+        with self._lock:
+            if self._is_shut:
+                raise WorkerDied("the pool is closed")
+            if self._worker is not None and not self._worker.alive:
+                self._worker.close()
+                self._worker = None
+            if self._worker is None:
+                self._worker = self._start()
+                self._jobs_done = 0
+            worker = self._worker
+        reply, blobs = worker.call(job, deadline_s=deadline_s)
+        self._jobs_done += 1
+        return replace(reply, code=blobs[0]) if isinstance(reply, Binary) and blobs else reply

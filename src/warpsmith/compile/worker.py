@@ -1,0 +1,49 @@
+"""The compile worker: `python -m warpsmith.compile.worker`. Owns turning a device's exceptions into values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeAlias
+
+from warpsmith.compile.jobs import Compile, Describe, Preprocess
+from warpsmith.core.errors import InputError, UnsupportedFeature
+from warpsmith.core.outcome import CompileFailed
+from warpsmith.devices.base import CompileError, Device
+from warpsmith.devices.registry import load_device
+from warpsmith.isolation.serving import serve
+
+UNSUPPORTED = "unsupported: "
+
+Blobs: TypeAlias = tuple[bytes, ...]
+Answer: TypeAlias = tuple[Any, Sequence[bytes]]
+
+_device = cache(load_device)
+
+
+def _describe(job: Describe, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
+    return _device(job.device).describe(), ()
+
+
+def _compile(job: Compile, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
+    device: Device = _device(job.device)
+    try:
+        binary = device.compile(job.request)
+    except UnsupportedFeature as error:
+        at = f"{error.location}: " if error.location else ""
+        return CompileFailed(f"{UNSUPPORTED}{at}{error.message}", error.hint or ""), ()
+    except CompileError as error:
+        return CompileFailed(error.reason, error.log), ()
+    return replace(binary, code=b""), (binary.code,)
+
+
+def _preprocess(job: Preprocess, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
+    try:
+        return _device(job.device).preprocess(job.request), ()
+    except CompileError as error:
+        raise InputError(error.reason, hint=error.log or None) from error
+
+
+if __name__ == "__main__":
+    serve({Describe: _describe, Compile: _compile, Preprocess: _preprocess})

@@ -1,0 +1,21 @@
+"""Reads r(h) from an OpenCL device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpsmith.core.hardware import Limits
+
+
+def read_limits(device: Any, *, warp_size: int) -> Limits:
+    """`warp_size` is the caller's: OpenCL devices offer several sub-group sizes, and the one in use is a choice."""
+    x, y, z = (*device.max_work_item_sizes, 1, 1)[:3]
+    return Limits(
+        max_threads_per_block=device.max_work_group_size,
+        max_block_x=x,
+        max_block_y=y,
+        max_block_z=z,
+        shared_bytes_per_block=device.local_mem_size,
+        warp_size=warp_size,
+        compute_units=device.max_compute_units,
+    )

@@ -1,0 +1,75 @@
+"""Owns which OpenCL runtime the process sees. Everything else asks here for `pyopencl` instead of importing it.
+
+The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the first call, so the choice has to be made before that.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.errors import UnavailableError
+
+SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+WHEEL = "intel-opencl-rt"
+WHEEL_LIBRARY = "libintelocl.so"
+
+
+def wheel_file(distribution: str, file_name: str) -> Path | None:
+    """A file that an installed wheel brought, by the wheel's own list: right whether or not the environment is activated."""
+    try:
+        files = metadata.distribution(distribution).files or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name == file_name:
+            path = Path(str(file.locate())).resolve()
+            return path if path.is_file() else None
+    return None
+
+
+def cpu_runtime_library() -> Path | None:
+    return wheel_file(WHEEL, WHEEL_LIBRARY)
+
+
+def import_pyopencl() -> Any:
+    """pyopencl without its own disk cache: what is compiled and kept is decided by the compile stage alone."""
+    os.environ["PYOPENCL_NO_CACHE"] = "1"
+    try:
+        import pyopencl  # noqa: PLC0415 - takes 0.2 s and is needed only where kernels are built or run
+    except ImportError as error:
+        raise UnavailableError(f"pyopencl cannot be imported: {error}", hint="pip install pyopencl") from error
+    return pyopencl
+
+
+def load_cpu_runtime(compute_units: int | None = None) -> Any:
+    """pyopencl with the CPU runtime of the wheel as its platform."""
+    library = cpu_runtime_library()
+    if library is None:
+        raise UnavailableError(
+            f"no OpenCL CPU runtime: the wheel {WHEEL} (x86-64 Linux) is not installed",
+            hint=f"pip install {WHEEL} intel-cmplr-lib-rt tbb",
+        )
+    os.environ["OCL_ICD_VENDORS"] = str(library)
+    if compute_units is not None:
+        # Read by the runtime when it creates its thread pool; later changes have no effect.
+        os.environ["DPCPP_CPU_NUM_CUS"] = str(compute_units)
+    return import_pyopencl()
+
+
+def load_any_runtime() -> Any:
+    """pyopencl with what the system offers; the wheel's CPU runtime where the system has nothing."""
+    if "OCL_ICD_VENDORS" not in os.environ and not any(SYSTEM_VENDORS.glob("*.icd")):
+        library = cpu_runtime_library()
+        if library is not None:
+            os.environ["OCL_ICD_VENDORS"] = str(library)
+    return import_pyopencl()
+
+
+def platforms(cl: Any) -> list[Any]:
+    try:
+        return list(cl.get_platforms())
+    except cl.LogicError:  # PLATFORM_NOT_FOUND is how a loader says "none"
+        return []

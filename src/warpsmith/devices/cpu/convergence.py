@@ -1,0 +1,122 @@
+"""Makes barriers safe for a runtime that assumes every thread of a block reaches every barrier.
+
+CUDA lets a thread return before a barrier that the others still reach; the runtime would compute wrong numbers. After inlining
+(`ir.module`) every barrier is in the entry, and there are three cases:
+
+* all branches that decide about a barrier are uniform: nothing to do;
+* threads leave for good (`if (i >= n) return;`): they are kept walking from barrier to barrier, doing nothing (`ir.predication`);
+* anything else: a vote at the branch makes sure, at run time, that the threads agree, and the launch fails where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warpsmith.devices.cpu import clang
+from warpsmith.devices.cpu.entry import TRAP
+from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
+from warpsmith.devices.cpu.ir.module import Module, SourceLine
+from warpsmith.devices.cpu.ir.predication import NotPredicable, predicated
+from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
+
+TRAP_DISAGREEMENT = 3
+_ALL, _ANY = "_Z16__spirv_GroupAllib", "_Z16__spirv_GroupAnyib"
+
+
+class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
+    """A barrier that stays in a function of its own, because that is recursive or called through a pointer."""
+
+    def __init__(self, function: str) -> None:
+        super().__init__(function)
+        self.function = function
+
+
+def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Module, str], SourceLine | None]) -> Module:
+    """The module itself, or an inlined and rewritten one whose first kernel has only barriers that all threads reach."""
+    if not any(_mentions_barrier(lines) for lines in module.functions.values()):
+        return module
+    flat = Module(module.text)
+    flat.inline_everything(kernels)
+    result = clang.inlined(flat.text)
+    assert result.succeeded, result.log
+    flat = Module(result.output.decode())
+    flat.keep_reachable(kernels)
+    entry = kernels[0]
+    others = frozenset(flat.functions) - {entry}
+    for name in others:
+        if _mentions_barrier(flat.functions[name]):
+            raise HiddenBarrier(name)
+    function = Function.parse(flat.functions[entry])
+    function.hoist_casts_of_allocas()
+    uniformity = Uniformity(function, others)
+    if not uniformity.troubled:
+        return module
+    try:
+        lines = predicated(uniformity).lines
+    except NotPredicable:
+        troubled = Uniformity(function, others, let_leave=False).troubled
+        lines = _with_votes(function, troubled, lambda text: locate(flat, text))
+        _declare_votes(flat)
+    flat.replace(entry, lines)
+    return flat
+
+
+def _mentions_barrier(lines: list[str]) -> bool:
+    return any("__spirv_ControlBarrier" in line and is_barrier(Instruction.parse(line)) for line in lines)
+
+
+def _with_votes(function: Function, troubled: list[str], locate: Callable[[str], SourceLine | None]) -> list[str]:
+    blocks: dict[str, Block] = {}
+    for label, block in function.blocks.items():
+        blocks[label] = block
+        if label not in troubled:
+            continue
+        terminator = block.terminator
+        place = locate(terminator.text)
+        rest, failed = f"{label}.agreed", f"{label}.disagreed"
+        blocks[label] = Block(label, [*block.instructions[:-1], *_vote(label, terminator, rest, failed)])
+        record = [
+            f"  store i32 {TRAP_DISAGREEMENT}, ptr addrspace(1) @{TRAP}, align 4",
+            f"  store i32 {place.line if place else 0}, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @{TRAP}, i64 4), align 4",
+            "  ret void",
+        ]
+        blocks[failed] = Block(failed, [Instruction.parse(line) for line in record])
+        blocks[rest] = Block(rest, [terminator])
+    moved = {label: f"{label}.agreed" for label in troubled}
+    return Function(function.header, {label: _with_moved_predecessors(block, moved) for label, block in blocks.items()}).lines
+
+
+def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[Instruction]:
+    """Two collective questions; where the answers differ, so do the threads."""
+    condition = terminator.operands[0]
+    prefix = f"%{label}.vote"
+    if terminator.opcode == "switch":
+        raise NotImplementedError
+    return [
+        Instruction.parse(line)
+        for line in (
+            f"  {prefix}.all = call spir_func i1 @{_ALL}(i32 2, i1 {condition})",
+            f"  {prefix}.any = call spir_func i1 @{_ANY}(i32 2, i1 {condition})",
+            f"  {prefix}.mixed = xor i1 {prefix}.all, {prefix}.any",
+            f"  br i1 {prefix}.mixed, label %{failed}, label %{rest}",
+        )
+    ]
+
+
+def _with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
+    def renamed(instruction: Instruction) -> Instruction:
+        if instruction.opcode != "phi":
+            return instruction
+        text = instruction.text
+        for old, new in moved.items():
+            text = text.replace(f", %{old} ]", f", %{new} ]")
+        return Instruction.parse(text)
+
+    return Block(block.label, [renamed(instruction) for instruction in block.instructions])
+
+
+def _declare_votes(module: Module) -> None:
+    present = module.text
+    for name in (_ALL, _ANY):
+        if f"@{name}(" not in present:
+            module.pieces.append((None, [f"declare spir_func i1 @{name}(i32, i1) convergent"]))

@@ -1,0 +1,91 @@
+"""The device itself: from a request to a native binary, and from a binary to a launch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.fingerprint import fingerprint
+from warpsmith.core.hardware import Language
+from warpsmith.devices._clruntime.building import BuildError, build, resources
+from warpsmith.devices._clruntime.limits import read_limits
+from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
+from warpsmith.devices._clruntime.session import ClSession
+from warpsmith.devices.base import Binary, CompileError, CompileRequest, DeviceInfo
+from warpsmith.devices.cpu import spirv
+from warpsmith.devices.cpu.clang import clang_version
+from warpsmith.devices.cpu.entry import ENTRY
+from warpsmith.devices.cpu.frontend import device_ir, preprocessed_tokens
+from warpsmith.devices.cpu.lower import lower
+from warpsmith.devices.cpu.program import CpuProgram
+
+# 3.0, because atomics on generic pointers do not link below.
+BUILD_OPTIONS = ("-cl-std=CL3.0",)
+
+
+class CpuDevice:
+    name = "cpu"
+
+    @cached_property
+    def _compiler(self) -> ClSession:
+        return _open_session(None)
+
+    def describe(self) -> DeviceInfo:
+        device = self._compiler.device
+        return DeviceInfo(
+            name=self.name,
+            description=device.name.strip(),
+            limits=read_limits(device, warp_size=spirv.WARP_SIZE),
+            languages=frozenset(Language),
+            versions={"clang": clang_version(), "runtime": device.driver_version},
+        )
+
+    def compile_key(self, request: CompileRequest) -> str:
+        return fingerprint(repr(request))
+
+    def compile(self, request: CompileRequest) -> Binary:
+        if request.language is Language.OPENCL:
+            raise CompileError("OpenCL C: not yet")
+        shared = [f"-DWARPSMITH_DYNAMIC_SHARED_BYTES={request.geometry.shared_bytes}"]
+        kernel = lower(device_ir(request, shared), request)
+        block = request.geometry.block
+        # Sub-groups follow x only, warps the linear index.
+        flat = kernel.uses_warps and block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
+        if flat:
+            shape = [f"-DWARPSMITH_FLAT_{axis}={size}" for axis, size in zip("XYZ", block, strict=True)]
+            kernel = lower(device_ir(request, [*shared, *shape]), request)
+        session = self._compiler
+        cl = session.cl
+        try:
+            program = build(cl, cl.Program(session.context, kernel.module), BUILD_OPTIONS)
+        except BuildError as error:
+            raise CompileError("the OpenCL runtime could not build the kernel", str(error)) from error
+        return Binary(
+            code=program.binaries[0],
+            entry=ENTRY,
+            resources=resources(cl, program, cl.Kernel(program, ENTRY), session.device),
+            device_data={"flat": flat, "can_trap": kernel.can_trap, "constants": ",".join(c.name for c in request.constants)},
+        )
+
+    def preprocess(self, request: CompileRequest) -> list[str]:
+        return preprocessed_tokens(request)
+
+    def open(self, compute_units: int | None = None) -> CpuSession:
+        return CpuSession(_open_session(compute_units))
+
+
+class CpuSession:
+    def __init__(self, session: ClSession) -> None:
+        self._session = session
+
+    def load(self, binary: Binary) -> CpuProgram:
+        return CpuProgram(self._session, binary)
+
+
+def _open_session(compute_units: int | None) -> ClSession:
+    cl = load_cpu_runtime(compute_units)
+    for platform in platforms(cl):
+        for device in platform.get_devices(cl.device_type.CPU):
+            return ClSession(cl, device)
+    raise UnavailableError("the OpenCL CPU runtime shows no device", hint="pip install intel-cmplr-lib-rt tbb")
+

@@ -1,0 +1,105 @@
+"""What clang's words mean to the user: which feature is not there, which line is wrong. Generated code is kept out of sight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from warpsmith.core.errors import Location, UnsupportedFeature
+from warpsmith.devices.base import CompileError
+from warpsmith.devices.cpu.entry import GENERATED_FILE
+
+_DIAGNOSTIC = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>fatal error|error|warning|note): (?P<text>.*)$")
+_QUOTED = re.compile(r"'([^']*)'")
+
+# Features of GPUs that have no counterpart here, by the identifiers that give them away in an error.
+_FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), feature, hint)
+    for pattern, feature, hint in (
+        (r"w?mma\w*|nvcuda|fragment|load_matrix_sync|__hmma\w*|ldmatrix\w*", "tensor cores (wmma/mma)", "run it on a GPU device"),
+        (r"tex(?:1D|2D|3D|Cube)\w*|texture\w*|cudaTextureObject_t|surf(?:1D|2D|3D)\w*|surface\w*|cudaSurfaceObject_t|__ldg_tex",
+         "textures and surfaces", "read from plain global memory instead"),
+        (r"cudaDeviceSynchronize|cudaLaunchDevice\w*|cudaGetParameterBuffer\w*", "dynamic parallelism", "launch from the host"),
+        (r"pipeline\w*|memcpy_async|__pipeline_\w+|cp_async\w*|arrive_and_wait|mbarrier\w*|cuda::barrier|barrier",
+         "asynchronous copies and barriers (cuda::pipeline, cuda::barrier, memcpy_async)", "copy through registers instead"),
+        (r"cutlass|cute", "CUTLASS", "run it on a GPU device"),
+        (r"grid_group|this_grid|this_multi_grid|this_cluster|cluster_group|cudaLaunchCooperative\w*",
+         "grid-wide and cluster-wide synchronisation", "split the kernel at the grid barrier"),
+        (r"thrust", "thrust", "write the kernel's own loop"),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    file: str
+    line: int
+    kind: str
+    text: str
+
+    @property
+    def is_error(self) -> bool:
+        return self.kind.endswith("error")
+
+
+def parse_log(log: str) -> list[Diagnostic]:
+    found = (_DIAGNOSTIC.match(line) for line in log.splitlines())
+    return [Diagnostic(m["file"], int(m["line"]), m["kind"], m["text"]) for m in found if m]
+
+
+def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    return [
+        match[1]
+        for diagnostic in diagnostics
+        if diagnostic.is_error and diagnostic.text.endswith("file not found") and (match := _QUOTED.search(diagnostic.text))
+    ]
+
+
+def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:
+    """The exception that tells the user why clang refused: its first error, or the feature behind it."""
+    diagnostics = parse_log(log)
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
+    for error in errors:
+        if unsupported := _unsupported(error, diagnostics, source_file):
+            return unsupported
+    if not errors:
+        return CompileError("clang failed without an error message", log)
+    first = errors[0]
+    text = first.text.removeprefix("static assertion failed: ").removeprefix("static assertion failed due to requirement ")
+    where = "" if first.file == GENERATED_FILE else f"{Path(first.file).name}:{first.line}: "
+    return CompileError(f"{where}{text}", "\n".join(_readable(log)))
+
+
+def unsupported_feature(feature: str, file: str, line: int, hint: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"the cpu device does not support {feature}", location=Location(Path(file), line), hint=hint)
+
+
+def _unsupported(error: Diagnostic, diagnostics: list[Diagnostic], source_file: Path) -> UnsupportedFeature | None:
+    names = {part for quoted in _QUOTED.findall(error.text) for part in re.split(r"::|[<>/.\s&*(),]+", quoted) if part}
+    for pattern, feature, hint in _FEATURES:
+        if any(pattern.fullmatch(name) for name in names):
+            file, line = _users_place(error, diagnostics, source_file)
+            return unsupported_feature(feature, file, line, hint)
+    return None
+
+
+def _users_place(error: Diagnostic, diagnostics: list[Diagnostic], source_file: Path) -> tuple[str, int]:
+    """An error inside a header is the user's where the user's file is next mentioned (instantiated from, included from)."""
+    following = diagnostics[diagnostics.index(error) :]
+    for diagnostic in following:
+        if Path(diagnostic.file).name == source_file.name:
+            return diagnostic.file, diagnostic.line
+    return error.file, error.line
+
+
+def _readable(log: str) -> Iterator[str]:
+    """The log without what points into generated code and without the compiler's counting."""
+    keep = True
+    for line in log.splitlines():
+        match = _DIAGNOSTIC.match(line)
+        if match:
+            keep = match["file"] != GENERATED_FILE or match["kind"].endswith("error")
+        if keep and not re.match(r"^\d+ (?:error|warning)s?\b.* generated|^In file included from <built-in>", line):
+            yield line.replace(f"{GENERATED_FILE}:", "kernel.toml and the kernel disagree: ", 1) if match else line

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "warpsmith/cooperative_groups.h"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <hip/hip_bf16.h>

@@ -1,0 +1,4 @@
+// memcpy, memset and friends are in the prelude.
+#pragma once
+
+#include <stddef.h>

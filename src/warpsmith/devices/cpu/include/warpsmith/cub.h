@@ -1,0 +1,187 @@
+// The collectives of cub that kernels use most: WarpReduce, WarpScan, BlockReduce, BlockScan, with their function objects.
+//
+// Combined in thread order, so an operation need not commute. As in cub, a reduction's result is valid in the first thread only, and
+// the caller puts a __syncthreads() between two uses of one TempStorage.
+#pragma once
+
+#include "warpsmith/cooperative_groups.h"
+
+namespace cub {
+struct NullType {};
+template <class K, class V> struct KeyValuePair {
+  K key;
+  V value;
+};
+#define WARPSMITH_OPERATION(name, ...) \
+  struct name { template <class T> WARPSMITH_METHOD T operator()(const T& x, const T& y) const { return __VA_ARGS__; } };
+WARPSMITH_OPERATION(Sum, x + y) WARPSMITH_OPERATION(Max, x < y ? y : x) WARPSMITH_OPERATION(Min, y < x ? y : x)
+// The smaller index wins a tie.
+WARPSMITH_OPERATION(ArgMax, y.value > x.value || (y.value == x.value && y.key < x.key) ? y : x)
+WARPSMITH_OPERATION(ArgMin, y.value < x.value || (y.value == x.value && y.key < x.key) ? y : x)
+#undef WARPSMITH_OPERATION
+
+template <class T, int Width = 32, int = 0> class WarpReduce {
+ public:
+  struct TempStorage {};
+  WARPSMITH_METHOD WarpReduce(TempStorage&) {}
+  template <class Operation> WARPSMITH_METHOD T Reduce(T value, Operation operation, int valid = Width) {
+    const unsigned int lane = __warpsmith::lane_id(), rank = lane % Width;
+    for (unsigned int step = 1; step < Width; step <<= 1) {
+      const T other = cooperative_groups::detail::shuffle(value, lane + step < 32 ? lane + step : lane);
+      if (rank + step < (unsigned int)valid && rank + step < Width && other_exists(lane + step)) value = operation(value, other);
+    }
+    return value;
+  }
+  WARPSMITH_METHOD T Sum(T value) { return Reduce(value, cub::Sum()); }
+  WARPSMITH_METHOD T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+
+ private:
+  // The last warp of a block may be short.
+  static WARPSMITH_METHOD bool other_exists(unsigned int lane) {
+    return lane < __builtin_spirv_subgroup_size();
+  }
+};
+
+template <class T, int Width = 32, int = 0> class WarpScan {
+ public:
+  struct TempStorage {};
+  WARPSMITH_METHOD WarpScan(TempStorage&) {}
+  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation) {
+    const unsigned int lane = __warpsmith::lane_id(), rank = lane % Width;
+    for (unsigned int step = 1; step < Width; step <<= 1) {
+      const T other = cooperative_groups::detail::shuffle(value, rank >= step ? lane - step : lane);
+      if (rank >= step) value = operation(other, value);
+    }
+    result = value;
+  }
+  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation) {
+    T inclusive;
+    InclusiveScan(value, inclusive, operation);
+    const unsigned int lane = __warpsmith::lane_id();
+    const T other = cooperative_groups::detail::shuffle(inclusive, lane % Width == 0 ? lane : lane - 1);
+    result = lane % Width == 0 ? initial : operation(initial, other);
+  }
+  WARPSMITH_METHOD void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
+  WARPSMITH_METHOD void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T(0), cub::Sum()); }
+};
+
+enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+
+template <class T, int BlockX, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int BlockY = 1, int BlockZ = 1, int = 0>
+class BlockReduce {
+  static constexpr int threads = BlockX * BlockY * BlockZ, warps = (threads + 31) / 32;
+
+ public:
+  struct TempStorage { alignas(T) unsigned char partial[warps * sizeof(T)]; };
+  WARPSMITH_METHOD BlockReduce(TempStorage& storage) : partial((T*)storage.partial) {}
+  WARPSMITH_METHOD BlockReduce() : BlockReduce(own_storage()) {}
+
+  template <class Operation> WARPSMITH_METHOD T Reduce(T value, Operation operation, int valid = threads) {
+    const int rank = (int)cooperative_groups::thread_block::thread_rank(), warp = rank / 32;
+    typename WarpReduce<T>::TempStorage none;
+    value = WarpReduce<T>(none).Reduce(value, operation, valid - warp * 32);
+    if (rank % 32 == 0) partial[warp] = value;
+    __syncthreads();
+    if (rank == 0) {
+      for (int other = 1; other < warps && other * 32 < valid; ++other) value = operation(value, partial[other]);
+    }
+    return value;
+  }
+  template <int Items, class Operation> WARPSMITH_METHOD T Reduce(T (&values)[Items], Operation operation) {
+    T value = values[0];
+    for (int i = 1; i < Items; ++i) value = operation(value, values[i]);
+    return Reduce(value, operation);
+  }
+  WARPSMITH_METHOD T Sum(T value) { return Reduce(value, cub::Sum()); }
+  WARPSMITH_METHOD T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
+  template <int Items> WARPSMITH_METHOD T Sum(T (&values)[Items]) { return Reduce(values, cub::Sum()); }
+
+ private:
+  T* partial;
+  static WARPSMITH_METHOD TempStorage& own_storage() {
+    static __shared__ TempStorage storage;
+    return storage;
+  }
+};
+
+template <class T, int BlockX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int BlockY = 1, int BlockZ = 1, int = 0> class BlockScan {
+  static constexpr int threads = BlockX * BlockY * BlockZ, warps = (threads + 31) / 32;
+
+ public:
+  struct TempStorage { alignas(T) unsigned char partial[warps * sizeof(T)]; };
+  WARPSMITH_METHOD BlockScan(TempStorage& storage) : partial((T*)storage.partial) {}
+  WARPSMITH_METHOD BlockScan() : BlockScan(own_storage()) {}
+
+  // `before` is what the threads in front of this one add up to; the first thread has none.
+  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation, T& aggregate) {
+    const int rank = (int)cooperative_groups::thread_block::thread_rank(), warp = rank / 32;
+    typename WarpScan<T>::TempStorage none;
+    WarpScan<T>(none).InclusiveScan(value, value, operation);
+    if (rank % 32 == 31 || rank == threads - 1) partial[warp] = value;
+    __syncthreads();
+    T total = partial[0];
+    T before = total;
+    for (int other = 1; other < warps; ++other) {
+      if (other == warp) before = total;
+      total = operation(total, partial[other]);
+    }
+    result = warp == 0 ? value : operation(before, value);
+    aggregate = total;
+  }
+  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation, T& aggregate) {
+    const int rank = (int)cooperative_groups::thread_block::thread_rank(), warp = rank / 32;
+    T inclusive;
+    InclusiveScan(value, inclusive, operation, aggregate);
+    // The neighbour's inclusive result; across warps it is the sum of the warps in front.
+    const unsigned int lane = __warpsmith::lane_id();
+    T other = cooperative_groups::detail::shuffle(inclusive, lane == 0 ? lane : lane - 1);
+    if (lane == 0 && warp > 0) {
+      other = partial[0];
+      for (int w = 1; w < warp; ++w) other = operation(other, partial[w]);
+    }
+    result = rank == 0 ? initial : operation(initial, other);
+  }
+  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation) {
+    T aggregate;
+    InclusiveScan(value, result, operation, aggregate);
+  }
+  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation) {
+    T aggregate;
+    ExclusiveScan(value, result, initial, operation, aggregate);
+  }
+  WARPSMITH_METHOD void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
+  WARPSMITH_METHOD void InclusiveSum(T value, T& result, T& aggregate) { InclusiveScan(value, result, cub::Sum(), aggregate); }
+  WARPSMITH_METHOD void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T(0), cub::Sum()); }
+  WARPSMITH_METHOD void ExclusiveSum(T value, T& result, T& aggregate) { ExclusiveScan(value, result, T(0), cub::Sum(), aggregate); }
+
+  template <int Items> WARPSMITH_METHOD void ExclusiveSum(T (&values)[Items], T (&results)[Items], T& aggregate) {
+    T sum = values[0];
+    for (int i = 1; i < Items; ++i) sum = sum + values[i];
+    T running;
+    ExclusiveScan(sum, running, T(0), cub::Sum(), aggregate);
+    for (int i = 0; i < Items; ++i) {
+      const T value = values[i];
+      results[i] = running;
+      running = running + value;
+    }
+  }
+  template <int Items> WARPSMITH_METHOD void ExclusiveSum(T (&values)[Items], T (&results)[Items]) {
+    T aggregate;
+    ExclusiveSum(values, results, aggregate);
+  }
+  template <int Items> WARPSMITH_METHOD void InclusiveSum(T (&values)[Items], T (&results)[Items]) {
+    T running, sum = values[0], aggregate;
+    for (int i = 1; i < Items; ++i) sum = sum + values[i];
+    ExclusiveScan(sum, running, T(0), cub::Sum(), aggregate);
+    for (int i = 0; i < Items; ++i) results[i] = running = running + values[i];
+  }
+
+ private:
+  T* partial;
+  static WARPSMITH_METHOD TempStorage& own_storage() {
+    static __shared__ TempStorage storage;
+    return storage;
+  }
+};
+}  // namespace cub

@@ -1,0 +1,81 @@
+// Loads and stores with cache hints (the hints mean nothing here), fences, and the memory functions of string.h.
+#pragma once
+
+namespace __warpsmith {
+// Volatile access to an aggregate does not exist in C++, so `__ldcv` of a vector is a plain load behind a fence.
+template <class T> WARPSMITH_FN T load(const T* address) { return *address; }
+template <class T> WARPSMITH_FN void store(T* address, T value) { *address = value; }
+template <class T> struct identity { using type = T; };
+}  // namespace __warpsmith
+
+#define WARPSMITH_LOAD(name) \
+  template <class T> WARPSMITH_FN T name(const T* address) { return __warpsmith::load(address); }
+#define WARPSMITH_STORE(name)                                                                         \
+  template <class T> WARPSMITH_FN void name(T* address, typename __warpsmith::identity<T>::type value) { \
+    __warpsmith::store(address, value);                                                               \
+  }
+WARPSMITH_LOAD(__ldg) WARPSMITH_LOAD(__ldca) WARPSMITH_LOAD(__ldcg) WARPSMITH_LOAD(__ldcs) WARPSMITH_LOAD(__ldlu)
+WARPSMITH_STORE(__stwb) WARPSMITH_STORE(__stcg) WARPSMITH_STORE(__stcs) WARPSMITH_STORE(__stwt)
+#undef WARPSMITH_LOAD
+#undef WARPSMITH_STORE
+
+WARPSMITH_FN void __threadfence() { __spirv_MemoryBarrier(__warpsmith::scope_device, __warpsmith::fence_all); }
+WARPSMITH_FN void __threadfence_block() { __spirv_MemoryBarrier(__warpsmith::scope_block, __warpsmith::fence_all); }
+WARPSMITH_FN void __threadfence_system() { __threadfence(); }
+
+template <class T> WARPSMITH_FN T __ldcv(const T* address) {
+  __threadfence();
+  return *address;
+}
+template <class T> WARPSMITH_FN void __stcv(T* address, typename __warpsmith::identity<T>::type value) {
+  *address = value;
+  __threadfence();
+}
+
+WARPSMITH_FN void* memcpy(void* to, const void* from, size_t bytes) {
+  // A constant size is one wide access after inlining; a loop would hide it.
+  if (__builtin_constant_p(bytes)) return __builtin_memcpy(to, from, bytes);
+  for (size_t i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = ((const unsigned char*)from)[i];
+  return to;
+}
+WARPSMITH_FN void* memmove(void* to, const void* from, size_t bytes) {
+  unsigned char* target = (unsigned char*)to;
+  const unsigned char* source = (const unsigned char*)from;
+  if (target < source) {
+    for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
+  } else {
+    for (size_t i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
+  }
+  return to;
+}
+WARPSMITH_FN void* memset(void* to, int value, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = (unsigned char)value;
+  return to;
+}
+WARPSMITH_FN int memcmp(const void* left, const void* right, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    const int difference = ((const unsigned char*)left)[i] - ((const unsigned char*)right)[i];
+    if (difference != 0) return difference;
+  }
+  return 0;
+}
+WARPSMITH_FN size_t strlen(const char* text) {
+  size_t length = 0;
+  while (text[length] != 0) ++length;
+  return length;
+}
+
+// Time, as far as a kernel can tell: a counter that only grows. Nothing here can read a clock.
+namespace __warpsmith {
+__attribute__((device)) unsigned int ticks;
+}
+WARPSMITH_DEVICE_FN long long clock64() {
+  return __scoped_atomic_fetch_add(&__warpsmith::ticks, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+WARPSMITH_DEVICE_FN long long wall_clock64() { return clock64(); }
+WARPSMITH_DEVICE_FN int clock() { return (int)clock64(); }
+WARPSMITH_DEVICE_FN unsigned long long globaltimer() { return (unsigned long long)clock64(); }
+WARPSMITH_FN void __nanosleep(unsigned int) {}
+
+WARPSMITH_FN bool __isGlobal(const void*) = delete;  // generic addresses do not tell
+WARPSMITH_FN bool __isShared(const void*) = delete;

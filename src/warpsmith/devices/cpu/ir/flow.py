@@ -1,0 +1,95 @@
+"""Graph questions about a function's blocks: reachability, dominators, post-dominators.
+
+Edges into blocks that only say `unreachable` are left out (hints to the optimiser, never taken), and so may be others on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from warpsmith.devices.cpu.ir.function import Function
+
+
+class Flow:
+    def __init__(self, function: Function, without: frozenset[tuple[str, str]] = frozenset()) -> None:
+        dead_ends = {label for label, block in function.blocks.items() if block.terminator.opcode == "unreachable"}
+        self.entry = function.entry
+        self.successors: dict[str, tuple[str, ...]] = {
+            label: tuple(t for t in block.successors if t not in dead_ends and (label, t) not in without)
+            for label, block in function.blocks.items()
+        }
+        self.predecessors: dict[str, list[str]] = {label: [] for label in function.blocks}
+        for label, targets in self.successors.items():
+            for target in targets:
+                self.predecessors[target].append(label)
+
+    def reachable(self, start: Iterable[str], stop: str | None = None) -> set[str]:
+        """Blocks on paths from `start` (included), not going through `stop`."""
+        seen: set[str] = set()
+        pending = [label for label in start if label != stop]
+        while pending:
+            label = pending.pop()
+            if label not in seen:
+                seen.add(label)
+                pending += [target for target in self.successors[label] if target != stop]
+        return seen
+
+    def immediate_postdominators(self) -> dict[str, str | None]:
+        """For each reachable block the nearest other block that every path to the exit goes through; None is the exit itself."""
+        order = self._postorder()
+        sets = _closure(order, self.successors)
+        rank = {label: index for index, label in enumerate(order)}
+        nearest: dict[str, str | None] = {}
+        for label in order:
+            if len(self.successors[label]) == 1:
+                nearest[label] = self.successors[label][0]
+                continue
+            strict = sets[label] & ~(1 << rank[label])
+            candidates = [other for other in order if strict >> rank[other] & 1]
+            # Of a block's post-dominators the nearest is post-dominated by all the others.
+            nearest[label] = max(candidates, key=lambda other: sets[other].bit_count(), default=None)
+        return nearest
+
+    def dominators(self) -> dict[str, set[str]]:
+        """For each reachable block the blocks (itself included) that every path from the entry goes through."""
+        order = self._postorder()[::-1]
+        known = set(order)
+        before = {label: tuple(p for p in self.predecessors[label] if p in known) for label in order}
+        before[self.entry] = ()
+        sets = _closure(order, before)
+        return {label: {other for index, other in enumerate(order) if sets[label] >> index & 1} for label in order}
+
+    def _postorder(self) -> list[str]:
+        seen = {self.entry}
+        order: list[str] = []
+        stack = [(self.entry, 0)]
+        while stack:
+            label, index = stack.pop()
+            targets = self.successors[label]
+            if index < len(targets):
+                stack.append((label, index + 1))
+                if targets[index] not in seen:
+                    seen.add(targets[index])
+                    stack.append((targets[index], 0))
+            else:
+                order.append(label)
+        return order
+
+
+def _closure(order: list[str], following: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """The largest sets S with S(b) = {b} ∪ ⋂ S(f) over the following blocks, as bits by position in `order`."""
+    rank = {label: index for index, label in enumerate(order)}
+    everything = (1 << len(order)) - 1
+    sets = dict.fromkeys(order, everything)
+    changed = True
+    while changed:
+        changed = False
+        for label in order:
+            common = everything if following[label] else 0
+            for other in following[label]:
+                common &= sets[other]
+            new = common | 1 << rank[label]
+            if new != sets[label]:
+                sets[label] = new
+                changed = True
+    return sets

@@ -1,0 +1,217 @@
+"""Keeps threads that have left a kernel early walking from barrier to barrier.
+
+The way out of a leaving thread ends not in a return but in a flag, after which the thread goes on along the walk (`walk`): the barriers
+and what decides about them stay as they are, for all threads; the work in between is guarded by the flag.
+
+    head:  br %late, %leave, %work             head:          br %late, %leave.out, %work
+    leave: ret                                 leave.out:     store 0, %live; br %work
+    work:  …; barrier; …; ret           →      work:          br (load %live), %work.1, %work.2
+                                               work.1:        …; br %work.2
+                                               work.2:        barrier; br (load %live), %work.3, %work.4
+                                               work.3:        …; br %work.4
+                                               work.4:        ret
+
+Loops around barriers thus stay one loop, whose condition the runtime itself can see to be uniform.
+"""
+
+from __future__ import annotations
+
+import re
+
+from warpsmith.devices.cpu.ir.flow import Flow
+from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
+from warpsmith.devices.cpu.ir.module import NAME
+from warpsmith.devices.cpu.ir.types import result_type
+from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
+from warpsmith.devices.cpu.ir.walk import NotPredicable, Walk
+
+_LIVE = "%warpsmith.live"
+_VALUE = re.compile(rf"%{NAME}")
+_INCOMING = re.compile(rf"\[ (.*?), %({NAME}) \]")
+
+
+def predicated(uniformity: Uniformity) -> Function:
+    """The function with every barrier reached by every thread. Raises NotPredicable."""
+    walk = Walk(uniformity)
+    result = _Emission(uniformity, walk).function
+    _keep_values(result)
+    entry = result.blocks[result.entry]
+    entry.instructions[:0] = _parse(f"{_LIVE} = alloca i8, align 1", f"store i8 1, ptr {_LIVE}, align 1")
+    return result
+
+
+class _Emission:
+    def __init__(self, uniformity: Uniformity, walk: Walk) -> None:
+        self._function = uniformity.function
+        self._leaving = uniformity.leaving
+        self._walk = walk
+        self._ends: dict[str, str] = {}
+        self._blocks: dict[str, Block] = {}
+        for label, block in self._function.blocks.items():
+            if label in walk.blocks:
+                self._emit_walked(block)
+            else:
+                self._add(label, [*block.instructions[:-1], self._terminator(label)])
+                self._ends[label] = label
+        for label in self._leaving:
+            self._emit_way_out(label)
+        self.function = Function(self._function.header, self._blocks)
+        self._complete_phis()
+
+    def _add(self, label: str, instructions: list[Instruction]) -> None:
+        self._blocks[label] = Block(label, instructions)
+
+    def _terminator(self, label: str) -> Instruction:
+        terminator = self._function.blocks[label].terminator
+        side = self._leaving.get(label)
+        return terminator if side is None else _one(_relabel(terminator.text.strip(), {side: _out(side, label)}))
+
+    def _emit_walked(self, block: Block) -> None:
+        """Splits the block into what all threads do and guarded work, in the original order."""
+        number = 0
+        label = block.label
+        code: list[Instruction] = []
+        work: list[Instruction] = []
+
+        def flush(*, ending: list[Instruction], otherwise: str | None) -> None:
+            nonlocal number, label, code, work
+            guarded, after = f"{block.label}.part{number + 1}", otherwise or f"{block.label}.part{number + 2}"
+            self._add(label, [*code, *_guard(label, guarded, after)])
+            self._add(guarded, [*work, *(ending or _parse(f"br label %{after}"))])
+            number += 2
+            label, code, work = after, [], []
+
+        for instruction in block.instructions[:-1]:
+            if instruction.opcode == "phi" or (not work and self._is_common(instruction)):
+                code.append(instruction)
+            elif self._is_common(instruction):
+                flush(ending=[], otherwise=None)
+                code.append(instruction)
+            else:
+                work.append(instruction)
+        common_end = len(block.successors) < 2 or block.label in self._walk.branches
+        if common_end:
+            if work:
+                flush(ending=[], otherwise=None)
+            self._add(label, [*code, block.terminator])
+            self._ends[block.label] = label
+            return
+        following = self._walk.successors(block.label)
+        self._ends[block.label] = f"{block.label}.part{number + 1}"
+        end = following[0] if following else f"{block.label}.end"
+        flush(ending=[self._terminator(block.label)], otherwise=end)
+        if not following:
+            self._add(end, _parse("ret void"))
+
+    def _is_common(self, instruction: Instruction) -> bool:
+        return is_barrier(instruction) or self._walk.is_shared(instruction)
+
+    def _emit_way_out(self, label: str) -> None:
+        """A copy of the way from the branch to the return, which ends in the walk instead."""
+        side = self._leaving[label]
+        way = Flow(self._function).reachable([side])
+        own = {i.result for name in way for i in self._function.blocks[name].instructions if i.result is not None}
+        names = {name: _out(name, label) for name in self._function.blocks if name in way}
+        for name, copy in names.items():
+            code: list[Instruction] = []
+            for instruction in self._function.blocks[name].instructions:
+                if instruction.opcode == "ret":
+                    code += _parse(f"store i8 0, ptr {_LIVE}, align 1", f"br label %{self._walk.stays[label]}")
+                    continue
+                text = _relabel(instruction.text.strip(), names)
+                if instruction.opcode == "phi":
+                    kept = [(v, names.get(p, self._ends[label])) for v, p in _INCOMING.findall(text) if p in way or p == label]
+                    text = text[: text.index("[")] + ", ".join(f"[ {v}, %{p} ]" for v, p in kept)
+                code.append(_one(_VALUE.sub(lambda m: f"{m[0]}.{_slug(label)}" if m[0] in own else m[0], text)))
+            self._add(copy, code)
+
+    def _complete_phis(self) -> None:
+        """Predecessors got new names, and new ones came along; threads from there do no work, so any value will do."""
+        predecessors = Flow(self.function).predecessors
+        for label in self._function.blocks:
+            for index, instruction in enumerate(self._blocks[label].instructions):
+                if instruction.opcode != "phi":
+                    break
+                incoming = [(value, self._ends.get(source, source)) for value, source in _INCOMING.findall(instruction.text)]
+                known = [source for _, source in incoming]
+                incoming += [("poison", source) for source in dict.fromkeys(predecessors[label]) if source not in known]
+                text = instruction.text[: instruction.text.index("[")] + ", ".join(f"[ {v}, %{s} ]" for v, s in incoming)
+                self._blocks[label].instructions[index] = Instruction.parse(text)
+
+
+def _keep_values(function: Function) -> None:
+    """Guards cut the way from some values to their uses; those go through memory."""
+    dominators = Flow(function).dominators()
+    home = {i.result: label for label, b in function.blocks.items() for i in b.instructions if i.result is not None}
+    kinds = {i.result: result_type(i) for b in function.blocks.values() for i in b.instructions if i.result is not None}
+    slots: dict[str, str] = {}
+
+    def reloaded(name: str) -> tuple[str, Instruction]:
+        kind = kinds[name]
+        if kind is None:
+            raise NotPredicable(f"a value of unknown type is used across a barrier: {name}")
+        slot = slots.setdefault(name, f"{name}.slot")
+        fresh = f"{name}.kept{reloaded_count[0]}"
+        reloaded_count[0] += 1
+        return fresh, _one(f"{fresh} = load {kind}, ptr {slot}")
+
+    reloaded_count = [0]
+    at_end: dict[str, list[Instruction]] = {}
+    for label in [label for label in function.blocks if label in dominators]:
+        block = function.blocks[label]
+        code: list[Instruction] = []
+        for instruction in block.instructions:
+            text = instruction.text
+            if instruction.opcode == "phi":
+                for value, source in _INCOMING.findall(text):
+                    if value in home and source in dominators and home[value] not in dominators[source]:
+                        fresh, load = reloaded(value)
+                        at_end.setdefault(source, []).append(load)
+                        text = text.replace(f"[ {value}, %{source} ]", f"[ {fresh}, %{source} ]")
+            else:
+                for name in dict.fromkeys(instruction.operands):
+                    if name in home and home[name] not in dominators[label]:
+                        fresh, load = reloaded(name)
+                        code.append(load)
+                        text = _VALUE.sub(lambda m, old=name, new=fresh: new if m[0] == old else m[0], text)
+            code.append(Instruction.parse(text))
+        block.instructions = code
+    for label, loads in at_end.items():
+        function.blocks[label].instructions[-1:-1] = loads
+    _add_slots(function, home, kinds, slots)
+
+
+def _add_slots(function: Function, home: dict[str, str], kinds: dict[str, str | None], slots: dict[str, str]) -> None:
+    entry = function.blocks[function.entry]
+    for name, slot in slots.items():
+        code = function.blocks[home[name]].instructions
+        position = 1 + next(i for i, instruction in enumerate(code) if instruction.result == name)
+        while code[position].opcode == "phi":
+            position += 1
+        code.insert(position, _one(f"store {kinds[name]} {name}, ptr {slot}"))
+        entry.instructions.insert(0, _one(f"{slot} = alloca {kinds[name]}"))
+
+
+def _guard(label: str, work: str, after: str) -> list[Instruction]:
+    name = f"%{label}.live"
+    return _parse(f"{name} = load i8, ptr {_LIVE}, align 1", f"{name}.set = icmp ne i8 {name}, 0", f"br i1 {name}.set, label %{work}, label %{after}")
+
+
+def _out(label: str, branch: str) -> str:
+    return f"{label}.out.{_slug(branch)}"
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^\w.]", "_", label)
+
+
+def _one(text: str) -> Instruction:
+    return Instruction.parse(f"  {text}")
+
+
+def _parse(*lines: str) -> list[Instruction]:
+    return [_one(line) for line in lines]
+
+
+def _relabel(text: str, new: dict[str, str]) -> str:
+    return re.sub(rf"label %({NAME})", lambda m: f"label %{new.get(m[1], m[1])}", text)

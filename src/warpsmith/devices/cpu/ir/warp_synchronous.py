@@ -1,0 +1,66 @@
+"""Makes old warp-synchronous code right: reductions over `volatile` shared memory that rely on the lanes of a warp moving together.
+
+    volatile float* v = shared;  v[t] += v[t + 16];  v[t] += v[t + 8];  …
+
+Between the loads and the store of such a line, and between lines, hardware kept the lanes in step; here a warp barrier does. It
+also tells the device that warps matter, so that they get their 32 lanes. The accesses lose `volatile`, which would keep the runtime
+from vectorising, and with it from keeping the lanes together at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from warpsmith.devices.cpu.ir.function import Function, Instruction
+from warpsmith.devices.cpu.ir.module import Module
+from warpsmith.devices.cpu.ir.points_to import load_pointer, names_in, store_parts
+
+_VOLATILE = re.compile(r"\b(load|store) volatile ")
+_BARRIER = "_Z22__spirv_ControlBarrieriii"
+_IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent"
+
+
+def keep_warps_in_step(module: Module) -> None:
+    """Changes the module in place; does nothing where there is no shared memory or nothing volatile outside a thread's own variables."""
+    if not any(name is not None and " addrspace(3) global " in lines[0] for name, lines in module.pieces):
+        return
+    changed = False
+    for name, lines in module.functions.items():
+        if any(_VOLATILE.search(line) for line in lines):
+            function = Function.parse(lines)
+            if _keep_function_in_step(function):
+                module.replace(name, function.lines)
+                changed = True
+    if changed and f"@{_BARRIER}(" not in "".join(line for _, lines in module.pieces for line in lines if line.startswith("declare")):
+        module.pieces.append((None, [f"declare spir_func void @{_BARRIER}(i32, i32, i32) convergent"]))
+
+
+def _keep_function_in_step(function: Function) -> bool:
+    own = _own_variables(function)
+    changed = False
+    for block in function.blocks.values():
+        code: list[Instruction] = []
+        for instruction in block.instructions:
+            if not _VOLATILE.search(instruction.text) or set(names_in(_pointer(instruction))) <= own:
+                code.append(instruction)
+                continue
+            changed = True
+            plain = Instruction.parse(_VOLATILE.sub(r"\1 ", instruction.text))
+            barrier = Instruction.parse(_IN_STEP)
+            code += [barrier, plain, barrier] if instruction.opcode == "store" else [plain]
+        block.instructions = code
+    return changed
+
+
+def _pointer(instruction: Instruction) -> str:
+    return store_parts(instruction)[1] if instruction.opcode == "store" else load_pointer(instruction)
+
+
+def _own_variables(function: Function) -> set[str]:
+    own: set[str] = set()
+    for block in function.blocks.values():
+        for instruction in block.instructions:
+            of_own = instruction.opcode in {"addrspacecast", "getelementptr"} and instruction.operands and instruction.operands[0] in own
+            if instruction.result is not None and (instruction.opcode == "alloca" or of_own):
+                own.add(instruction.result)
+    return own

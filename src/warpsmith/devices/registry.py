@@ -1,0 +1,32 @@
+"""Devices by name, found through the entry-point group `warpsmith.devices`, so that others can add theirs.
+
+`name:selector` hands the part after the colon to the device (`opencl:1`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import metadata
+
+from warpsmith.core.errors import InputError
+from warpsmith.devices.base import Device
+
+GROUP = "warpsmith.devices"
+
+
+def device_names() -> list[str]:
+    return sorted({point.name for point in metadata.entry_points(group=GROUP)})
+
+
+def load_device(name: str) -> Device:
+    """The device of that name. Loading says nothing about its being there: `describe` does."""
+    base, _, selector = name.partition(":")
+    points = {point.name: point for point in metadata.entry_points(group=GROUP)}
+    point = points.get(base)
+    if point is None:
+        near = difflib.get_close_matches(base, points, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"devices: {', '.join(sorted(points)) or 'none installed'}"
+        raise InputError(f"no device named {base!r}", hint=hint)
+    factory = point.load()
+    device: Device = factory(selector) if selector else factory()
+    return device

@@ -1,0 +1,1 @@
+"""Worker processes: the only place where kernels are compiled or launched."""

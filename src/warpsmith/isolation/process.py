@@ -1,0 +1,213 @@
+"""A worker process: started with limits, called with deadlines, and replaced by its owner when it dies.
+
+Isolation here is against accidents of a kernel or a compiler (crash, hang, scribble, endless allocation), and what the worker
+says is validated. It is not a security boundary against code that means to attack the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, TracebackType
+from typing import Self, TypeVar
+
+from warpsmith.core.errors import WarpsmithError
+from warpsmith.isolation.channel import BadFrame, Channel, DeadlinePassed, Disconnected, Frame
+from warpsmith.isolation.environment import scrubbed_environment
+from warpsmith.isolation.jobs import Job, Ready, decode_reply, encode_job
+from warpsmith.isolation.serving import EXIT_OUT_OF_MEMORY
+
+Reply = TypeVar("Reply")
+
+STARTUP_DEADLINE_S = 60.0
+_LAST_WORDS_BYTES = 4096
+_GRACE_S = 5.0
+_OUT_OF_MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "MemoryError")
+
+# What LLVM, inside drivers and compilers, writes after the line that matters.
+_STACK_DUMP = re.compile(r"\s*(#\d+ |\d+\.\s|Stack dump|PLEASE submit)")
+
+
+class WorkerDied(Exception):  # noqa: N818 - reads as the fact it states
+    """The process ended, or had to be ended because it broke the protocol; `reason` says how."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class WorkerTimedOut(Exception):  # noqa: N818
+    """No answer within `limit_s`: the whole process group was killed."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"no answer within {limit_s:g} s")
+        self.limit_s = limit_s
+
+
+class WorkerProcess:
+    """`python -m module`, which calls `serving.serve`, in a session of its own: Ctrl-C in the terminal does not reach it."""
+
+    def __init__(
+        self,
+        module: str,
+        *,
+        cores: frozenset[int] | None = None,
+        memory_bytes: int | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._memory_bytes = memory_bytes
+        limits = json.dumps({"cores": sorted(cores) if cores is not None else None, "memory_bytes": memory_bytes})
+        ours, theirs = socket.socketpair()
+        lifeline, self._lifeline = os.pipe()
+        # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds what a chatty kernel can write.
+        self._output = os.memfd_create("worker-output", os.MFD_CLOEXEC)
+        output = os.open(f"/proc/self/fd/{self._output}", os.O_WRONLY | os.O_APPEND)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(lifeline), limits],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(theirs.fileno(), lifeline),
+                start_new_session=True,
+                env=scrubbed_environment(environment),
+            )
+        except BaseException:
+            ours.close()
+            os.close(self._lifeline)
+            os.close(self._output)
+            raise
+        finally:
+            theirs.close()
+            os.close(lifeline)
+            os.close(output)
+        self._channel = Channel(ours)
+        self._ready = False
+        self._closed = False
+        self._words: list[str] = []
+        self._ending = threading.Lock()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def call(
+        self, job: Job[Reply], blobs: Sequence[bytes] = (), fds: Sequence[int] = (), *, deadline_s: float
+    ) -> tuple[Reply, tuple[bytes, ...]]:
+        """Send one job, wait for its answer. Raises WorkerDied, WorkerTimedOut, or the WarpsmithError that the worker relayed."""
+        if self._closed:
+            raise WorkerDied("the worker is closed")
+        if not self._ready:
+            self._exchange(Ready(), (), (), STARTUP_DEADLINE_S)
+            self._ready = True
+        return self._exchange(job, tuple(blobs), tuple(fds), deadline_s)
+
+    def _exchange(
+        self, job: Job[Reply], blobs: tuple[bytes, ...], fds: tuple[int, ...], deadline_s: float
+    ) -> tuple[Reply, tuple[bytes, ...]]:
+        deadline = time.monotonic() + deadline_s
+        os.ftruncate(self._output, 0)  # the last words are this job's
+        try:
+            self._channel.send(Frame(encode_job(job), blobs, fds), deadline)
+            frame = self._channel.receive(deadline)
+            for fd in frame.fds:
+                os.close(fd)  # workers have none to give
+            return decode_reply(job, frame.header), frame.blobs
+        except DeadlinePassed:
+            self._end(kill=True)
+            raise WorkerTimedOut(deadline_s) from None
+        except Disconnected:
+            raise WorkerDied(self._obituary()) from None
+        except WarpsmithError:
+            raise
+        except (BadFrame, ValueError) as error:
+            self._end(kill=True)
+            raise WorkerDied(f"the worker broke the protocol: {str(error).splitlines()[0]}") from error
+        except BaseException:
+            # Interrupted half-way (Ctrl-C): the stream is out of step, so this worker can never be asked again.
+            self._end(kill=True)
+            raise
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be called. Looks without reaping, so that `_end` can still kill its group by id."""
+        with self._ending:
+            return not self._closed and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def kill(self) -> None:
+        """End it, from any thread: a call under way raises WorkerDied there."""
+        with self._ending:
+            if not self._closed:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Let an idle worker go; kill it if it does not. Harmless when already closed."""
+        if not self._closed:
+            self._channel.close()
+            self._end(kill=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _obituary(self) -> str:
+        code = self._end(kill=False)
+        starved = [line for line in self._words if any(phrase in line for phrase in _OUT_OF_MEMORY_WORDS)]
+        words = starved or [line for line in self._words if not _STACK_DUMP.match(line)]
+        tail = f": {words[-1].strip()}" if words else ""
+        if code == EXIT_OUT_OF_MEMORY or starved:
+            limit = f" (limit {self._memory_bytes / 2**30:.3g} GiB)" if self._memory_bytes is not None else ""
+            return f"out of memory{limit}{tail}"
+        if code == -signal.SIGKILL:
+            return f"killed by SIGKILL, most likely by the system for want of memory{tail}"
+        if code < 0:
+            return f"killed by {_signal_name(-code)}{tail}"
+        return f"exited with code {code}{tail}"
+
+    def _last_words(self) -> list[str]:
+        size = os.fstat(self._output).st_size
+        tail = os.pread(self._output, _LAST_WORDS_BYTES, max(0, size - _LAST_WORDS_BYTES))
+        return [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
+
+    def _end(self, *, kill: bool) -> int:
+        """Wait for the process to end (or end it), then kill what it left behind, and only then reap it.
+
+        Until it is reaped its id cannot be given to another process, so the group's id is still ours to kill.
+        """
+        if not kill:
+            self._wait_exit(_GRACE_S)
+        with self._ending:
+            if not self._closed:
+                self._closed = True
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+                self._words = self._last_words()
+                self._channel.close()
+                os.close(self._lifeline)
+                os.close(self._output)
+        return self._process.returncode
+
+    def _wait_exit(self, seconds: float) -> None:
+        fd = os.pidfd_open(self._process.pid)
+        try:
+            select.select([fd], [], [], seconds)
+        finally:
+            os.close(fd)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

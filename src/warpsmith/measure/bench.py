@@ -1,0 +1,211 @@
+"""The bench: candidates and workloads in, nanoseconds and verdicts out. Owns the measuring worker, and outlives its deaths.
+
+What a crash loses is attached and loaded again when it is next needed, so after any outcome the next call just works.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+from warpsmith.core.fingerprint import fingerprint
+from warpsmith.core.hardware import Geometry
+from warpsmith.core.outcome import Crashed, LaunchFailed, TimedOut, Verdict
+from warpsmith.devices.base import Binary
+from warpsmith.isolation.jobs import Job
+from warpsmith.isolation.process import STARTUP_DEADLINE_S, WorkerDied, WorkerProcess, WorkerTimedOut
+from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Time, Unload
+from warpsmith.spec.kernel import Buffer, Role
+from warpsmith.verify.prepared import PreparedWorkload
+
+Reply = TypeVar("Reply")
+BenchFailure: TypeAlias = LaunchFailed | Crashed | TimedOut
+
+_WORKER = "warpsmith.measure.worker"
+_LOADED_AT_ONCE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is launched, by workload. `scalars` has the bytes of scalar arguments at their positions, None at the others."""
+
+    name: str
+    binaries: Mapping[str, Binary]
+    geometries: Mapping[str, Geometry]
+    scalars: Mapping[str, tuple[bytes | None, ...]]
+
+
+class Bench:
+    """One device in one worker process at a time. `memory_bytes` is what a worker may take beyond the workloads themselves."""
+
+    def __init__(
+        self,
+        device: str,
+        workloads: Sequence[PreparedWorkload],
+        *,
+        compute_units: int | None = None,
+        cores: frozenset[int] | None = None,
+        memory_bytes: int = 8 << 30,
+        launch_deadline_s: float = 10.0,
+    ) -> None:
+        self.restarts = 0
+        self._device = device
+        self._workloads = {workload.name: workload for workload in workloads}
+        self._compute_units = compute_units
+        self._cores = cores
+        self._memory_bytes = memory_bytes + 2 * sum(workload.arena.nbytes for workload in workloads)
+        self.launch_deadline_s = launch_deadline_s
+        self._attachment: _Attachment | None = None
+        self._doubtful: set[str] = set()
+        """Workloads whose memory was left in an unknown state."""
+
+    def run_once(self, candidate: Candidate, workload_name: str) -> int | BenchFailure:
+        """Launch once on fresh memory; device nanoseconds. The workload's `verdict_after_launch` can judge what it left."""
+        workload = self._workloads[workload_name]
+        workload.arena.reset()
+        workload.arena.mark_touched()
+        self._doubtful.add(workload_name)
+        try:
+            worker = self._attached()
+            run = worker.run_number(candidate, workload)
+            return run if isinstance(run, LaunchFailed) else worker.call(Launch(run), self.launch_deadline_s)
+        except (WorkerDied, WorkerTimedOut) as error:
+            return self._failure(error)
+
+    def verify(self, candidate: Candidate, workload_name: str) -> Verdict | BenchFailure:
+        """Launch once on fresh memory and judge, here, what it left."""
+        ran = self.run_once(candidate, workload_name)
+        if not isinstance(ran, int):
+            return ran
+        workload = self._workloads[workload_name]
+        verdict = workload.verdict_after_launch()
+        if workload.memory_damaged:
+            self._replace()  # what was written beyond the arena is unknown; the next candidate must not suffer for it
+        elif verdict.passed:
+            self._doubtful.discard(workload_name)
+        return verdict
+
+    def time(self, workload_name: str, sequence: Sequence[Candidate]) -> list[int] | BenchFailure:
+        """One launch for each candidate, in that order, with `inout` buffers restored in between; device nanoseconds."""
+        workload = self._workloads[workload_name]
+        if workload_name in self._doubtful:
+            workload.arena.reset()
+        workload.arena.mark_touched()
+        self._doubtful.add(workload_name)
+        try:
+            worker = self._attached()
+            numbers: dict[int, int] = {}
+            for candidate in {id(candidate): candidate for candidate in sequence}.values():
+                run = worker.run_number(candidate, workload)
+                if isinstance(run, LaunchFailed):
+                    return run
+                numbers[id(candidate)] = run
+            runs = tuple(numbers[id(candidate)] for candidate in sequence)
+            result = worker.call(Time(runs), self.launch_deadline_s * max(len(runs), 1))
+        except (WorkerDied, WorkerTimedOut) as error:
+            return self._failure(error)
+        if isinstance(result, list):
+            self._doubtful.discard(workload_name)
+        return result
+
+    def start(self) -> int:
+        """Have a worker running, and its process id, for those who watch the machine's load."""
+        return self._attached().process.pid
+
+    def close(self) -> None:
+        if self._attachment is not None:
+            self._attachment.process.close()
+            self._attachment = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _attached(self) -> _Attachment:
+        if self._attachment is not None and not self._attachment.process.alive:
+            self._replace()  # it died between two launches: nobody's outcome
+        if self._attachment is None:
+            process = WorkerProcess(_WORKER, cores=self._cores, memory_bytes=self._memory_bytes)
+            self._attachment = _Attachment(process)
+            self._attachment.call(Open(self._device, self._compute_units), STARTUP_DEADLINE_S)
+        return self._attachment
+
+    def _replace(self) -> None:
+        self.close()
+        self.restarts += 1
+
+    def _failure(self, error: WorkerDied | WorkerTimedOut) -> Crashed | TimedOut:
+        self._replace()
+        if isinstance(error, WorkerTimedOut):
+            return TimedOut(f"did not finish within {error.limit_s:g} s", error.limit_s)
+        return Crashed(error.reason)
+
+
+class _Attachment:
+    """A worker process and what it already has: lazily loaded programs, mapped memory, numbered runs."""
+
+    def __init__(self, process: WorkerProcess) -> None:
+        self.process = process
+        self._workloads: set[str] = set()
+        self._programs: OrderedDict[str, set[tuple[Any, ...]]] = OrderedDict()
+        """Loaded programs, the least recently used first, with the keys of their runs."""
+        self._runs: dict[tuple[Any, ...], int] = {}
+        self._numbers_given = 0
+
+    def call(self, job: Job[Reply], deadline_s: float, blobs: Sequence[bytes] = (), fds: Sequence[int] = ()) -> Reply:
+        reply, _ = self.process.call(job, blobs, fds, deadline_s=deadline_s)
+        return reply
+
+    def run_number(self, candidate: Candidate, workload: PreparedWorkload) -> int | LaunchFailed:
+        """The worker's number for this launch, after telling it what it does not know yet."""
+        binary, geometry = candidate.binaries[workload.name], candidate.geometries[workload.name]
+        scalars = candidate.scalars[workload.name]
+        program = fingerprint(binary.code, binary.entry, dict(binary.device_data))
+        key = (program, workload.name, geometry, scalars)
+        if program in self._programs:
+            self._programs.move_to_end(program)
+        elif (failed := self._load(program, binary)) is not None:
+            return failed
+        if key not in self._runs:
+            self._attach(workload)
+            self._numbers_given += 1
+            arguments = tuple(_argument(item, scalar) for item, scalar in zip(workload.kernel.arguments, scalars, strict=True))
+            self.call(Prepare(self._numbers_given, program, workload.name, arguments, geometry), STARTUP_DEADLINE_S)
+            self._runs[key] = self._numbers_given
+            self._programs[program].add(key)
+        return self._runs[key]
+
+    def _load(self, program: str, binary: Binary) -> LaunchFailed | None:
+        failed = self.call(Load(program, replace(binary, code=b"")), STARTUP_DEADLINE_S, [binary.code])
+        if failed is None:
+            self._programs[program] = set()
+            if len(self._programs) > _LOADED_AT_ONCE:
+                oldest, runs = self._programs.popitem(last=False)
+                self.call(Unload(oldest), STARTUP_DEADLINE_S)
+                for key in runs:
+                    del self._runs[key]
+        return failed
+
+    def _attach(self, workload: PreparedWorkload) -> None:
+        if workload.name in self._workloads:
+            return
+        arena, constants = workload.arena, workload.constants
+        buffers = [item for item in workload.kernel.buffers if item.role is Role.INOUT and not item.null]
+        restored = tuple(item.name for item in buffers) if arena.restore_fd >= 0 else ()
+        fds = [arena.fd, arena.restore_fd] if restored else [arena.fd]
+        job = Attach(workload.name, arena.layout, restored, tuple(constants))
+        self.call(job, STARTUP_DEADLINE_S, list(constants.values()), fds)
+        self._workloads.add(workload.name)
+
+
+def _argument(item: Any, scalar: bytes | None) -> Argument:
+    if isinstance(item, Buffer):
+        return Argument() if item.null else Argument(buffer=item.name)
+    if scalar is None:
+        raise ValueError(f"no value for the scalar argument {item.name}")
+    return Argument(scalar=scalar.hex())

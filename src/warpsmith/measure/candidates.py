@@ -1,0 +1,47 @@
+"""From compile requests to something a bench can launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from warpsmith.compile.binding import Binder
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
+from warpsmith.devices.base import Binary, CompileRequest
+from warpsmith.measure.bench import Candidate
+from warpsmith.spec.kernel import Scalar, Workload
+from warpsmith.verify.inputs import scalar_bytes
+
+
+def assemble(
+    pool: CompilePool,
+    binder: Binder,
+    configuration: Configuration,
+    requests: Mapping[str, CompileRequest],
+    workloads: Sequence[Workload],
+    *,
+    name: str | None = None,
+) -> Candidate | CompileFailed | Crashed | TimedOut:
+    """Compile for every workload (the pool sees to it that equal requests are compiled once) and bind the launch."""
+    futures = {w.name: pool.submit(requests[w.name]) for w in workloads}
+    binaries: dict[str, Binary] = {}
+    for workload, future in futures.items():
+        built = future.result()
+        if not isinstance(built, Binary):
+            return built
+        binaries[workload] = built
+    return Candidate(
+        name=name or str(configuration),
+        binaries=binaries,
+        geometries={w.name: requests[w.name].geometry for w in workloads},
+        scalars={w.name: _scalars(binder, configuration, w) for w in workloads},
+    )
+
+
+def _scalars(binder: Binder, configuration: Configuration, workload: Workload) -> tuple[bytes | None, ...]:
+    names = binder.names(configuration, workload)
+    return tuple(
+        scalar_bytes(argument, argument.value.evaluate(names)) if isinstance(argument, Scalar) else None
+        for argument in binder.kernel.arguments
+    )

@@ -1,0 +1,89 @@
+"""The jobs of a measuring worker. Memory travels as descriptors, code and constants as blobs; ids are the bench's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.core.outcome import LaunchFailed
+from warpsmith.devices.base import Binary
+from warpsmith.isolation.jobs import Job
+from warpsmith.verify.arena import Placement
+
+LaunchReply: TypeAlias = int | LaunchFailed
+TimeReply: TypeAlias = list[int] | LaunchFailed
+LoadReply: TypeAlias = LaunchFailed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open(Job[None]):
+    """Open the device, on so many compute units (None: all). Once in a worker's life."""
+
+    device: str
+    compute_units: int | None
+    reply: ClassVar[Any] = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Job[LoadReply]):
+    """Load a binary, whose code is the blob, as `program`."""
+
+    program: str
+    binary: Binary
+    reply: ClassVar[Any] = LoadReply
+
+
+@dataclass(frozen=True, slots=True)
+class Unload(Job[None]):
+    """Forget a program and the runs that use it."""
+
+    program: str
+    reply: ClassVar[Any] = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attach(Job[None]):
+    """Map a workload's memory: the arena's descriptor, then the one to restore `restored` from, if any. Blobs: its constants."""
+
+    workload: str
+    layout: tuple[Placement, ...]
+    restored: tuple[str, ...]
+    constants: tuple[str, ...]
+    reply: ClassVar[Any] = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a launch: a buffer of the workload, a scalar's bytes in hexadecimal, or a null pointer."""
+
+    buffer: str | None = None
+    scalar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare(Job[None]):
+    """Everything that one launch needs, under a number, so that launching costs a short message."""
+
+    run: int
+    program: str
+    workload: str
+    arguments: tuple[Argument, ...]
+    geometry: Geometry
+    reply: ClassVar[Any] = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch(Job[LaunchReply]):
+    """Launch once on the memory as it is; device nanoseconds."""
+
+    run: int
+    reply: ClassVar[Any] = LaunchReply
+
+
+@dataclass(frozen=True, slots=True)
+class Time(Job[TimeReply]):
+    """Launch in this order, `inout` buffers restored before each; device nanoseconds of each."""
+
+    runs: tuple[int, ...]
+    reply: ClassVar[Any] = TimeReply

@@ -1,0 +1,140 @@
+"""The measuring worker: `python -m warpsmith.measure.worker`, the only place where a kernel is ever launched.
+
+It maps memory that the tuner made, launches and reads the device's clock. It knows nothing of right and wrong results.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.core.outcome import LaunchFailed
+from warpsmith.devices.base import LaunchError, Program, Session
+from warpsmith.devices.registry import load_device
+from warpsmith.isolation.serving import serve
+from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Time, Unload
+
+Blobs: TypeAlias = tuple[bytes, ...]
+Fds: TypeAlias = tuple[int, ...]
+Answer: TypeAlias = tuple[Any, Sequence[bytes]]
+
+_DONE: Answer = (None, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    views: Mapping[str, memoryview]
+    restores: tuple[tuple[memoryview, memoryview], ...]
+    constants: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    program: str
+    workload: str
+    arguments: tuple[memoryview | bytes | None, ...]
+    geometry: Geometry
+
+
+class _Worker:
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._programs: dict[str, Program] = {}
+        self._constants_of: dict[str, str] = {}
+        """The workload whose constants a program has now."""
+        self._memories: dict[str, _Memory] = {}
+        self._runs: dict[int, _Run] = {}
+
+    def open(self, job: Open, _blobs: Blobs, _fds: Fds) -> Answer:
+        self._session = load_device(job.device).open(job.compute_units)
+        return _DONE
+
+    def load(self, job: Load, blobs: Blobs, _fds: Fds) -> Answer:
+        assert self._session is not None
+        try:
+            self._programs[job.program] = self._session.load(replace(job.binary, code=blobs[0]))
+        except LaunchError as error:
+            return LaunchFailed(str(error)), ()
+        return _DONE
+
+    def unload(self, job: Unload, _blobs: Blobs, _fds: Fds) -> Answer:
+        del self._programs[job.program]
+        self._constants_of.pop(job.program, None)
+        self._runs = {number: run for number, run in self._runs.items() if run.program != job.program}
+        return _DONE
+
+    def attach(self, job: Attach, blobs: Blobs, fds: Fds) -> Answer:
+        arena = memoryview(mmap.mmap(fds[0], os.fstat(fds[0]).st_size))
+        views = {place.name: arena[place.offset : place.offset + place.view_bytes] for place in job.layout}
+        restores: list[tuple[memoryview, memoryview]] = []
+        if job.restored:
+            # Private and read-only: a kernel that strays there crashes instead of changing what is restored.
+            original = memoryview(mmap.mmap(fds[1], os.fstat(fds[1]).st_size, mmap.MAP_PRIVATE, mmap.PROT_READ))
+            for place in job.layout:
+                if place.name in job.restored:
+                    data = slice(place.offset, place.offset + place.nbytes)
+                    restores.append((arena[data], original[data]))
+        for fd in fds:
+            os.close(fd)
+        constants = dict(zip(job.constants, blobs, strict=True))
+        self._memories[job.workload] = _Memory(views, tuple(restores), constants)
+        return _DONE
+
+    def prepare(self, job: Prepare, _blobs: Blobs, _fds: Fds) -> Answer:
+        views = self._memories[job.workload].views
+        arguments = tuple(_argument(argument, views) for argument in job.arguments)
+        self._runs[job.run] = _Run(job.program, job.workload, arguments, job.geometry)
+        return _DONE
+
+    def launch(self, job: Launch, _blobs: Blobs, _fds: Fds) -> Answer:
+        try:
+            return self._launch(self._runs[job.run]), ()
+        except LaunchError as error:
+            return LaunchFailed(str(error)), ()
+
+    def time(self, job: Time, _blobs: Blobs, _fds: Fds) -> Answer:
+        nanoseconds: list[int] = []
+        try:
+            for number in job.runs:
+                run = self._runs[number]
+                for data, original in self._memories[run.workload].restores:
+                    data[:] = original
+                nanoseconds.append(self._launch(run))
+        except LaunchError as error:
+            return LaunchFailed(str(error)), ()
+        return nanoseconds, ()
+
+    def _launch(self, run: _Run) -> int:
+        program = self._programs[run.program]
+        constants = self._memories[run.workload].constants
+        if constants and self._constants_of.get(run.program) != run.workload:
+            program.set_constants(constants)
+            self._constants_of[run.program] = run.workload
+        return program.launch(run.arguments, run.geometry)
+
+
+def _argument(argument: Argument, views: Mapping[str, memoryview]) -> memoryview | bytes | None:
+    if argument.buffer is not None:
+        return views[argument.buffer]
+    return bytes.fromhex(argument.scalar) if argument.scalar is not None else None
+
+
+if __name__ == "__main__":
+    gc.disable()  # nothing here makes cycles, and a collection in the middle of a series would be noise
+    worker = _Worker()
+    serve(
+        {
+            Open: worker.open,
+            Load: worker.load,
+            Unload: worker.unload,
+            Attach: worker.attach,
+            Prepare: worker.prepare,
+            Launch: worker.launch,
+            Time: worker.time,
+        }
+    )

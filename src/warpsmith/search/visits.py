@@ -1,0 +1,48 @@
+"""Which configurations of a space were proposed already, and random ones that were not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.space import Space
+
+# Below this share of unvisited configurations, drawing until one is new takes too many draws.
+_CROWDED = 0.2
+
+
+class Visits:
+    def __init__(self, space: Space, rng: np.random.Generator) -> None:
+        self._space = space
+        self._rng = rng
+        self._seen: set[int] = set()
+        self._rest: list[int] | None = None
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._seen
+
+    def add(self, index: int) -> None:
+        self._seen.add(index)
+
+    def mark(self, configuration: Configuration) -> int | None:
+        """Note a configuration by its value, as from an evaluation; None when it is not of this space."""
+        index = self._space.index(configuration)
+        if index is not None:
+            self.add(index)
+        return index
+
+    def random(self) -> int | None:
+        """Some configuration not proposed yet, each as likely; None when there is none. The caller adds it."""
+        size = len(self._space)
+        if len(self._seen) >= size:
+            return None
+        if self._rest is None and len(self._seen) <= (1 - _CROWDED) * size:
+            while True:
+                index = int(self._rng.integers(size))
+                if index not in self._seen:
+                    return index
+        if self._rest is None:
+            self._rest = [int(index) for index in self._rng.permutation(size) if int(index) not in self._seen]
+        while self._rest[-1] in self._seen:
+            self._rest.pop()
+        return self._rest[-1]

@@ -1,0 +1,6 @@
+"""The space: the configurations that every constraint and every limit of the device allows, on every declared workload."""
+
+from warpsmith.space.rules import Violation
+from warpsmith.space.space import Removal, Space, space_of
+
+__all__ = ["Removal", "Space", "Violation", "space_of"]

@@ -1,0 +1,195 @@
+"""What must agree between the parts of a kernel.toml: names used and known, sizes that are positive, an entry that exists."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warpsmith.core.dtype import DType
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Limits
+from warpsmith.spec.document import Document, read_source
+from warpsmith.spec.kernel import Buffer, Kernel, Scalar
+from warpsmith.spec.problems import Problems, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from warpsmith.core.configuration import Value
+    from warpsmith.core.expression import Expression
+    from warpsmith.spec.toml_positions import TomlPath
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def check_kernel(kernel: Kernel, document: Document, problems: Problems) -> None:
+    check = _Checks(kernel, document, problems)
+    check.distinct_names()
+    check.workloads()
+    if check.names() and not problems:
+        # Values are only worth computing once all names are known.
+        check.values()
+    check.entry()
+
+
+class _Checks:
+    def __init__(self, kernel: Kernel, document: Document, problems: Problems) -> None:
+        self._kernel = kernel
+        self._at = document.at
+        self._problems = problems
+        self._limits = Limits.known_names()
+        self._parameters = frozenset(p.name for p in kernel.parameters)
+        sizes = [set(w.sizes) for w in kernel.workloads]
+        self._sizes = frozenset(set.intersection(*sizes)) if sizes else frozenset()
+
+    def distinct_names(self) -> None:
+        """A name in an expression means one thing: a size, a parameter, a define or a limit."""
+        owners: list[tuple[str, dict[str, TomlPath | None]]] = [
+            ("a device limit", dict.fromkeys(self._limits)),
+            ("a parameter", {p.name: ("parameters", p.name) for p in self._kernel.parameters}),
+            ("a define", {name: ("kernel", "defines", name) for name in self._kernel.defines}),
+            (
+                "a workload size",
+                {size: ("workloads", w.name, size) for w in reversed(self._kernel.workloads) for size in w.sizes},
+            ),
+        ]
+        seen: dict[str, str] = {}
+        for owner, names in owners:
+            for name, path in names.items():
+                if name in seen and path is not None:
+                    self._problems.add(f"{name!r} is {owner} and also {seen[name]}", self._at.key(path), "rename one of the two")
+                seen.setdefault(name, owner)
+        symbols = {a.name for a in self._kernel.arguments}
+        for constant in self._kernel.constants:
+            if constant.name in symbols:
+                found = f"{constant.name!r} is both an argument and a constant"
+                self._problems.add(found, self._at.key(("constants", constant.name)), "rename one of the two")
+
+    def workloads(self) -> None:
+        everywhere = self._kernel.workloads
+        if not self._kernel.tuning_workloads:
+            what = "all workloads are held out" if everywhere else "no workload"
+            self._problems.add(what, self._at.key(("workloads",)), "at least one workload is needed for tuning")
+
+    def names(self) -> bool:
+        """Whether every name in every expression is known there."""
+        fine = True
+        for expression, known in self._expressions():
+            for name in sorted(expression.names - known):
+                fine = False
+                self._unknown(expression, name, known)
+        return fine
+
+    def _expressions(self) -> Iterator[tuple[Expression, frozenset[str]]]:
+        kernel = self._kernel
+        for argument in (*kernel.arguments, *kernel.constants):
+            match argument:
+                case Buffer(shape=shape):
+                    yield from ((extent, self._sizes) for extent in shape)
+                case Scalar(value=value):
+                    yield value, self._sizes | self._parameters
+        for traffic in (kernel.traffic.bytes, kernel.traffic.flops):
+            if traffic is not None:
+                yield traffic, self._sizes
+        everything = self._sizes | self._parameters | self._limits
+        for expression in (*kernel.launch.grid, *kernel.launch.block, kernel.launch.shared_bytes):
+            yield expression, everything
+        for constraint in kernel.constraints:
+            yield constraint.expression, everything
+
+    def _unknown(self, expression: Expression, name: str, known: frozenset[str]) -> None:
+        if name in self._parameters:
+            hint: str | None = "shapes and traffic are the same for every configuration: they use workload sizes only"
+        elif name in self._limits:
+            hint = "device limits can be used in [launch] and [[constraints]]"
+        elif any(name in w.sizes for w in self._kernel.workloads):
+            without = next(w.name for w in self._kernel.workloads if name not in w.sizes)
+            hint = f"workload {without!r} has no size {name!r}, and only sizes that every workload has can be used"
+        else:
+            hint = nearest(name, known) or nearest(name, known | self._limits)
+        try:
+            # Evaluating it with all other names known gives the place of this one.
+            expression.evaluate({other: 1 for other in expression.names if other != name})
+        except InputError as error:
+            place = error.location if "unknown name" in error.message else expression.location
+            self._problems.add(f"unknown name {name!r} in {str(expression)!r}", place, hint)
+        else:
+            self._problems.add(f"unknown name {name!r} in {str(expression)!r}", expression.location, hint)
+
+    def values(self) -> None:
+        """Shapes, scalars and launch at the defaults, for every workload."""
+        kernel = self._kernel
+        for workload in kernel.workloads:
+            names: dict[str, Value] = {**kernel.default_configuration, **workload.sizes}
+            for argument in (*kernel.arguments, *kernel.constants):
+                match argument:
+                    case Buffer(name=name, shape=shape):
+                        for extent in shape:
+                            self._integer(extent, names, 1, f"an extent of {name!r}", workload.name)
+                    case Scalar(name=name, dtype=dtype, value=value):
+                        self._scalar(name, dtype, value, names, workload.name)
+            launch = kernel.launch
+            for what, entries in (("grid", launch.grid), ("block", launch.block)):
+                for entry in self._without_limits(entries):
+                    self._integer(entry, names, 1, f"the {what}", workload.name)
+            for entry in self._without_limits([launch.shared_bytes]):
+                self._integer(entry, names, 0, "shared", workload.name)
+
+    def _without_limits(self, expressions: Iterable[Expression]) -> list[Expression]:
+        # What depends on the device is checked when the space is built for one.
+        return [e for e in expressions if not e.names & self._limits]
+
+    def _evaluate(self, expression: Expression, names: dict[str, Value], workload: str) -> Value | None:
+        try:
+            return expression.evaluate(names)
+        except InputError as error:
+            message = f"{error.message} (workload {workload!r}, parameters at their defaults)"
+            self._problems.add(message, error.location or expression.location, error.hint)
+            return None
+
+    def _integer(self, expression: Expression, names: dict[str, Value], least: int, what: str, workload: str) -> None:
+        value = self._evaluate(expression, names, workload)
+        if value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            given = _given(expression, names)
+            found = f"{what}, {str(expression)!r}, is {value!r} for workload {workload!r}{given}"
+            hint = "int(…) makes it an integer" if isinstance(value, float) else f"expected an integer of at least {least}"
+            self._problems.add(found, expression.location, hint)
+
+    def _scalar(self, name: str, dtype: DType, expression: Expression, names: dict[str, Value], workload: str) -> None:
+        value = self._evaluate(expression, names, workload)
+        if value is None:
+            return
+        found = f"{name!r} = {value!r} for workload {workload!r}{_given(expression, names)}"
+        if isinstance(value, str):
+            self._problems.add(f"{found} is text", expression.location, "a scalar is a number")
+        elif not dtype.is_float and dtype is not DType.BOOL:
+            range_ = np.iinfo(dtype.numpy)
+            if value != int(value) or not range_.min <= value <= range_.max:
+                hint = f"{dtype.value} holds whole numbers from {range_.min} to {range_.max}"
+                self._problems.add(f"{found} does not fit {dtype.value}", expression.location, hint)
+
+    def entry(self) -> None:
+        """The entry's name must stand in the source, unless an include or a pasted name may bring it in."""
+        kernel = self._kernel
+        place = self._at.text(("kernel", "entry"))
+        base = kernel.entry.split("<", 1)[0].rsplit("::", 1)[-1].strip()
+        if not _IDENTIFIER.fullmatch(base) or ("<" in kernel.entry and not kernel.entry.endswith(">")):
+            example = 'a plain name, or a template instance: "kernel<float, 4>"'
+            self._problems.add(f"{kernel.entry!r} is not the name of a kernel", place, example)
+            return
+        if not kernel.source.is_file():
+            return
+        text = read_source(kernel.source)
+        words = set(_IDENTIFIER.findall(text))
+        if base not in words and "##" not in text and not re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
+            hint = nearest(base, {w for w in words if re.search(rf"\b{w}\s*\(", text)} if len(words) < 2000 else words)
+            self._problems.add(f"{kernel.source.name} has no kernel {base!r}", place, hint)
+
+
+def _given(expression: Expression, names: dict[str, Value]) -> str:
+    given = ", ".join(f"{name}={names[name]}" for name in sorted(expression.names) if name in names)
+    return f" ({given})" if given else ""

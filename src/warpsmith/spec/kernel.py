@@ -1,0 +1,155 @@
+"""The nouns of kernel.toml: what the user brings. Reading the file is `spec.load`'s business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from warpsmith.core.configuration import Configuration, Value
+from warpsmith.core.hardware import Geometry, Language
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from warpsmith.core.dtype import DType
+    from warpsmith.core.expression import Expression
+
+
+class Role(StrEnum):
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """How a buffer is filled: a named generator, or a function of the user's (`python = "file.py:function"`)."""
+
+    kind: str = "normal"
+    low: float | None = None
+    high: float | None = None
+    python: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A pointer argument. `null` passes a null pointer."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Expression, ...]
+    role: Role = Role.IN
+    init: Init = field(default_factory=Init)
+    null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A by-value argument; its value may use workload sizes and parameters."""
+
+    name: str
+    dtype: DType
+    value: Expression
+
+
+Argument: TypeAlias = Buffer | Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Expressions over parameters, workload sizes and device limits."""
+
+    grid: tuple[Expression, ...]
+    block: tuple[Expression, ...]
+    shared_bytes: Expression
+
+    def geometry(self, names: Mapping[str, Value]) -> Geometry:
+        grid = [int(e.evaluate(names)) for e in self.grid]
+        block = [int(e.evaluate(names)) for e in self.block]
+        pad = [1, 1]
+        gx, gy, gz, *_ = grid + pad
+        bx, by, bz, *_ = block + pad
+        return Geometry((gx, gy, gz), (bx, by, bz), int(self.shared_bytes.evaluate(names)))
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One named shape. Held-out workloads are never used to choose a configuration, only to judge it."""
+
+    name: str
+    sizes: Mapping[str, int]
+    weight: float = 1.0
+    heldout: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The oracle's address and tolerance. Without `python` the original kernel is the oracle."""
+
+    file: Path | None = None
+    function: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes moved and operations done by one launch, for the roofline; None means: derive bytes from the arguments."""
+
+    bytes: Expression | None = None
+    flops: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A tunable with its values in order; the default leaves the kernel as it was."""
+
+    name: str
+    values: tuple[Value, ...]
+    default: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    expression: Expression
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Everything kernel.toml says. `template_source` is the user's own template when it is not `source` itself."""
+
+    name: str
+    path: Path  # the kernel.toml
+    source: Path
+    language: Language
+    entry: str
+    arguments: tuple[Argument, ...]
+    constants: tuple[Buffer, ...]
+    launch: Launch
+    workloads: tuple[Workload, ...]
+    reference: Reference
+    traffic: Traffic
+    parameters: tuple[Parameter, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    template_source: Path | None = None
+    defines: Mapping[str, Value] = field(default_factory=dict)
+    include_dirs: tuple[Path, ...] = ()
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        return tuple(a for a in self.arguments if isinstance(a, Buffer))
+
+    @property
+    def tuning_workloads(self) -> tuple[Workload, ...]:
+        return tuple(w for w in self.workloads if not w.heldout)
+
+    @property
+    def heldout_workloads(self) -> tuple[Workload, ...]:
+        return tuple(w for w in self.workloads if w.heldout)
+
+    @property
+    def default_configuration(self) -> Configuration:
+        return Configuration(tuple((p.name, p.default) for p in self.parameters))

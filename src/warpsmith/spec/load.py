@@ -1,0 +1,50 @@
+"""`load_kernel`: a kernel.toml, a folder with one, or a bundled example's name → Kernel, checked as far as needs no device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.spec.build import Builder
+from warpsmith.spec.bundled import FILE_NAME, bundled_names, bundled_path
+from warpsmith.spec.checks import check_kernel
+from warpsmith.spec.document import read_document
+from warpsmith.spec.problems import Problems, nearest
+from warpsmith.spec.schema import read_schema
+
+if TYPE_CHECKING:
+    from warpsmith.spec.kernel import Kernel
+
+
+def load_kernel(path_or_name: str | Path) -> Kernel:
+    """Raises InputError with the place, what was found, what was expected and a hint; several problems in one message."""
+    document = read_document(find_kernel_file(path_or_name))
+    problems = Problems(document.file)
+    shaped = read_schema(document, problems)
+    problems.raise_if_any()
+    assert shaped is not None
+    kernel = Builder(document, problems).kernel(shaped)
+    check_kernel(kernel, document, problems)
+    problems.raise_if_any()
+    return kernel
+
+
+def find_kernel_file(path_or_name: str | Path) -> Path:
+    path = Path(path_or_name).expanduser()
+    if path.is_dir() and (path / FILE_NAME).is_file():
+        return path / FILE_NAME
+    if path.is_file():
+        if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp"}:
+            hint = f"`warpsmith init {path}` writes a {FILE_NAME} for it"
+            raise InputError("this is source; the kernel is described by a kernel.toml", location=Location(path), hint=hint)
+        return path
+    bundled = bundled_path(str(path_or_name))
+    if bundled is not None:
+        return bundled
+    if path.is_dir():
+        raise InputError(
+            f"the folder has no {FILE_NAME}", location=Location(path), hint="`warpsmith init FILE` writes one from a source file"
+        )
+    near = nearest(str(path_or_name), bundled_names())
+    raise InputError(f"{str(path_or_name)!r} is no file, no folder and no bundled kernel", hint=near)

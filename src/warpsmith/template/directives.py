@@ -1,0 +1,89 @@
+"""Just enough of the C preprocessor to know which names a source uses and how its parameters get their defaults.
+
+It reads text; what a compiler makes of it is the device's business (`Device.preprocess`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# Comments and literals, to be blanked out at equal length: offsets stay valid.
+_NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """One `#define NAME body`. `guarded` when it only applies where the name is not defined yet."""
+
+    name: str
+    body: str
+    body_span: tuple[int, int]
+    line: int
+    guarded: bool
+
+
+def without_noise(source: str) -> str:
+    """The source with comments and literals replaced by blanks, newlines kept."""
+    return _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
+
+
+def object_defines(source: str) -> Iterator[Define]:
+    """Object-like macros, in order."""
+    text = without_noise(source)
+    guards: list[str | None] = []
+    for match in _DIRECTIVE.finditer(text):
+        word, rest = match[1], match[2]
+        match word:
+            case "if" | "ifdef" | "ifndef":
+                guards.append(_guarded_name(word, rest))
+            case "else" | "elif" if guards:
+                guards[-1] = None
+            case "endif" if guards:
+                guards.pop()
+            case "define":
+                found = re.match(r"\s+([A-Za-z_]\w*)(?!\w|\()[ \t]*", rest)
+                if found:
+                    start = match.start(2) + found.end()
+                    end = start + len(text[start : match.end()].rstrip())
+                    line = text.count("\n", 0, match.start()) + 1
+                    yield Define(found[1], source[start:end], (start, end), line, found[1] in guards)
+            case _:
+                pass
+
+
+def used_identifiers(source: str) -> frozenset[str]:
+    """Every name the source uses, in code or in a directive; giving a name its default is not a use of it."""
+    text = without_noise(source)
+    blanked = re.sub(r"^[ \t]*#[ \t]*(?:ifndef|ifdef|undef|define)[ \t]+\w+", "", text, flags=re.MULTILINE)
+    blanked = re.sub(r"\bdefined[ \t]*\(?[ \t]*\w+", "", blanked)
+    return frozenset(_IDENTIFIER.findall(blanked))
+
+
+def with_includes(path: Path, source: str, include_dirs: Iterable[Path]) -> list[str]:
+    """The source and, as far as they can be found, the files it includes with quotes, each once."""
+    folders = tuple(include_dirs)
+    texts, waiting, seen = [source], [(path.parent, source)], {path.resolve()}
+    while waiting:
+        folder, text = waiting.pop()
+        for name in _INCLUDE.findall(text):
+            file = next((d / name for d in (folder, *folders) if (d / name).is_file()), None)
+            if file is not None and file.resolve() not in seen:
+                seen.add(file.resolve())
+                included = file.read_text(encoding="utf-8", errors="replace")
+                texts.append(included)
+                waiting.append((file.parent, included))
+    return texts
+
+
+def _guarded_name(word: str, condition: str) -> str | None:
+    if word == "ifndef":
+        found = _IDENTIFIER.search(condition)
+        return found.group() if found else None
+    negated = re.fullmatch(r"\s*!\s*defined\s*\(?\s*([A-Za-z_]\w*)\s*\)?\s*", condition) if word == "if" else None
+    return negated[1] if negated else None

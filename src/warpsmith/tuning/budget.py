@@ -1,0 +1,44 @@
+"""How much a run may spend. The search stops at the first limit it meets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from warpsmith.core.errors import InputError
+
+_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    evaluations: int | None = 60
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.evaluations is not None and self.evaluations < 1:
+            raise InputError(f"a budget of {self.evaluations} evaluations is none", hint="give at least 1")
+        if self.seconds is not None and self.seconds <= 0:
+            raise InputError(f"a budget of {self.seconds} s is none", hint="write for example --time 90s, --time 5m")
+
+    def spent(self, evaluations: int, seconds: float) -> bool:
+        return (self.evaluations is not None and evaluations >= self.evaluations) or (
+            self.seconds is not None and seconds >= self.seconds
+        )
+
+    def seconds_left(self, evaluations: int, seconds: float) -> float | None:
+        """An estimate from the pace so far; None before there is one."""
+        estimates = []
+        if self.seconds is not None:
+            estimates.append(self.seconds - seconds)
+        if self.evaluations is not None and evaluations:
+            estimates.append((self.evaluations - evaluations) * seconds / evaluations)
+        return max(0.0, min(estimates)) if estimates else None
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from `90`, `90s`, `5m`, `1.5h` or `1h30m`."""
+    parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([smh]?)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", text):
+        raise InputError(f"{text!r} is not a duration", hint="write for example 90s, 5m or 1h30m")
+    return sum(float(number) * _UNITS_S[unit] for number, unit in parts)

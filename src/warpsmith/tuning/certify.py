@@ -1,0 +1,65 @@
+"""Proves that the template at its defaults is the original, by the strongest means that holds. Without proof, no search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.errors import InputError, Location
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.paired import PairedTime, PairPlan, time_beside
+from warpsmith.template import Certificate, first_difference
+from warpsmith.tuning.evaluate import Builder
+from warpsmith.verify.prepared import PreparedWorkload
+
+_NEUTRAL_WITHIN = 0.03
+
+
+def certify(
+    builder: Builder,
+    pool: CompilePool,
+    bench: Bench,
+    original: Candidate,
+    prepared: dict[str, PreparedWorkload],
+    rng: np.random.Generator,
+) -> Certificate:
+    """Same tokens, else same code, else bitwise equal outputs on every tuning workload in neutral time."""
+    kernel = builder.binder.kernel
+    if kernel.template_source is None:
+        return Certificate("tokens", "it is the same source")
+    workloads = kernel.tuning_workloads
+    first = workloads[0]
+    difference = first_difference(
+        pool.preprocess(builder.original_request(first)),
+        pool.preprocess(builder.template_request(kernel.default_configuration, first)),
+    )
+    if difference is None:
+        return Certificate("tokens", "same tokens after preprocessing")
+    where = Location(kernel.template_source)
+    twin = builder.build_template_default(workloads)
+    if not isinstance(twin, Candidate):
+        raise InputError(f"the template does not compile at its defaults: {twin.reason}", location=where)
+    if all(twin.binaries[w.name].code == original.binaries[w.name].code for w in workloads):
+        return Certificate("ir", "same code after optimisation")
+    for workload in workloads:
+        if _outputs(bench, original, prepared[workload.name]) != _outputs(bench, twin, prepared[workload.name]):
+            raise InputError(
+                f"the template at its defaults is not the original: outputs differ on workload {workload.name!r}; {difference}",
+                location=where,
+                hint="guard every change with #if so that the default values leave the kernel as it was",
+            )
+        timed = time_beside(bench, workload.name, twin, original, plan=PairPlan(beaten_above=np.inf), rng=rng)
+        if not isinstance(timed, PairedTime) or timed.ratio.low > 1 + _NEUTRAL_WITHIN:
+            raise InputError(
+                f"the template at its defaults is slower than the original on workload {workload.name!r}; {difference}",
+                location=where,
+            )
+    return Certificate("outputs", "bitwise equal outputs on every tuning workload, in neutral time")
+
+
+def _outputs(bench: Bench, candidate: Candidate, prepared: PreparedWorkload) -> dict[str, bytes]:
+    """What one launch wrote, bit by bit."""
+    time_ns = bench.run_once(candidate, prepared.name)
+    if not isinstance(time_ns, int):
+        raise InputError(f"{candidate.name} fails on workload {prepared.name!r}: {time_ns.reason}")
+    return {name: array.tobytes() for name, array in prepared.outputs().items()}

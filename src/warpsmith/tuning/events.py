@@ -1,0 +1,75 @@
+"""What a run says while it works. The loop emits; terminal, log and later the dashboard subscribe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.tuning.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    run: str
+    kernel: str
+    device: DeviceInfo
+    strategy: str
+    budget: Budget
+    configurations: int
+    cartesian_size: int
+    resumed_evaluations: int
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCertified:
+    level: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineMeasured:
+    """The original, at its own launch: the reference of every ratio that follows."""
+
+    outcome: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFinished:
+    number: int
+    evaluation: Evaluation
+    best: Evaluation | None
+    seconds: float
+    seconds_left: float | None
+    from_record: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage after the search: choosing among finalists, claiming in fresh processes."""
+
+    name: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageAdvanced:
+    step: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    result: dict[str, Any]
+
+
+Event: TypeAlias = (
+    RunStarted | TemplateCertified | BaselineMeasured | EvaluationFinished | StageStarted | StageAdvanced | RunFinished
+)
+Emit: TypeAlias = Callable[[Event], None]
+
+
+def ignore(_event: Event) -> None:
+    """The subscriber of those who only want the result."""

@@ -1,0 +1,173 @@
+"""After the search: choose among the best on all cores, then measure the chosen again in fresh processes for the claim.
+
+Choosing and claiming use different measurements: the figure of the best of several noisy ones is biased (the winner's curse),
+so nothing that helped to choose a configuration counts in what is claimed of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import Evaluation, Measured, Verdict
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.paired import time_interleaved
+from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
+
+ROUND_SECONDS = 0.8  # what one workload may take in one process
+_MIN_ROUNDS, _MAX_ROUNDS = 6, 30
+DISTURBED_ABOVE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """Who is measured again, and who could be whose winner."""
+
+    general: tuple[Configuration, ...]
+    per_workload: Mapping[str, tuple[Configuration, ...]]
+
+    @property
+    def all(self) -> tuple[Configuration, ...]:
+        return tuple(dict.fromkeys([*self.general, *(c for some in self.per_workload.values() for c in some)]))
+
+
+def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, general: int = 3, each: int = 2) -> Shortlist:
+    """The best few by score and by each workload's own relative time."""
+    measured = [(e.configuration, e.outcome) for e in evaluations if isinstance(e.outcome, Measured)]
+
+    def best(key: Callable[[Measured], float], count: int) -> tuple[Configuration, ...]:
+        return tuple(configuration for configuration, _ in sorted(measured, key=lambda pair: key(pair[1]))[:count])
+
+    def relative_on(workload: str) -> Callable[[Measured], float]:
+        return lambda outcome: next(t.relative for t in outcome.times if t.workload == workload)
+
+    return Shortlist(best(lambda outcome: outcome.score, general), {w: best(relative_on(w), each) for w in workloads})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Times of one process on one workload: `logs[c]` are log ratios to the baseline, `median_us[c]` plain medians."""
+
+    logs: Mapping[Configuration, Floats]
+    median_us: Mapping[Configuration, float]
+
+
+def measure_table(
+    bench: Bench,
+    workload: str,
+    baseline: Candidate,
+    candidates: Mapping[Configuration, Candidate],
+    rng: np.random.Generator,
+    *,
+    default: Configuration,
+    seconds: float = ROUND_SECONDS,
+) -> Table | None:
+    """Every candidate beside the baseline, interleaved; None when a launch failed (the candidate is then out)."""
+    contenders = {c: candidate for c, candidate in candidates.items() if c != default}
+    lanes = [baseline, *contenders.values()]
+    first = bench.time(workload, lanes)
+    if not isinstance(first, list):
+        return None
+    rounds = int(np.clip(seconds / (sum(first) / 1e9 + 1e-6), _MIN_ROUNDS, _MAX_ROUNDS))
+    times = time_interleaved(bench, workload, lanes, rounds, rng)
+    if not isinstance(times, np.ndarray):
+        return None
+    logs = np.log(times)
+    medians = np.median(times, axis=0) / 1e3
+    return Table(
+        {default: np.zeros(rounds), **{c: logs[:, i] - logs[:, 0] for i, c in enumerate(contenders, start=1)}},
+        {default: float(medians[0]), **{c: float(medians[i]) for i, c in enumerate(contenders, start=1)}},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    general: Configuration
+    per_workload: Mapping[str, Configuration]
+
+
+def choose(tables: Mapping[str, Table], listed: Shortlist, weights: Mapping[str, float], default: Configuration) -> Choice:
+    """The general winner and each workload's own. Without a gain the default configuration, which is the original, stays."""
+
+    def centre(configuration: Configuration, workload: str) -> float:
+        return float(np.exp(np.median(tables[workload].logs[configuration])))
+
+    def overall(configuration: Configuration) -> float:
+        return weighted_mean({w: centre(configuration, w) for w in weights}, weights)
+
+    general = min((default, *listed.general), key=overall)
+    return Choice(
+        general,
+        {w: min((default, general, *listed.per_workload[w]), key=lambda c, w=w: centre(c, w)) for w in weights},  # type: ignore[misc]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is reported of one configuration on one workload, or over all of them."""
+
+    configuration: Configuration
+    median_us: float
+    baseline_us: float
+    speedup: Ratio
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessMeasurement:
+    """What one fresh process measured; `others` is the share of the cores that other programs took meanwhile."""
+
+    tables: Mapping[str, Table]
+    roof_us: Mapping[str, float]
+    others: float | None
+
+
+def claim_on(
+    workload: str,
+    configuration: Configuration,
+    processes: Sequence[ProcessMeasurement],
+    default: Configuration,
+    verdict: Verdict,
+    rng: np.random.Generator,
+) -> Claim:
+    tables = [p.tables[workload] for p in processes]
+    speedup = (
+        Ratio(1.0, 1.0, 1.0)
+        if configuration == default
+        else ratio_over_processes([{workload: t.logs[configuration]} for t in tables], {workload: 1.0}, rng).inverse
+    )
+    return Claim(
+        configuration,
+        float(np.median([t.median_us[configuration] for t in tables])),
+        float(np.median([t.median_us[default] for t in tables])),
+        speedup,
+        verdict,
+    )
+
+
+def claim_overall(
+    configuration: Configuration,
+    processes: Sequence[ProcessMeasurement],
+    weights: Mapping[str, float],
+    default: Configuration,
+    rng: np.random.Generator,
+) -> Ratio:
+    if configuration == default:
+        return Ratio(1.0, 1.0, 1.0)
+    by_process = [{w: p.tables[w].logs[configuration] for w in weights} for p in processes]
+    return ratio_over_processes(by_process, weights, rng).inverse
+
+
+def spread_between_processes(
+    configuration: Configuration, processes: Sequence[ProcessMeasurement], weights: Mapping[str, float]
+) -> float:
+    """Largest over smallest speedup among the processes: how far a single process could have been off."""
+    figures = [
+        weighted_mean({w: math.exp(-float(np.median(p.tables[w].logs[configuration]))) for w in weights}, weights)
+        for p in processes
+    ]
+    return max(figures) / min(figures)

@@ -1,0 +1,71 @@
+"""The object that `tune --json`, `resume --json` and `show RUN --json` print. Its keys are stable: others script against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warpsmith.core.outcome import OUTCOME_KINDS
+from warpsmith.measure.statistics import Ratio, weighted_mean
+from warpsmith.record.store import RunRecord
+from warpsmith.tuning.finalists import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """The least time the machine itself needs for a workload's traffic and operations, measured beside the claims."""
+
+    us: Mapping[str, float]
+
+    def fraction(self, workload: str, median_us: float) -> float | None:
+        return round(self.us[workload] / median_us, 4) if workload in self.us else None
+
+
+def header_of(record: RunRecord, counts: Mapping[str, int]) -> dict[str, Any]:
+    """The part that every run has, finished or not."""
+    header = record.header
+    return {
+        "run": record.run,
+        "status": record.status,
+        "kernel": header.kernel,
+        "device": header.device,
+        "agent": header.agent,
+        "strategy": header.strategy,
+        "seed": header.seed,
+        "rounds": 1,
+        "evaluations": {kind: counts.get(kind, 0) for kind in OUTCOME_KINDS},
+        "seconds": round(record.seconds, 3),
+        "baseline": None,
+        "general": None,
+        "per_workload": {},
+        "heldout": {},
+    }
+
+
+def claim_entry(workload: str, claim: Claim, roof: Roof) -> dict[str, Any]:
+    return _entry(claim, claim.median_us, claim.speedup, roof.fraction(workload, claim.median_us))
+
+
+def overall_entry(claims: Mapping[str, Claim], speedup: Ratio, weights: Mapping[str, float], roof: Roof) -> dict[str, Any]:
+    """One configuration over all tuning workloads: weighted geometric means, with the workloads beneath."""
+    entries = {w: claim_entry(w, claims[w], roof) for w in weights}
+    fractions = {w: entry["roofline_fraction"] for w, entry in entries.items()}
+    known = all(fraction is not None for fraction in fractions.values())
+    median_us = weighted_mean({w: claims[w].median_us for w in weights}, weights)
+    first = next(iter(claims.values()))
+    entry = _entry(first, median_us, speedup, round(weighted_mean(fractions, weights), 4) if known else None)
+    entry["verified"] = all(e["verified"] for e in entries.values())
+    return {**entry, "workloads": entries}
+
+
+def _entry(claim: Claim, median_us: float, speedup: Ratio, fraction: float | None) -> dict[str, Any]:
+    return {
+        "config": dict(claim.configuration.pairs),
+        "median_us": round(median_us, 3),
+        "speedup": round(speedup.value, 4),
+        "ci95": [round(speedup.low, 4), round(speedup.high, 4)],
+        "roofline_fraction": fraction,
+        "verified": claim.verdict.passed,
+        "max_error": claim.verdict.max_error,
+    }

@@ -1,0 +1,67 @@
+"""The search itself: ask, evaluate, record, tell. Knows nothing of devices, so recorded outcomes drive it as well as live ones.
+
+A run is a function of its strategy, its seed and its outcomes. Resuming therefore means running the same loop again with the
+recorded evaluations at hand: what is recorded is told, not repeated, and the loop goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import Evaluation
+from warpsmith.search.base import Strategy
+from warpsmith.tuning.budget import Budget
+
+
+class Evaluate(Protocol):
+    def prefetch(self, configuration: Configuration) -> None:
+        """Begin what can be done ahead (compiling) without waiting."""
+        ...
+
+    def observe(self, evaluation: Evaluation) -> None:
+        """Learn of a finished evaluation, new or recorded, in order."""
+        ...
+
+    def __call__(self, configuration: Configuration) -> Evaluation: ...
+
+
+def search(
+    strategy: Strategy,
+    evaluate: Evaluate,
+    *,
+    budget: Budget,
+    recorded: Mapping[Configuration, Evaluation],
+    record: Callable[[Evaluation], None],
+    report: Callable[[int, Evaluation, bool], None],
+    elapsed_s: Callable[[], float],
+    lookahead: int = 2,
+) -> list[Evaluation]:
+    """Run to the end of the budget or of the space. `lookahead` configurations are asked for ahead, so that compilers keep busy.
+
+    The number asked ahead is fixed, so the sequence of asks and tells (and with it the run) does not depend on timing.
+    """
+    done: list[Evaluation] = []
+    queue: deque[Configuration] = deque()
+    while not budget.spent(len(done), elapsed_s()):
+        room = lookahead if budget.evaluations is None else min(lookahead, budget.evaluations - len(done))
+        if len(queue) < room:
+            asked = strategy.ask(room - len(queue))
+            queue.extend(asked)
+            for configuration in asked:
+                if configuration not in recorded:
+                    evaluate.prefetch(configuration)
+        if not queue:
+            break
+        configuration = queue.popleft()
+        known = recorded.get(configuration)
+        evaluation = known if known is not None else evaluate(configuration)
+        if known is None:
+            record(evaluation)
+        done.append(evaluation)
+        evaluate.observe(evaluation)
+        strategy.tell(evaluation)
+        report(len(done), evaluation, known is not None)
+    return done

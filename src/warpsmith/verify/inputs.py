@@ -1,0 +1,156 @@
+"""Seeded values for every argument of a workload, and the raw bytes of scalars.
+
+Each argument draws from a stream of its own, named by seed, workload and argument: adding or reordering arguments changes no
+other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.core.configuration import Value
+from warpsmith.core.dtype import DType
+from warpsmith.core.errors import InputError, Location
+from warpsmith.spec.kernel import Buffer, Init, Kernel, Role, Scalar, Workload
+from warpsmith.verify.userfunctions import call_by_name, load_function
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_NOT_IN_NUMPY = frozenset({DType.BF16, DType.F8E4M3, DType.F8E5M2})
+
+
+def make_inputs(kernel: Kernel, workload: Workload, seed: int) -> dict[str, Array]:
+    """Arguments and constants by name: buffers in their shape, scalars without dimensions. Null pointers have no entry."""
+    values: dict[str, Array] = {}
+    for item in (*kernel.arguments, *kernel.constants):
+        if isinstance(item, Scalar):
+            values[item.name] = np.frombuffer(scalar_bytes(item, scalar_value(item, kernel, workload)), item.dtype.numpy).reshape(
+                ()
+            )
+        elif not item.null:
+            values[item.name] = _fill(item, kernel, workload, seed, values)
+    return values
+
+
+def shape_of(buffer: Buffer, kernel: Kernel, workload: Workload) -> tuple[int, ...]:
+    names = default_names(kernel, workload)
+    shape = tuple(int(extent.evaluate(names)) for extent in buffer.shape)
+    if any(extent < 0 for extent in shape):
+        raise InputError(f"{buffer.name} has shape {shape} on workload {workload.name!r}", location=Location(kernel.path))
+    return shape
+
+
+def default_names(kernel: Kernel, workload: Workload) -> dict[str, Value]:
+    """What expressions about memory may use. All candidates share the memory, so parameters have their defaults here."""
+    return {**kernel.defines, **kernel.default_configuration, **workload.sizes}
+
+
+def scalar_value(scalar: Scalar, kernel: Kernel, workload: Workload) -> Value:
+    return scalar.value.evaluate(default_names(kernel, workload))
+
+
+def scalar_bytes(scalar: Scalar, value: Value) -> bytes:
+    """The raw little-endian bytes that travel to the device (f16, bf16, f8: their bits)."""
+    if isinstance(value, str):
+        raise InputError(f"scalar {scalar.name} is {value!r}, which is not a number")
+    if not scalar.dtype.is_float and scalar.dtype is not DType.BOOL:
+        limits = np.iinfo(scalar.dtype.numpy)
+        if value != int(value) or not limits.min <= value <= limits.max:
+            hint = f"{scalar.dtype} holds whole numbers from {limits.min} to {limits.max}"
+            raise InputError(f"scalar {scalar.name} = {value} does not fit {scalar.dtype}", hint=hint)
+        value = int(value)
+    return np.array(value, scalar.dtype.numpy).tobytes()
+
+
+def as_python(argument: Buffer | Scalar, array: Array) -> Any:
+    """The form in which the user's functions get an argument: scalars as numbers, types that NumPy lacks as float32."""
+    if isinstance(argument, Scalar):
+        return float(array) if argument.dtype.is_float else array.item()
+    return array.astype(np.float32) if argument.dtype in _NOT_IN_NUMPY else array
+
+
+def _fill(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, earlier: Mapping[str, Array]) -> Array:
+    shape = shape_of(buffer, kernel, workload)
+    if buffer.role is Role.OUT:
+        return np.zeros(shape, buffer.dtype.numpy)
+    digest = hashlib.blake2b(f"{workload.name}\0{buffer.name}".encode(), digest_size=16).digest()
+    rng = np.random.default_rng([seed, *np.frombuffer(digest, np.uint32).tolist()])
+    if buffer.init.python is not None:
+        return _from_python(buffer, shape, rng, kernel=kernel, workload=workload, earlier=earlier)
+    return generate(buffer.init, buffer.dtype, shape, rng)
+
+
+def generate(init: Init, dtype: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    target, count = dtype.numpy, math.prod(shape)
+    values: Array
+    match init.kind:
+        case "zeros":
+            values = np.zeros(count, target)
+        case "ones":
+            values = np.ones(count, target)
+        case "arange":
+            values = np.arange(count)
+        case "permutation":
+            values = rng.permutation(count)
+        case "normal" if dtype.is_float:
+            values = rng.standard_normal(count, np.float64 if dtype is DType.F64 else np.float32)
+        case "uniform" if dtype.is_float:
+            low, high = init.low if init.low is not None else 0.0, init.high if init.high is not None else 1.0
+            values = rng.random(count, np.float64 if dtype is DType.F64 else np.float32)
+            values *= high - low
+            values += low
+        case "normal" | "uniform" | "randint":
+            low_int, high_int = _integer_range(init, dtype)
+            values = rng.integers(low_int, high_int, count, np.uint64 if dtype is DType.U64 else np.int64)
+        case unknown:
+            kinds = 'normal, uniform, randint, zeros, ones, arange, permutation, or python = "file.py:function"'
+            raise InputError(f"init {unknown!r} is not known", hint=f"one of: {kinds}")
+    return values.astype(target, copy=False).reshape(shape)
+
+
+def _integer_range(init: Init, dtype: DType) -> tuple[int, int]:
+    """[low, high). Unless told otherwise: all of an 8-bit type, and small non-negative numbers of a wider one.
+
+    Wide integers are more often indices and counts than data; small ones keep sums of them in range.
+    """
+    match dtype:
+        case DType.BOOL:
+            low, high = 0, 2
+        case DType.I8:
+            low, high = -128, 128
+        case DType.U8:
+            low, high = 0, 256
+        case _:
+            low, high = 0, 128
+    low = math.ceil(init.low) if init.low is not None else low
+    high = math.ceil(init.high) if init.high is not None else max(high, low + 1)
+    if high <= low:
+        raise InputError(f"init has low = {low} and high = {high}, which leaves no value", hint="high is exclusive")
+    return low, high
+
+
+def _from_python(
+    buffer: Buffer,
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    kernel: Kernel,
+    workload: Workload,
+    earlier: Mapping[str, Array],
+) -> Array:
+    """The function may ask for `shape`, `dtype`, `rng`, the workload's sizes, and the arguments before this one."""
+    file_name, _, function_name = (buffer.init.python or "").rpartition(":")
+    file = kernel.path.parent / file_name
+    function = load_function(file, function_name)
+    seen = {item.name: as_python(item, earlier[item.name]) for item in kernel.arguments if item.name in earlier}
+    dtype = np.dtype(np.float32) if buffer.dtype in _NOT_IN_NUMPY else buffer.dtype.numpy
+    array = np.asarray(call_by_name(function, file, {**workload.sizes, **seen, "shape": shape, "dtype": dtype, "rng": rng}))
+    if array.shape != shape or (array.dtype.kind not in "biuf" and array.dtype != buffer.dtype.numpy):
+        gave = f"gave {array.dtype} of shape {array.shape} for {buffer.name} on workload {workload.name!r}"
+        raise InputError(f"{function_name}() {gave}; expected {buffer.dtype} of shape {shape}", location=Location(file))
+    return np.ascontiguousarray(array.astype(buffer.dtype.numpy, copy=True))

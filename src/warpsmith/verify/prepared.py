@@ -1,0 +1,86 @@
+"""A workload made ready: inputs, expected outputs and the arena, and the verdict on a launch. Never in the worker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.core.outcome import ArgumentCheck, Verdict
+from warpsmith.spec.kernel import Buffer, Kernel, Workload
+from warpsmith.verify.arena import Arena, Region
+from warpsmith.verify.compare import compare
+from warpsmith.verify.inputs import Array, make_inputs, shape_of
+from warpsmith.verify.oracle import expected_outputs, normalised, outputs_of
+
+
+class PreparedWorkload:
+    """`expected` is None until the oracle has spoken: at once with a reference, else when the original's outputs are adopted."""
+
+    def __init__(
+        self, kernel: Kernel, workload: Workload, inputs: Mapping[str, Array], expected: Mapping[str, Array] | None
+    ) -> None:
+        self.kernel = kernel
+        self.workload = workload
+        self.inputs = dict(inputs)
+        self.expected = dict(expected) if expected is not None else None
+        regions = [Region(b.name, b.dtype, shape_of(b, kernel, workload), b.role) for b in kernel.buffers if not b.null]
+        self.arena = Arena(regions, inputs)
+        self.memory_damaged = False
+        """Whether the last verdict found writes where none may be: then the worker's own memory is in doubt too."""
+
+    @classmethod
+    def prepare(cls, kernel: Kernel, workload: Workload, seed: int, geometry: Geometry) -> PreparedWorkload:
+        """Seeded inputs, and the reference's outputs when there is one. `geometry` is the original's, for references that ask."""
+        inputs = make_inputs(kernel, workload, seed)
+        return cls(kernel, workload, inputs, expected_outputs(kernel, workload, inputs, geometry))
+
+    @property
+    def name(self) -> str:
+        return self.workload.name
+
+    @property
+    def constants(self) -> dict[str, bytes]:
+        """The bytes of the `__constant__` symbols."""
+        return {buffer.name: self.inputs[buffer.name].tobytes() for buffer in self.kernel.constants}
+
+    def close(self) -> None:
+        self.arena.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def verdict_after_launch(self) -> Verdict:
+        """Memory damage first: it explains wrong values better than they do themselves."""
+        if self.expected is None:
+            raise ValueError(f"workload {self.name!r} has no expected outputs yet: adopt those of the original first")
+        damage = self.arena.inspect()
+        self.memory_damaged = bool(damage)
+        checks = [
+            ArgumentCheck(self.name, found.argument, passed=False, max_error=math.inf, where=found.where, problem=found.problem)
+            for found in damage
+        ]
+        for buffer in outputs_of(self.kernel):
+            rtol, atol = self.tolerance(buffer)
+            checks.append(compare(buffer.name, self.name, self.arena.array(buffer.name), self.expected[buffer.name], rtol, atol))
+        return Verdict(tuple(checks))
+
+    def tolerance(self, buffer: Buffer) -> tuple[float, float]:
+        """(rtol, atol): what kernel.toml says, else what the type allows."""
+        rtol, atol = buffer.dtype.tolerance
+        reference = self.kernel.reference
+        return reference.rtol if reference.rtol is not None else rtol, reference.atol if reference.atol is not None else atol
+
+    def outputs(self) -> dict[str, Array]:
+        """Copies of what the last launch left."""
+        return {buffer.name: self.arena.array(buffer.name).copy() for buffer in outputs_of(self.kernel)}
+
+    def adopt_outputs_as_expected(self) -> None:
+        """Without a reference the original is the oracle: call after its launch, once its outputs are known to repeat."""
+        arrays = {buffer: self.arena.array(buffer.name).copy() for buffer in outputs_of(self.kernel)}
+        self.expected = {buffer.name: normalised(array, buffer.dtype, array.shape) for buffer, array in arrays.items()}

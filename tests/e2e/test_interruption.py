@@ -1,0 +1,113 @@
+"""kill -9 and Ctrl-C at real processes: nothing recorded is lost, nothing is evaluated twice, no process is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EVALUATIONS = 14
+
+
+def _rows(home: Path) -> list[tuple[Any, ...]]:
+    database = home / "runs.sqlite"
+    if not database.exists():
+        return []
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)
+    try:
+        return connection.execute("SELECT number, configuration, outcome, started_at FROM evaluations ORDER BY number").fetchall()
+    except sqlite3.OperationalError:  # opened between creation of the file and of its tables
+        return []
+    finally:
+        connection.close()
+
+
+def _wait_for(home: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while len(_rows(home)) < count:
+        assert process.poll() is None, "the run ended before it could be stopped"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _descendants(pid: int) -> set[int]:
+    found = {pid}
+    for _ in range(4):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                except (OSError, IndexError):
+                    continue
+                if parent in found:
+                    found.add(int(entry.name))
+    return found - {pid}
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in {"Z", "X"}
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)], ids=["kill -9", "Ctrl-C"])
+def test_a_stopped_run_resumes(
+    stop: signal.Signals,
+    code: int,
+    command: Callable[..., list[str]],
+    environment: dict[str, str],
+    home: Path,
+    as_json: Callable[..., Any],
+    guide_kernel: Path,
+):
+    tune = command("tune", guide_kernel, "--evaluations", EVALUATIONS, "--json")
+    process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _wait_for(home, 4, process)
+    children = _descendants(process.pid)
+    assert children, "kernels run in workers"
+    os.kill(process.pid, stop)
+    assert process.wait(timeout=30) == code
+    deadline = time.monotonic() + 10
+    while any(_alive(child) for child in children):
+        assert time.monotonic() < deadline, "a worker outlived its tuner"
+        time.sleep(0.02)
+
+    before = _rows(home)
+    assert 4 <= len(before) < EVALUATIONS
+    unfinished = as_json("show", "last")
+    assert unfinished["general"] is None
+    assert unfinished["status"] == ("running" if stop is signal.SIGKILL else "interrupted")
+
+    result = as_json("resume", "last")
+    after = _rows(home)
+    assert after[: len(before)] == before, "what was recorded is untouched"
+    assert len({row[1] for row in after}) == len(after) == EVALUATIONS, "nothing is evaluated twice, nothing is skipped"
+    assert result["status"] == "finished"
+    assert result["general"]["verified"]
+
+
+def test_a_run_whose_kernel_changed_is_not_resumed(
+    command: Callable[..., list[str]], environment: dict[str, str], home: Path, warpsmith: Callable[..., Any], guide_kernel: Path
+):
+    tune = command("tune", guide_kernel, "--evaluations", EVALUATIONS)
+    process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _wait_for(home, 2, process)
+    busy = warpsmith("resume", "last", expect=2)
+    assert "another process" in busy.stderr
+    process.kill()
+    process.wait()
+    source = guide_kernel / "scale.cu"
+    source.write_text(source.read_text() + "\n// changed\n")
+    assert "changed since" in warpsmith("resume", "last", expect=2).stderr
+    assert len(_rows(home)) >= 2
+    json.loads(warpsmith("show", "last", "--json").stdout)

@@ -1,0 +1,229 @@
+"""The space holds what a brute-force filter would, and every configuration outside it can say why."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Limits
+from warpsmith.space import Space
+from warpsmith.space import construction as construction_module
+from warpsmith.spec.kernel import Constraint, Launch, Parameter, Workload
+
+LIMITS = Limits(1024, 1024, 512, 64, 49152, 32, 4)
+
+
+def launch_of(grid=(1,), block=(1,), shared=0):
+    return Launch(tuple(map(Expression.parse, grid)), tuple(map(Expression.parse, block)), Expression.parse(shared))
+
+
+def constraint(text, reason=""):
+    return Constraint(Expression.parse(text), reason)
+
+
+def build(parameters, constraints=(), launch=None, workloads=None, limits=LIMITS):
+    workloads = workloads or (Workload("w", {"n": 1024}),)
+    return Space.build(tuple(parameters), tuple(map(constraint, constraints)), launch or launch_of(), workloads, limits)
+
+
+BLOCKS = Parameter("BLOCK", (32, 48, 128, 1024, 2048), 128)
+VECS = Parameter("VEC", (1, 2, 3, 4), 1)
+
+
+def test_constraints_hold_on_every_workload_held_out_or_not():
+    workloads = (Workload("a", {"n": 96}), Workload("b", {"n": 64}, heldout=True))
+    space = build([VECS], ["n % VEC == 0"], workloads=workloads)
+    assert [c["VEC"] for c in space] == [1, 2, 4]  # 3 divides 96 but not 64
+
+
+def test_the_devices_limits_are_constraints():
+    space = build([BLOCKS, VECS], launch=launch_of(grid=["n / BLOCK"], block=["BLOCK", "VEC"], shared="BLOCK * VEC * 64"))
+    for configuration in space:
+        assert configuration["BLOCK"] * configuration["VEC"] <= 768  # 49152 shared bytes
+    assert Configuration.of({"BLOCK": 32, "VEC": 4}) in space
+    assert Configuration.of({"BLOCK": 1024, "VEC": 1}) not in space  # by shared memory
+    assert Configuration.of({"BLOCK": 2048, "VEC": 1}) not in space  # by threads, and by a grid of 0
+
+
+def test_each_block_dimension_has_its_own_limit():
+    space = build([Parameter("Z", (1, 64, 128), 1)], launch=launch_of(block=[1, 1, "Z"]))
+    assert [c["Z"] for c in space] == [1, 64]
+    (why,) = space.explain(Configuration.of({"Z": 128}))
+    assert str(why) == "block.z 128 > max_block_z=64 with Z=128"
+
+
+def test_explanations_have_the_constraint_the_reason_the_workload_and_the_numbers():
+    space = build([BLOCKS, VECS], ["n % VEC == 0"], launch=launch_of(block=["BLOCK * VEC"]))
+    found = [str(violation) for violation in space.explain(Configuration.of({"BLOCK": 1024, "VEC": 3}))]
+    assert found == [
+        "n % VEC == 0 does not hold with VEC=3, n=1024 (workload 'w')",
+        "threads per block 3072 > max_threads_per_block=1024 with BLOCK=1024, VEC=3",
+        "block.x 3072 > max_block_x=1024 with BLOCK=1024, VEC=3",
+    ]
+    assert space.explain(space.default) == []
+    named = Space.build((VECS,), (constraint("VEC < 4", "no wide loads"),), launch_of(), (Workload("w", {}),), LIMITS)
+    assert str(named.explain(Configuration.of({"VEC": 4}))[0]) == "VEC < 4 does not hold with VEC=4: no wide loads"
+
+
+def test_strangers_are_explained_too():
+    space = build([VECS])
+    assert [str(v) for v in space.explain(Configuration.of({"VEC": 5}))] == ["VEC=5"]
+    assert [str(v) for v in space.explain(Configuration.of({"W": 1}))] == ["W is not a parameter", "VEC has no value"]
+    assert Configuration.of({"VEC": 5}) not in space
+    assert space.index(Configuration.of({"W": 1})) is None
+    with pytest.raises(InputError, match="VEC has no value"):
+        space.encode(Configuration())
+
+
+def test_what_cannot_be_computed_is_not_feasible_and_says_so():
+    space = build([Parameter("VEC", (0, 1, 2), 1)], launch=launch_of(grid=["n / VEC"]))
+    assert [c["VEC"] for c in space] == [1, 2]
+    (why,) = space.explain(Configuration.of({"VEC": 0}))
+    assert "division by zero in 'n / VEC' with VEC=0, n=1024" in str(why)
+    fraction = build([Parameter("F", (0.5, 2.0, 1), 1)], launch=launch_of(block=["F * 3"]))
+    assert [c["F"] for c in fraction] == [1]
+
+
+def test_a_default_that_is_not_feasible_is_the_users_mistake():
+    with pytest.raises(InputError, match="default configuration \\(VEC=1\\) is not allowed") as caught:
+        build([VECS], ["VEC > 1"])
+    assert "VEC > 1 does not hold with VEC=1" in caught.value.message
+
+
+def test_no_parameters_give_one_empty_configuration():
+    space = build([])
+    assert list(space) == [Configuration()]
+    assert space.index(Configuration()) == 0
+    assert space.neighbours(Configuration()) == []
+    assert space.cartesian_size == 1
+    assert space.sample(np.random.default_rng(0), 5) == [Configuration()]
+
+
+def test_removed_counts_each_constraint_alone():
+    space = build([BLOCKS, VECS], ["BLOCK * VEC <= 1024", "VEC != 3", "BLOCK > 0"], launch=launch_of(block=["BLOCK"]))
+    removed = {r.constraint: (r.count, r.estimate) for r in space.removed}
+    assert removed == {
+        "BLOCK * VEC <= 1024": (7, False),
+        "VEC != 3": (5, False),
+        "BLOCK > 0": (0, False),
+        "threads per block <= max_threads_per_block": (4, False),
+        "block.x <= max_block_x": (4, False),
+    }
+    assert space.cartesian_size == 20
+
+
+def test_removed_is_sampled_and_said_to_be_when_the_product_is_too_large(monkeypatch):
+    monkeypatch.setattr(construction_module, "TABLE_LIMIT", 10)
+    space = build([BLOCKS, VECS], ["BLOCK * VEC <= 1024"])
+    (removal,) = space.removed
+    assert removal.estimate
+    assert abs(removal.count - 7) <= 1
+
+
+def test_adjacent_values_skip_what_is_not_feasible():
+    space = build([Parameter("V", (1, 2, 3, 4, 5), 4)], ["V != 3", "V != 2"])
+    assert [c["V"] for c in space.adjacent(space.default)] == [1, 5]
+
+
+def test_a_large_product_is_never_enumerated():
+    """10^12 combinations, of which a chain of constraints leaves few."""
+    parameters = [Parameter(f"P{i}", tuple(range(10)), 0) for i in range(12)]
+    space = build(parameters, [f"P{i} == P{i + 1}" for i in range(11)])
+    assert space.cartesian_size == 10**12
+    assert len(space) == 10
+    assert sum(r.count for r in space.removed) == 11 * 9 * 10**11
+
+
+def test_a_product_beyond_64_bits():
+    parameters = [Parameter(f"P{i}", tuple(range(10)), 0) for i in range(21)]
+    space = build(parameters, [f"P{i} == P{i + 1}" for i in range(19)])
+    assert space.cartesian_size == 10**21
+    assert len(space) == 100
+    assert [space.index(configuration) for configuration in space] == list(range(100))
+    assert len(space.neighbours(space.default)) == 9
+
+
+# ── laws ──
+
+_VALUES = st.one_of(
+    st.lists(st.integers(-3, 70), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from(["row", "column", "tiled"]), min_size=1, max_size=3, unique=True),
+)
+_TEXTS = [
+    "A <= n", "n % max(1, B) == 0", "A * B < 40 or C == A", "A in (1, 2, 4, B)", "A != B", "B == 'row' or C != 1",
+    "n > 10", "A == 'row' or B == 'row'", "C >= 0 && !(A == C)", "A + B + C > n", "n / A >= 1",
+]  # fmt: skip
+
+
+@st.composite
+def problems(draw):
+    names = draw(st.sampled_from([[], ["A"], ["A", "B"], ["A", "B", "C"], ["A", "B", "C", "D"]]))
+    parameters = []
+    for name in names:
+        values = tuple(draw(_VALUES))
+        parameters.append(Parameter(name, values, draw(st.sampled_from(values))))
+    usable = [t for t in _TEXTS if Expression.parse(t).names <= {"n", *names}]
+    texts = draw(st.lists(st.sampled_from(usable), max_size=3, unique=True)) if usable else []
+    block = draw(st.sampled_from([[32], ["A"], ["A", "B"]])) if len(names) > 1 else [32]
+    sizes = draw(st.lists(st.integers(1, 64), min_size=1, max_size=2))
+    workloads = tuple(Workload(f"w{i}", {"n": n}) for i, n in enumerate(sizes))
+    return tuple(parameters), texts, launch_of(block=block), workloads
+
+
+def allowed_by_hand(values, texts, launch, workloads):
+    for workload in workloads:
+        names = {**LIMITS.names(), **workload.sizes, **values}
+        try:
+            if not all(Expression.parse(text).evaluate(names) for text in texts):
+                return False
+            block = [e.evaluate(names) for e in launch.block]
+        except InputError:
+            return False
+        if not all(type(extent) is int and 1 <= extent <= 512 for extent in block) or np.prod(block) > 1024:
+            return False
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(), st.integers(0, 2**32))
+def test_construction_equals_brute_force(problem, seed):
+    parameters, texts, launch, workloads = problem
+    names = [p.name for p in parameters]
+    rows = [dict(zip(names, values, strict=True)) for values in product(*(p.values for p in parameters))]
+    expected = [Configuration.of(row) for row in rows if allowed_by_hand(row, texts, launch, workloads)]
+    default = Configuration(tuple((p.name, p.default) for p in parameters))
+    if default not in expected:
+        with pytest.raises(InputError, match="default configuration"):
+            build(parameters, texts, launch, workloads)
+        return
+    space = build(parameters, texts, launch, workloads)
+    assert list(space) == expected
+    assert len(space) == len(expected)
+    for row in rows:
+        configuration = Configuration.of(row)
+        assert (configuration in space) == (space.explain(configuration) == []) == (configuration in expected)
+    for index, configuration in enumerate(space):
+        assert space.index(configuration) == index
+        assert space.decode(space.encode(configuration)) == configuration
+        _check_neighbours(space, configuration)
+    sample = space.sample(np.random.default_rng(seed), 3)
+    assert len(set(sample)) == min(3, len(space))
+    assert all(configuration in space for configuration in sample)
+
+
+def _check_neighbours(space, configuration):
+    def distance(other):
+        return sum(configuration[name] != other[name] for name in other)
+
+    neighbours = space.neighbours(configuration)
+    assert sorted(map(str, neighbours)) == sorted(str(c) for c in space if distance(c) == 1)
+    adjacent = space.adjacent(configuration)
+    assert neighbours[: len(adjacent)] == adjacent
+    assert len(adjacent) <= 2 * len(space.parameters)
