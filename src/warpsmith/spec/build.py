@@ -189,9 +189,13 @@ class Builder:
         if (low is not None or high is not None) and kind not in {"uniform", "randint"}:
             found = f"low and high belong to uniform and randint, not to {kind!r}" if kind else "low or high without an init"
             self._problems.add(found, place, 'init = "uniform" or init = "randint"')
-        if low is not None and high is not None and not low < high:
+        if isinstance(low, int | float) and isinstance(high, int | float) and not low < high:
             self._problems.add(f"low = {low} is not below high = {high}", place, "high is exclusive")
-        return Init(kind or "normal", low, high)
+        inside = (*path, "init") if inner and (inner.low is not None or inner.high is not None) else path
+        return Init(kind or "normal", self._bound((*inside, "low"), low), self._bound((*inside, "high"), high))
+
+    def _bound(self, path: TomlPath, bound: float | str | None) -> float | Expression | None:
+        return self._expression(path, bound) if isinstance(bound, str) else bound
 
     # ── launch, workloads, parameters, reference ──
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.document import Document, read_source
 from warpsmith.spec.kernel import Buffer, Kernel, Scalar
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from warpsmith.core.configuration import Value
-    from warpsmith.core.expression import Expression
     from warpsmith.spec.toml_positions import TomlPath
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -86,8 +86,9 @@ class _Checks:
         kernel = self._kernel
         for argument in (*kernel.arguments, *kernel.constants):
             match argument:
-                case Buffer(shape=shape):
+                case Buffer(shape=shape, init=init):
                     yield from ((extent, self._sizes) for extent in shape)
+                    yield from ((bound, self._sizes) for bound in (init.low, init.high) if isinstance(bound, Expression))
                 case Scalar(value=value):
                     yield value, self._sizes | self._parameters
         for traffic in (kernel.traffic.bytes, kernel.traffic.flops):

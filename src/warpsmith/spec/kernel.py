@@ -28,8 +28,8 @@ class Init:
     """How a buffer is filled: a named generator, or a function of the user's (`python = "file.py:function"`)."""
 
     kind: str = "normal"
-    low: float | None = None
-    high: float | None = None
+    low: float | Expression | None = None
+    high: float | Expression | None = None
     python: str | None = None
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Number: TypeAlias = bool | int | float
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Formula: TypeAlias = int | str
+Bound: TypeAlias = int | float | str
 
 
 def _as_list(value: Any) -> Any:
@@ -47,8 +48,8 @@ class TemplateTable(_Table):
 
 class InitTable(_Table):
     kind: str | None = None
-    low: Number | None = None
-    high: Number | None = None
+    low: Bound | None = None
+    high: Bound | None = None
     python: Text | None = None
 
 
@@ -58,8 +59,8 @@ class ArgumentTable(_Table):
     value: Value | None = None
     role: str | None = None
     init: InitTable | None = None
-    low: Number | None = None
-    high: Number | None = None
+    low: Bound | None = None
+    high: Bound | None = None
     python: Text | None = None
     null: bool = False
 

@@ -179,25 +179,18 @@ class Claimant:
     # ── reporting ──
 
     def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
-        roof = Roof(
-            {
-                w: float(np.median([p.roof_us[w] for p in processes]))
-                for w in processes[0].roof_us
-                if all(w in p.roof_us for p in processes)
-            }
-        )
+        choice = self._never_below_baseline(choice, processes)
+        known = [w for w in processes[0].roof_us if all(w in p.roof_us for p in processes)]
+        roof = Roof({w: float(np.median([p.roof_us[w] for p in processes])) for w in known})
         others = [p.others for p in processes if p.others is not None]
         return {
             "baseline": self._overall(self._default, processes, roof),
             "general": self._overall(choice.general, processes, roof),
-            "per_workload": {w: claim_entry(w, self._claim(w, choice.per_workload[w], processes), roof) for w in self._weights},
-            "heldout": {
-                w.name: claim_entry(w.name, self._claim(w.name, choice.general, processes), roof)
-                for w in self._kernel.heldout_workloads
-            },
+            "per_workload": self._entries(choice.per_workload, processes, roof),
+            "heldout": self._entries({w.name: choice.general for w in self._kernel.heldout_workloads}, processes, roof),
             "roofline": {
                 "roof_us": dict(roof.us),
-                "how": "a streaming kernel of the same traffic and a multiply-add kernel, measured beside the claims",
+                "how": "probes of the same traffic and of multiply-adds, timed beside the claims",
             },
             "evidence": {
                 "processes": len(processes),
@@ -207,6 +200,20 @@ class Claimant:
                 "cache": "warm: launches back to back, nothing flushed",
             },
         }
+
+    def _never_below_baseline(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> Choice:
+        """What the fresh processes did not find faster goes back to the default, which is the original."""
+
+        def kept(configuration: Configuration, weights: Mapping[str, float]) -> Configuration:
+            speedup = finalists.claim_overall(configuration, processes, weights, self._default, self._rng)
+            return configuration if speedup.value > 1 else self._default
+
+        return Choice(kept(choice.general, self._weights), {w: kept(c, {w: 1.0}) for w, c in choice.per_workload.items()})
+
+    def _entries(
+        self, configurations: Mapping[str, Configuration], processes: Sequence[ProcessMeasurement], roof: Roof
+    ) -> dict[str, Any]:
+        return {w: claim_entry(w, self._claim(w, c, processes), roof) for w, c in configurations.items()}
 
     def _claim(self, workload: str, configuration: Configuration, processes: Sequence[ProcessMeasurement]) -> Claim:
         verdict = self._verdicts[configuration, workload]

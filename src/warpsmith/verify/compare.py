@@ -29,7 +29,7 @@ class _Worst:
     failures: int = 0
 
 
-def compare(  # noqa: PLR0917 - what is compared, with what, how closely
+def compare(
     name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float
 ) -> ArgumentCheck:
     """`expected` as the oracle gives it: float64 for floats, else the type of `got`."""

@@ -16,7 +16,8 @@ import numpy as np
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
-from warpsmith.spec.kernel import Buffer, Init, Kernel, Role, Scalar, Workload
+from warpsmith.core.expression import Expression
+from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
 from warpsmith.verify.userfunctions import call_by_name, load_function
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -82,13 +83,23 @@ def _fill(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, earlier
     rng = np.random.default_rng([seed, *np.frombuffer(digest, np.uint32).tolist()])
     if buffer.init.python is not None:
         return _from_python(buffer, shape, rng, kernel=kernel, workload=workload, earlier=earlier)
-    return generate(buffer.init, buffer.dtype, shape, rng)
+    names = default_names(kernel, workload)
+    low, high = (float(b.evaluate(names)) if isinstance(b, Expression) else b for b in (buffer.init.low, buffer.init.high))
+    return generate(buffer.init.kind, buffer.dtype, shape, rng, low=low, high=high)
 
 
-def generate(init: Init, dtype: DType, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+def generate(
+    kind: str,
+    dtype: DType,
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> Array:
     target, count = dtype.numpy, math.prod(shape)
     values: Array
-    match init.kind:
+    match kind:
         case "zeros":
             values = np.zeros(count, target)
         case "ones":
@@ -100,12 +111,12 @@ def generate(init: Init, dtype: DType, shape: tuple[int, ...], rng: np.random.Ge
         case "normal" if dtype.is_float:
             values = rng.standard_normal(count, np.float64 if dtype is DType.F64 else np.float32)
         case "uniform" if dtype.is_float:
-            low, high = init.low if init.low is not None else 0.0, init.high if init.high is not None else 1.0
+            low, high = low if low is not None else 0.0, high if high is not None else 1.0
             values = rng.random(count, np.float64 if dtype is DType.F64 else np.float32)
             values *= high - low
             values += low
         case "normal" | "uniform" | "randint":
-            low_int, high_int = _integer_range(init, dtype)
+            low_int, high_int = _integer_range(dtype, low, high)
             values = rng.integers(low_int, high_int, count, np.uint64 if dtype is DType.U64 else np.int64)
         case unknown:
             kinds = 'normal, uniform, randint, zeros, ones, arange, permutation, or python = "file.py:function"'
@@ -113,7 +124,7 @@ def generate(init: Init, dtype: DType, shape: tuple[int, ...], rng: np.random.Ge
     return values.astype(target, copy=False).reshape(shape)
 
 
-def _integer_range(init: Init, dtype: DType) -> tuple[int, int]:
+def _integer_range(dtype: DType, given_low: float | None, given_high: float | None) -> tuple[int, int]:
     """[low, high). Unless told otherwise: all of an 8-bit type, and small non-negative numbers of a wider one.
 
     Wide integers are more often indices and counts than data; small ones keep sums of them in range.
@@ -127,8 +138,8 @@ def _integer_range(init: Init, dtype: DType) -> tuple[int, int]:
             low, high = 0, 256
         case _:
             low, high = 0, 128
-    low = math.ceil(init.low) if init.low is not None else low
-    high = math.ceil(init.high) if init.high is not None else max(high, low + 1)
+    low = math.ceil(given_low) if given_low is not None else low
+    high = math.ceil(given_high) if given_high is not None else max(high, low + 1)
     if high <= low:
         raise InputError(f"init has low = {low} and high = {high}, which leaves no value", hint="high is exclusive")
     return low, high

@@ -73,8 +73,10 @@ def units(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.abs(got.astype(np.float64) - expected) / np.spacing(np.abs(expected).astype(got.dtype)).astype(np.float64)
 
 
+# With warp operations the kernel is vectorised at 32 lanes, where the runtime's math library is another one.
+@pytest.mark.parametrize("warp", ["", "if (!__activemask()) return;"], ids=["alone", "with-warps"])
 @pytest.mark.parametrize(("ctype", "dtype", "suffix", "tolerance"), [("float", np.float32, "f", 8), ("double", np.float64, "", 64)])
-def test_functions_of_one_argument(run, ctype, dtype, suffix, tolerance):
+def test_functions_of_one_argument(run, ctype, dtype, suffix, tolerance, warp):
     rng = np.random.default_rng(1)
     x = np.stack([rng.uniform(low, high, N).astype(dtype) for _, low, high in UNARY.values()])
     out = np.zeros((2, *x.shape), dtype)
@@ -82,7 +84,7 @@ def test_functions_of_one_argument(run, ctype, dtype, suffix, tolerance):
         f"out[{i} * n + j] = {name}{suffix}(x[{i} * n + j]); out[({i} + {len(UNARY)}) * n + j] = {name}(x[{i} * n + j]);"
         for i, name in enumerate(UNARY)
     )
-    code = f"__global__ void k(const {ctype}* x, {ctype}* out, int n) {{ const int j = blockIdx.x * blockDim.x + threadIdx.x;\n{lines} }}"
+    code = f"__global__ void k(const {ctype}* x, {ctype}* out, int n) {{ const int j = blockIdx.x * blockDim.x + threadIdx.x; {warp}\n{lines} }}"
     run(code, x, out, np.int32(N), grid=(N // 64, 1, 1), block=(64, 1, 1))
     assert (out[0] == out[1]).all()
     for row, (name, (reference, _, _)) in enumerate(UNARY.items()):
@@ -95,13 +97,14 @@ def test_functions_of_one_argument(run, ctype, dtype, suffix, tolerance):
             assert worst <= tolerance, f"{name}{suffix}: {worst:.1f} units at {x[row, units(out[0, row], expected).argmax()]}"
 
 
+@pytest.mark.parametrize("warp", ["", "if (!__activemask()) return;"], ids=["alone", "with-warps"])
 @pytest.mark.parametrize(("ctype", "dtype", "suffix"), [("float", np.float32, "f"), ("double", np.float64, "")])
-def test_functions_of_two_arguments(run, ctype, dtype, suffix):
+def test_functions_of_two_arguments(run, ctype, dtype, suffix, warp):
     rng = np.random.default_rng(2)
     x, y = rng.uniform(0.1, 9, (2, N)).astype(dtype)
     out = np.zeros((len(BINARY), N), dtype)
     lines = "\n".join(f"out[{i} * n + j] = {name}{suffix}(x[j], y[j]);" for i, name in enumerate(BINARY))
-    code = f"__global__ void k(const {ctype}* x, const {ctype}* y, {ctype}* out, int n) {{ int j = threadIdx.x; {lines} }}"
+    code = f"__global__ void k(const {ctype}* x, const {ctype}* y, {ctype}* out, int n) {{ int j = threadIdx.x; {warp} {lines} }}"
     run(code, x, y, out, np.int32(N), block=(N, 1, 1))
     for row, (name, reference) in enumerate(BINARY.items()):
         expected = np.array([reference(float(a), float(b)) for a, b in zip(x, y, strict=True)])

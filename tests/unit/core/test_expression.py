@@ -200,6 +200,25 @@ def test_a_constant_fills_the_columns_length():
     assert Expression.parse("v").evaluate_many({"v": np.arange(0)}).tolist() == []
 
 
+SMALL = [
+    *(
+        f"a {sign} b"
+        for sign in ("+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
+    ),
+    *(f"{name}(a, b)" for name in ("min", "max", "ceildiv", "divides", "round_up", "round_down", "gcd", "lcm")),
+    *(f"{name}(a)" for name in ("-", "~", "not ", "abs", "is_pow2", "int")),
+]
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_every_integer_shortcut_agrees_on_small_numbers(text):
+    """Where hypothesis rarely looks: all operands small enough for NumPy to compute."""
+    expression = Expression.parse(text)
+    a, b = (axis.ravel() for axis in np.meshgrid(np.array([*range(-20, 0), *range(1, 20)]), np.arange(1, 12)))
+    expected = [expression.evaluate({"a": x, "b": y}) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    assert expression.evaluate_many({"a": a, "b": b}).tolist() == expected
+
+
 # ── laws ──
 
 _ATOMS = ["a", "b", "c", "t", "0", "1", "2", "7", "2.5", "'x'", "9223372036854775807"]

@@ -153,7 +153,7 @@ MISTAKES = [
     ('grid   = ["tokens", 1]', 'grid = ["tokens", @@1.5]', "launch.grid.1 is 1.5, expected an integer or an expression", None),
     ('grid   = ["tokens", 1]', "grid = @@1.5", "launch.grid is 1.5, expected an integer or an expression", None),
     ("default = 4 }", "default = @@[4] }", "parameters.VEC.default is [4], expected a number or text", None),
-    ("low = -1", 'low = @@"a"', "arguments.noise.init.low is 'a', expected a number", None),
+    ("low = -1", 'low = "@@a"', "unknown name 'a' in 'a'", None),
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
     ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),

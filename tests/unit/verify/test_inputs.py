@@ -4,7 +4,8 @@ from handmade_kernels import buffer, kernel, scalar
 
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
-from warpsmith.spec.kernel import Init
+from warpsmith.core.expression import Expression
+from warpsmith.spec.kernel import Workload
 from warpsmith.verify.inputs import generate, make_inputs, scalar_bytes
 
 
@@ -27,7 +28,7 @@ def test_the_same_seed_gives_the_same_values_whatever_the_other_arguments():
 @pytest.mark.parametrize("dtype", list(DType))
 @pytest.mark.parametrize("kind", ["normal", "uniform", "randint", "zeros", "ones", "arange", "permutation"])
 def test_every_kind_fills_every_dtype(kind, dtype):
-    values = generate(Init(kind), dtype, (5, 7), np.random.default_rng(0))
+    values = generate(kind, dtype, (5, 7), np.random.default_rng(0))
     assert values.dtype == dtype.numpy
     assert values.shape == (5, 7)
     assert values.flags.c_contiguous
@@ -35,16 +36,16 @@ def test_every_kind_fills_every_dtype(kind, dtype):
 
 def test_ranges():
     rng = np.random.default_rng(0)
-    uniform = generate(Init("uniform", -3.0, -1.0), DType.F32, (1000,), rng)
+    uniform = generate("uniform", DType.F32, (1000,), rng, low=-3.0, high=-1.0)
     assert -3 <= uniform.min() < -2.9
     assert -1.1 < uniform.max() <= -1
-    whole = generate(Init("randint", 5, 9), DType.I32, (1000,), rng)
+    whole = generate("randint", DType.I32, (1000,), rng, low=5, high=9)
     assert set(whole.tolist()) == {5, 6, 7, 8}
-    assert set(generate(Init("normal"), DType.U8, (20_000,), rng).tolist()) == set(range(256))
-    assert generate(Init("normal"), DType.I64, (1000,), rng).min() >= 0
-    assert sorted(generate(Init("permutation"), DType.I32, (4, 25), rng).ravel().tolist()) == list(range(100))
+    assert set(generate("normal", DType.U8, (20_000,), rng).tolist()) == set(range(256))
+    assert generate("normal", DType.I64, (1000,), rng).min() >= 0
+    assert sorted(generate("permutation", DType.I32, (4, 25), rng).ravel().tolist()) == list(range(100))
     with pytest.raises(InputError, match="no value"):
-        generate(Init("randint", 5, 5), DType.I32, (3,), rng)
+        generate("randint", DType.I32, (3,), rng, low=5, high=5)
 
 
 def test_null_has_no_value_and_outputs_are_empty():
@@ -101,3 +102,12 @@ def test_scalar_bytes(dtype, value, raw):
 def test_scalars_that_do_not_fit(dtype, value):
     with pytest.raises(InputError, match="scalar s"):
         scalar_bytes(scalar("s", dtype, 0), value)
+
+
+def test_bounds_may_depend_on_the_workload():
+    """Index buffers point into something as large as the workload says."""
+    index = buffer("index", "i32", "n", kind="randint", low=Expression.parse("n / 2"), high=Expression.parse("n"))
+    for n in (64, 1000):
+        values = make_inputs(kernel(index), Workload("w", {"n": n}), 0)["index"]
+        assert values.min() >= n // 2
+        assert values.max() < n

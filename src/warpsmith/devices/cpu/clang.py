@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,13 +56,30 @@ def prelude_flags() -> tuple[str, ...]:
 
 
 def to_ir(text: str, language: Language, flags: Sequence[str], include_dirs: Sequence[Path]) -> ClangResult:
-    """Unoptimised LLVM IR, as text."""
-    return _run(text.encode(), ("-emit-llvm", *_FRONTEND, *_source_flags(language, flags, include_dirs)))
+    """Unoptimised LLVM IR, as text. `flags` are macros that the prelude looks at; without any it comes precompiled."""
+    options = [*_language_flags(language), *_folders(include_dirs), *flags]
+    if flags:
+        return _run(text.encode(), ("-emit-llvm", *_FRONTEND, *options, "-include", PRELUDE))
+    prelude = _precompiled_prelude(language)
+    return _run(text.encode(), ("-emit-llvm", *_FRONTEND, *options, "-include-pch", f"/proc/self/fd/{prelude}"), (prelude,))
 
 
-def preprocessed(text: str, language: Language, flags: Sequence[str], include_dirs: Sequence[Path]) -> ClangResult:
+def preprocessed(text: str, language: Language, include_dirs: Sequence[Path]) -> ClangResult:
     """The text after preprocessing, with line markers."""
-    return _run(text.encode(), ("-E", *_source_flags(language, flags, include_dirs)))
+    prelude = () if language is Language.OPENCL else ("-include", PRELUDE)
+    return _run(text.encode(), ("-E", *_language_flags(language), *_folders(include_dirs), *prelude))
+
+
+@cache
+def _precompiled_prelude(language: Language) -> int:
+    """An open file in memory with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+    result = _run(f'#include "{PRELUDE}"\n'.encode(), ("-emit-pch", *_FRONTEND, *_language_flags(language)))
+    if not result.succeeded:
+        raise UnavailableError(f"the prelude does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang")
+    file = os.memfd_create("warpsmith-prelude")
+    with open(file, "wb", closefd=False) as stream:  # noqa: PTH123 - a descriptor has no path
+        stream.write(result.output)
+    return file
 
 
 def inlined(ir: str) -> ClangResult:
@@ -73,28 +91,19 @@ def to_spirv(ir: str) -> ClangResult:
     return _run(ir.encode(), ("-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", _SPIRV_EXTENSIONS))
 
 
-def _source_flags(language: Language, flags: Sequence[str], include_dirs: Sequence[Path]) -> list[str]:
-    folders = [flag for folder in include_dirs for flag in ("-I", str(folder))]
+def _folders(include_dirs: Sequence[Path]) -> list[str]:
+    return [flag for folder in include_dirs for flag in ("-I", str(folder))]
+
+
+def _language_flags(language: Language) -> list[str]:
     if language is Language.OPENCL:
-        return ["-x", "cl", "-cl-std=CL3.0", *folders, *flags]
-    return [
-        "-x",
-        "hip" if language is Language.HIP else "cuda",
-        *(("-DWARPSMITH_HIP=1",) if language is Language.HIP else ()),
-        "-fcuda-is-device",
-        "-std=gnu++20",
-        "-fdeclspec",
-        "-include",
-        PRELUDE,
-        *folders,
-        "-isystem",
-        str(INCLUDE),
-        *prelude_flags(),
-        *flags,
-    ]
+        return ["-x", "cl", "-cl-std=CL3.0"]
+    hip = language is Language.HIP
+    dialect = ["-x", "hip", "-DWARPSMITH_HIP=1"] if hip else ["-x", "cuda"]
+    return [*dialect, "-fcuda-is-device", "-std=gnu++20", "-fdeclspec", "-isystem", str(INCLUDE), *prelude_flags()]
 
 
-def _run(text: bytes, flags: Sequence[str]) -> ClangResult:
+def _run(text: bytes, flags: Sequence[str], files: tuple[int, ...] = ()) -> ClangResult:
     command = [str(clang_binary()), "clang", "-cc1", *_TARGET, *flags, "-o", "-", "-"]
-    done = subprocess.run(command, input=text, capture_output=True, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, check=False, pass_fds=files)
     return ClangResult(done.stdout, done.stderr.decode(errors="replace"), done.returncode == 0)

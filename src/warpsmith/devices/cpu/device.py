@@ -46,14 +46,13 @@ class CpuDevice:
     def compile(self, request: CompileRequest) -> Binary:
         if request.language is Language.OPENCL:
             raise CompileError("OpenCL C: not yet")
-        shared = [f"-DWARPSMITH_DYNAMIC_SHARED_BYTES={request.geometry.shared_bytes}"]
-        kernel = lower(device_ir(request, shared), request)
+        kernel = lower(device_ir(request), request)
         block = request.geometry.block
         # Sub-groups follow x only, warps the linear index.
         flat = kernel.uses_warps and block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
         if flat:
             shape = [f"-DWARPSMITH_FLAT_{axis}={size}" for axis, size in zip("XYZ", block, strict=True)]
-            kernel = lower(device_ir(request, [*shared, *shape]), request)
+            kernel = lower(device_ir(request, shape), request)
         session = self._compiler
         cl = session.cl
         try:

@@ -12,6 +12,8 @@ from warpsmith.devices.base import CompileError
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 
 _DIAGNOSTIC = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>fatal error|error|warning|note): (?P<text>.*)$")
+_ASSERTION = re.compile(r"static assertion failed.*'?: (.*)$")
+_SIGNATURE = re.compile(r"signature<void \(\*\)(\(.*?\))(?: noexcept)?>::count")
 _QUOTED = re.compile(r"'([^']*)'")
 
 # Features of GPUs that have no counterpart here, by the identifiers that give them away in an error.
@@ -67,9 +69,21 @@ def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:
     if not errors:
         return CompileError("clang failed without an error message", log)
     first = errors[0]
-    text = first.text.removeprefix("static assertion failed: ").removeprefix("static assertion failed due to requirement ")
-    where = "" if first.file == GENERATED_FILE else f"{Path(first.file).name}:{first.line}: "
-    return CompileError(f"{where}{text}", "\n".join(_readable(log)))
+    if first.file == GENERATED_FILE:
+        return CompileError(_disagreement(first.text))
+    return CompileError(f"{Path(first.file).name}:{first.line}: {first.text}", "\n".join(_readable(log)))
+
+
+def _disagreement(text: str) -> str:
+    """An error in the generated entry: kernel.toml and the source do not fit together."""
+    if match := _ASSERTION.search(text):
+        signature = _SIGNATURE.search(text)
+        return f"{match[1]}; it takes {signature[1]}" if signature else match[1]
+    if "overloaded function" in text or "without template argument" in text or "undeduced" in text:
+        return "the entry is a template or overloaded; hint: name one instance, as in kernel<float>"
+    if "undeclared identifier" in text or "no member named" in text or "no template named" in text:
+        return f"the entry or a constant is not in the source: {text}"
+    return f"the entry's arguments do not fit the kernel: {text}"
 
 
 def unsupported_feature(feature: str, file: str, line: int, hint: str) -> UnsupportedFeature:
@@ -98,8 +112,7 @@ def _readable(log: str) -> Iterator[str]:
     """The log without what points into generated code and without the compiler's counting."""
     keep = True
     for line in log.splitlines():
-        match = _DIAGNOSTIC.match(line)
-        if match:
-            keep = match["file"] != GENERATED_FILE or match["kind"].endswith("error")
+        if match := _DIAGNOSTIC.match(line):
+            keep = match["file"] != GENERATED_FILE
         if keep and not re.match(r"^\d+ (?:error|warning)s?\b.* generated|^In file included from <built-in>", line):
-            yield line.replace(f"{GENERATED_FILE}:", "kernel.toml and the kernel disagree: ", 1) if match else line
+            yield line

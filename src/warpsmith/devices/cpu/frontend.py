@@ -15,14 +15,13 @@ from warpsmith.devices.cpu.tokens import tokenize
 _ROUNDS = 8
 
 
-def device_ir(request: CompileRequest, extra_flags: Sequence[str] = ()) -> Module:
+def device_ir(request: CompileRequest, prelude_flags: Sequence[str] = ()) -> Module:
     """The whole translation unit as IR. Raises CompileError or UnsupportedFeature."""
     text = host_code.without_host_code(request.source)
     tail = generated_tail(request.entry, request.parameters, request.constants)
-    flags = [*define_flags(request), *extra_flags]
+    head = _definitions(request)
     for _ in range(_ROUNDS):
-        unit = f'#line 1 "{request.source_file}"\n{text}{tail}'
-        result = clang.to_ir(unit, request.language, flags, _folders(request))
+        result = clang.to_ir(f"{head}{text}{tail}", request.language, prelude_flags, _folders(request))
         if result.succeeded:
             return Module(result.output.decode())
         shorter = _without_what_failed(text, result.log, request)
@@ -34,10 +33,10 @@ def device_ir(request: CompileRequest, extra_flags: Sequence[str] = ()) -> Modul
 
 def preprocessed_tokens(request: CompileRequest) -> list[str]:
     """The user's tokens after preprocessing: files of the user's expanded, the prelude and system headers left out."""
+    head = _definitions(request)
     text = request.source
     for _ in range(_ROUNDS):
-        unit = f'#line 1 "{request.source_file}"\n{text}'
-        result = clang.preprocessed(unit, request.language, define_flags(request), _folders(request))
+        result = clang.preprocessed(f"{head}{text}", request.language, _folders(request))
         if result.succeeded:
             return [token.text for token in tokenize(_users_part(result.output.decode(errors="replace")))]
         shorter = None
@@ -49,8 +48,10 @@ def preprocessed_tokens(request: CompileRequest) -> list[str]:
     raise diagnostics.failure(result.log, request.source_file)
 
 
-def define_flags(request: CompileRequest) -> list[str]:
-    return [f"-D{name}={int(value) if isinstance(value, bool) else value}" for name, value in request.defines.items()]
+def _definitions(request: CompileRequest) -> str:
+    """The parameters, after the prelude and before the user's first line."""
+    lines = [f"#define {name} {int(value) if isinstance(value, bool) else value}\n" for name, value in request.defines.items()]
+    return "".join(lines) + f'#line 1 "{request.source_file}"\n'
 
 
 def _folders(request: CompileRequest) -> tuple[Path, ...]:

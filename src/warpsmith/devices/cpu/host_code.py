@@ -40,7 +40,6 @@ _HOST_HEADER = re.compile(
     """,
     re.VERBOSE,
 )
-_INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # Directives inside blanked code stay, for an `#if` there may end elsewhere.
 _NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
 _SCOPES = frozenset({"class", "struct", "union"})
@@ -83,12 +82,8 @@ def without_host_header(text: str, header: str) -> str | None:
     """The text without the includes of a missing header, if it is one that only host code needs."""
     if not _HOST_HEADER.fullmatch(header):
         return None
-    ranges = []
-    for token in tokenize(text):
-        match = _INCLUDE.match(token.text) if token.kind is Kind.DIRECTIVE else None
-        if match and match[1] == header:
-            ranges.append((token.start, token.end))
-    return _blank(text, ranges) if ranges else None
+    line = re.compile(rf'^[ \t]*#\s*include\s*[<"]{re.escape(header)}[>"]', re.MULTILINE)
+    return line.sub("", text) if line.search(text) else None
 
 
 def _host_ranges(items: Iterable[Item], device_words: frozenset[str]) -> Iterator[tuple[int, int]]:

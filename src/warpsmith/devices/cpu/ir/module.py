@@ -41,6 +41,9 @@ class Module:
     def replace(self, name: str, lines: list[str]) -> None:
         self.pieces = [(piece, lines if piece == name else old) for piece, old in self.pieces]
 
+    def drop(self, name: str) -> None:
+        self.pieces = [(piece, lines) for piece, lines in self.pieces if piece != name]
+
     def keep_reachable(self, roots: Iterable[str]) -> None:
         """Drops every function and variable that no root leads to.
 

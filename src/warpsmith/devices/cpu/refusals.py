@@ -1,0 +1,71 @@
+"""Refuses, in the IR of one kernel, what cannot run here: assembly, recursion, calls through pointers. Each with its line.
+
+Only code that the kernel can reach is looked at. What already fails in clang (tensor cores, textures): `diagnostics`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from warpsmith.core.errors import UnsupportedFeature
+from warpsmith.devices.cpu import clang
+from warpsmith.devices.cpu.diagnostics import unsupported_feature
+from warpsmith.devices.cpu.entry import GENERATED_FILE
+from warpsmith.devices.cpu.ir.module import NAME, SYMBOL, Module, SourceLine
+
+_ASM = re.compile(r'\basm (?:sideeffect |alignstack |inteldialect )*"((?:[^"\\]|\\.)*)"')
+_DIRECT_CALL = re.compile(rf"@{NAME}\(")
+_GENERATED = (str(clang.INCLUDE), GENERATED_FILE, "<")
+
+
+def users_line(module: Module, instruction: str) -> SourceLine | None:
+    return module.source_line(instruction, _GENERATED)
+
+
+def refuse(module: Module, source_file: Path) -> None:
+    """Raises UnsupportedFeature. Empty assembly statements, which only hold back the compiler, are dropped instead."""
+    _refuse_assembly(module, source_file)
+    _refuse_indirect_calls(module, source_file)
+    _refuse_recursion(module, source_file)
+
+
+def unsupported(feature: str, hint: str, module: Module, instruction: str, source_file: Path) -> UnsupportedFeature:
+    place = users_line(module, instruction) or SourceLine(str(source_file), 1)
+    return unsupported_feature(feature, place.file, place.line, hint)
+
+
+def _refuse_assembly(module: Module, source_file: Path) -> None:
+    for lines in module.functions.values():
+        for index, line in enumerate(lines):
+            match = _ASM.search(line)
+            if match is None:
+                continue
+            if match[1].strip() or " = " in line[: match.start()]:
+                raise unsupported("inline PTX (asm)", "use the intrinsic instead, or run it on a GPU device", module, line, source_file)
+            lines[index] = ""
+
+
+def _refuse_indirect_calls(module: Module, source_file: Path) -> None:
+    for lines in module.functions.values():
+        for line in lines:
+            if " call " in line and not _DIRECT_CALL.search(line) and not _ASM.search(line):
+                feature = "calls through function pointers or virtual functions"
+                raise unsupported(feature, "pass the function as a template parameter", module, line, source_file)
+
+
+def _refuse_recursion(module: Module, source_file: Path) -> None:
+    calls = {
+        name: {callee: line for line in lines if " call " in line for callee in SYMBOL.findall(line)}
+        for name, lines in module.functions.items()
+    }
+    for name, callees in calls.items():
+        reached: set[str] = set()
+        pending = list(callees)
+        while pending:
+            callee = pending.pop()
+            if callee == name:
+                raise unsupported("recursion", "write it as a loop", module, next(iter(callees.values())), source_file)
+            if callee in calls and callee not in reached:
+                reached.add(callee)
+                pending += calls[callee]

@@ -1,0 +1,49 @@
+"""What the documentation shows must be so: its code runs, its TOML loads, its links lead somewhere, its commands exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def _blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_python_runs(page: Path, tmp_path: Path):
+    for code in _blocks(page, "python"):
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{code}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_toml_parses(page: Path):
+    for text in _blocks(page, "toml"):
+        tomllib.loads(text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_exist(page: Path):
+    known = {"devices", "init", "check", "space", "tune", "show", "resume"}
+    for command in re.findall(r"`?\bwarpsmith ([a-z]+)\b", " ".join(_blocks(page, "console") + re.findall(r"`[^`\n]+`", page.read_text()))):
+        assert command in known, command
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"\bmake ([a-z]+)\b", " ".join(_blocks(page, "console"))):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
