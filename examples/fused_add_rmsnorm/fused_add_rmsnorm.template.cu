@@ -10,7 +10,7 @@
 #define STAGE 0
 #endif
 #ifndef REDUCE       // 0: shuffles in each warp, then over the warps · 1: a tree in shared memory, no warp operations
-#define REDUCE 0
+#define REDUCE 0     // 2: each thread adds up what all threads left in shared memory: for small blocks
 #endif
 #ifndef PEEL         // 1: whole steps of the block without bounds checks, then one checked step
 #define PEEL 0
@@ -49,6 +49,13 @@ __device__ __forceinline__ float block_sum(float value) {
     __syncthreads();
   }
   return partial[0];
+#elif REDUCE == 2
+  __shared__ float partial[BLOCK];
+  partial[threadIdx.x] = value;
+  __syncthreads();
+  value = 0.0f;
+  for (int i = 0; i < blockDim.x; ++i) value += partial[i];
+  return value;
 #elif BLOCK == 32
   return warp_sum(value);  // the block is one warp: there is no second stage
 #else
@@ -135,9 +142,8 @@ __global__ void fused_add_rmsnorm_kernel(T* __restrict__ input, T* __restrict__ 
 #elif PEEL
   const int width = blockDim.x;
   const int whole = packs / width * width;
-  const int thread = threadIdx.x;
-  for (int first = 0; first < whole; first += width) squares += add(first + thread, 0);
-  if (whole + thread < packs) squares += add(whole + thread, 0);
+  for (int first = 0; first < whole; first += width) squares += add(first + static_cast<int>(threadIdx.x), 0);
+  if (whole + threadIdx.x < packs) squares += add(whole + threadIdx.x, 0);
 #else
   for (int i = threadIdx.x; i < packs; i += blockDim.x) {
     const Packed a = in[i];
@@ -164,8 +170,8 @@ __global__ void fused_add_rmsnorm_kernel(T* __restrict__ input, T* __restrict__ 
     if (i < packs) normalize(i, step, inverse_rms);
   }
 #elif PEEL
-  for (int first = 0; first < whole; first += width) normalize(first + thread, 0, inverse_rms);
-  if (whole + thread < packs) normalize(whole + thread, 0, inverse_rms);
+  for (int first = 0; first < whole; first += width) normalize(first + static_cast<int>(threadIdx.x), 0, inverse_rms);
+  if (whole + threadIdx.x < packs) normalize(whole + threadIdx.x, 0, inverse_rms);
 #else
   for (int i = threadIdx.x; i < packs; i += blockDim.x) {
     const Packed w = scale[i];

@@ -16,7 +16,7 @@
 #define ACCUMULATORS 1
 #endif
 #ifndef REDUCE        // 0: shuffles in each warp, then over the warps · 1: a tree in shared memory, no warp operations
-#define REDUCE 0
+#define REDUCE 0      // 2: each thread adds up what all threads left in shared memory: for small blocks
 #endif
 
 #include <stdint.h>
@@ -45,6 +45,14 @@ __device__ __forceinline__ float block_sum(float value) {
     __syncthreads();
   }
   value = partial[0];
+  __syncthreads();  // the array may be used again
+  return value;
+#elif REDUCE == 2
+  __shared__ float partial[BLOCK];
+  partial[threadIdx.x] = value;
+  __syncthreads();
+  value = 0.0f;
+  for (int i = 0; i < BLOCK; ++i) value += partial[i];
   __syncthreads();  // the array may be used again
   return value;
 #elif BLOCK == 32
@@ -91,18 +99,17 @@ __global__ void reduction_kernel(float* __restrict__ out, const float* __restric
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kStep;
   packs += blockIdx.x * kStep;
 #endif
-  const int local = threadIdx.x;
   float sums[ACCUMULATORS] = {};
   for (int step = 0; step < steps; ++step) {
 #pragma unroll
-    for (int a = 0; a < ACCUMULATORS; ++a) sums[a] += pack_sum(packs[a * BLOCK + local]);
+    for (int a = 0; a < ACCUMULATORS; ++a) sums[a] += pack_sum(packs[a * BLOCK + threadIdx.x]);
     packs += stride;
   }
   float sum = 0.0f;
 #pragma unroll
   for (int a = 0; a < ACCUMULATORS; ++a) sum += sums[a];
   const int done = steps * static_cast<int>(gridDim.x) * kStep * VEC;
-  for (int i = done + blockIdx.x * BLOCK + local; i < n; i += gridDim.x * BLOCK) sum += input[i];
+  for (int i = done + blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) sum += input[i];
 #else
   const float4* packs = reinterpret_cast<const float4*>(input);
   const int thread = blockIdx.x * blockDim.x + threadIdx.x;

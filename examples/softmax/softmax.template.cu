@@ -10,10 +10,10 @@
 #define SWEEPS 2
 #endif
 #ifndef REDUCE       // 0: shuffles in each warp, then over the warps · 1: a tree in shared memory, no warp operations
-#define REDUCE 0
+#define REDUCE 0     // 2: each thread adds up what all threads left in shared memory: for small blocks
 #endif
-#ifndef PEEL         // 1: whole steps of the block without bounds checks, then one checked step
-#define PEEL 0
+#ifndef ITEMS        // 0: bounds checked at every step · else packs per thread and step, unchecked while the whole block has them
+#define ITEMS 0
 #endif
 #ifndef EXP          // 0: expf · 1: the hardware's approximate exponential · 2: a polynomial on the multiply-add units
 #define EXP 0
@@ -63,6 +63,13 @@ __device__ __forceinline__ float block_reduce(float value) {
     __syncthreads();
   }
   return partial[0];
+#elif REDUCE == 2
+  __shared__ float partial[BLOCK];
+  partial[threadIdx.x] = value;
+  __syncthreads();
+  value = partial[0];
+  for (int i = 1; i < blockDim.x; ++i) value = Op()(value, partial[i]);
+  return value;
 #elif BLOCK == 32
   return warp_reduce<Op>(value);  // the block is one warp: there is no second stage
 #else
@@ -81,13 +88,18 @@ __device__ __forceinline__ float block_reduce(float value) {
 #endif
 }
 
+// One instruction everywhere, where fmaxf may need more to return the number of a number and a NaN.
+#if ITEMS > 1 || SWEEPS == 3 || EXP == 2
+__device__ __forceinline__ float higher_of(float a, float b) { return b > a ? b : a; }
+#endif
+
 #if EXP == 1
 #define expf __expf
 #elif EXP == 2
 // 2^t for t = x / ln 2: adding 1.5 * 2^23 leaves the nearest integer in the low bits, from where it is shifted into the exponent of
 // a degree-5 Taylor polynomial in the fraction. For x <= 0 only, as everywhere in a softmax; below the clamp the result is as good as 0.
 __device__ __forceinline__ float negative_exp(float x) {
-  const float t = fmaxf(x * 1.44269504f, -126.0f);
+  const float t = higher_of(x * 1.44269504f, -126.0f);
   const float shifted = t + 12582912.0f;
   const float f = t - (shifted - 12582912.0f);
   float power = fmaf(f, 1.33335581e-3f, 9.61812911e-3f);
@@ -100,15 +112,17 @@ __device__ __forceinline__ float negative_exp(float x) {
 #define expf negative_exp
 #endif
 
-#if PEEL
-// Calls body(i) for this thread's share of 0 … count - 1. The number of whole steps is the same for all threads.
+#if ITEMS > 0
+// Calls body(i) for this thread's share of 0 … count - 1. The number of unchecked steps is the same for all threads.
 template <typename Body>
 __device__ __forceinline__ void for_each(int count, const Body& body) {
   const int width = blockDim.x;
-  const int thread = threadIdx.x;
-  const int whole = count / width * width;
-  for (int first = 0; first < whole; first += width) body(first + thread);
-  if (whole + thread < count) body(whole + thread);
+  const int whole = count - count % (width * ITEMS);
+  for (int first = 0; first < whole; first += width * ITEMS) {
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) body(first + item * width + static_cast<int>(threadIdx.x));
+  }
+  for (int i = whole + threadIdx.x; i < count; i += width) body(i);
 }
 #define FOR_EACH(i, count) for_each(count, [&](int i) {
 #define END_EACH });
@@ -130,7 +144,32 @@ __global__ void softmax_kernel(T* __restrict__ out, const T* __restrict__ input,
   float top = -INFINITY;
   float mass = 0.0f;
 #if SWEEPS == 2
+#if ITEMS > 1
+  // One new maximum, and one correction of the sum, for all the packs of a step.
+  const int width = blockDim.x;
+  const int whole = packs - packs % (width * ITEMS);
+  for (int first = 0; first < whole; first += width * ITEMS) {
+    Packed x[ITEMS];
+    float higher = top;
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+      x[item] = from[first + item * width + static_cast<int>(threadIdx.x)];
+#pragma unroll
+      for (int lane = 0; lane < kLanes; ++lane) higher = higher_of(higher, static_cast<float>(x[item].lane[lane]));
+    }
+    float more = 0.0f;
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+#pragma unroll
+      for (int lane = 0; lane < kLanes; ++lane) more += expf(static_cast<float>(x[item].lane[lane]) - higher);
+    }
+    mass = mass * expf(top - higher) + more;
+    top = higher;
+  }
+  for (int i = whole + threadIdx.x; i < packs; i += width) {
+#else
   FOR_EACH(i, packs)
+#endif
     const Packed x = from[i];
     float higher = top;
 #pragma unroll
@@ -139,7 +178,11 @@ __global__ void softmax_kernel(T* __restrict__ out, const T* __restrict__ input,
 #pragma unroll
     for (int lane = 0; lane < kLanes; ++lane) mass += expf(static_cast<float>(x.lane[lane]) - higher);
     top = higher;
+#if ITEMS > 1
+  }
+#else
   END_EACH
+#endif
 
   const float row_top = block_reduce<Max>(top);
   const float inverse = 1.0f / block_reduce<Sum>(mass * expf(top - row_top));
@@ -157,7 +200,7 @@ __global__ void softmax_kernel(T* __restrict__ out, const T* __restrict__ input,
   FOR_EACH(i, packs)
     const Packed x = from[i];
 #pragma unroll
-    for (int lane = 0; lane < kLanes; ++lane) top = fmaxf(top, static_cast<float>(x.lane[lane]));
+    for (int lane = 0; lane < kLanes; ++lane) top = higher_of(top, static_cast<float>(x.lane[lane]));
   END_EACH
 
   const float row_top = block_reduce<Max>(top);

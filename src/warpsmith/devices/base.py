@@ -45,14 +45,14 @@ class CompileRequest:
     """Device code and declarations, plus the launch it is for (sizes of dynamic shared memory, shape of the block)."""
 
     source: str
-    source_file: Path              # for diagnostics, and its folder for #include "…"
+    source_file: Path  # for diagnostics, and its folder for #include "…"
     language: Language
-    entry: str                     # plain name or template instance
+    entry: str  # plain name or template instance
     parameters: tuple[ParameterType, ...]
     geometry: Geometry
     defines: Mapping[str, Value] = field(default_factory=dict)
     include_dirs: tuple[Path, ...] = ()
-    constants: tuple[ParameterType, ...] = ()      # __constant__ symbols the harness fills
+    constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from importlib import metadata
 
 from warpsmith.core.errors import InputError
@@ -28,5 +29,7 @@ def load_device(name: str) -> Device:
         hint = f"did you mean {near[0]!r}?" if near else f"devices: {', '.join(sorted(points)) or 'none installed'}"
         raise InputError(f"no device named {base!r}", hint=hint)
     factory = point.load()
+    if selector and not inspect.signature(factory).parameters:
+        raise InputError(f"{base!r} has nothing to select by {selector!r}", hint=f"its name is just {base}")
     device: Device = factory(selector) if selector else factory()
     return device

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ class PairPlan:
     step_pairs: int = 6
     max_pairs: int = 30
     beaten_above: float = 1.10
+    hopeless_above: float = 3.0  # no noise explains this: one pair is enough
     tight_half_width: float = 0.02
     max_seconds: float = 0.5
 
@@ -40,6 +42,8 @@ def time_beside(
     warm_up = bench.time(workload, [incumbent, candidate])
     if not isinstance(warm_up, list):
         return warm_up
+    if warm_up[1] > plan.hopeless_above * warm_up[0]:
+        return PairedTime(Ratio(warm_up[1] / warm_up[0], 0.0, math.inf), warm_up[1] / 1e3, warm_up[0] / 1e3, 1)
     ours: list[int] = []
     theirs: list[int] = []
     pairs = plan.quick_pairs

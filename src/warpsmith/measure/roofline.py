@@ -19,7 +19,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.candidates import assemble
 from warpsmith.measure.paired import time_interleaved
-from warpsmith.spec.kernel import Kernel, Role, Workload
+from warpsmith.spec.kernel import Buffer, Kernel, Role, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -32,31 +32,26 @@ _STREAM_SHAPES = ((1024, 4096), (1024, 16384), (1024, 65536), (256, 65536), (8, 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one launch must move at least, split into reads and writes, and what it must compute."""
+    """What one launch must move at least, by what happens to it, and what it must compute. In-place bytes move twice."""
 
     read_bytes: float
     written_bytes: float
+    in_place_bytes: float
     flops: float
-
-    @property
-    def bytes(self) -> float:
-        return self.read_bytes + self.written_bytes
 
 
 def needs_of(kernel: Kernel, workload: Workload) -> Needs:
     """From the arguments' sizes and roles; `[traffic]` overrides the sum of the bytes and alone knows the operations."""
-    read = written = 0.0
+    size = dict.fromkeys(Role, 0.0)
     for buffer in kernel.buffers:
-        if buffer.null:
-            continue
-        size = buffer.dtype.itemsize * float(np.prod([int(e.evaluate(workload.sizes)) for e in buffer.shape], dtype=float))
-        read += size if buffer.role is not Role.OUT else 0.0
-        written += size if buffer.role is not Role.IN else 0.0
-    if kernel.traffic.bytes is not None:
-        scale = float(kernel.traffic.bytes.evaluate(workload.sizes)) / max(read + written, 1.0)
-        read, written = read * scale, written * scale
-    flops = float(kernel.traffic.flops.evaluate(workload.sizes)) if kernel.traffic.flops is not None else 0.0
-    return Needs(read, written, flops)
+        if not buffer.null:
+            extents = [int(e.evaluate(workload.sizes)) for e in buffer.shape]
+            size[buffer.role] += buffer.dtype.itemsize * float(math.prod(extents))
+    moved = size[Role.IN] + size[Role.OUT] + 2 * size[Role.INOUT]
+    traffic = kernel.traffic
+    scale = float(traffic.bytes.evaluate(workload.sizes)) / max(moved, 1.0) if traffic.bytes is not None else 1.0
+    flops = float(traffic.flops.evaluate(workload.sizes)) if traffic.flops is not None else 0.0
+    return Needs(scale * size[Role.IN], scale * size[Role.OUT], scale * size[Role.INOUT], flops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +93,8 @@ def make_roofline(kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Roofli
     return Roofline(needs, tuple(prepared), probes)
 
 
+# How probes/stream/stream.cl treats the array it changes; the number is also how often that array moves.
+_ONLY_READ, _WRITE, _IN_PLACE = 0, 1, 2
 _PEAK = "roofline: peak"
 _PEAK_FLOPS = 2.0 * 8192 * 24000  # items x multiply-adds, as in probes/peak/kernel.toml
 
@@ -107,15 +104,24 @@ def _stream_name(workload: str) -> str:
 
 
 def _stream(workload: str, needs: Needs) -> tuple[Kernel, list[Configuration]]:
-    """A stream of the same size and nearly the same mix: whole arrays read for each one written, or only read."""
-    writes = needs.written_bytes * (2 * _MOST_STREAMS) > needs.read_bytes
-    streams = min(_MOST_STREAMS, round(needs.read_bytes / needs.written_bytes)) if writes else 1
-    n = max(1024, math.ceil(needs.bytes / 4 / (streams + writes)))
+    """A stream of the same size and nearly the same mix: so many whole arrays only read for each one written or updated."""
+    changed = max(needs.written_bytes, needs.in_place_bytes)
+    if changed * 2 * _MOST_STREAMS < needs.read_bytes:
+        mode, streams = _ONLY_READ, 1
+    else:
+        mode = _IN_PLACE if needs.in_place_bytes >= needs.written_bytes else _WRITE
+        streams = min(_MOST_STREAMS, round(needs.read_bytes / changed))
+    moved = needs.read_bytes + needs.written_bytes + 2 * needs.in_place_bytes
+    n = max(1024, math.ceil(moved / 4 / (streams + mode)))
     sums = max(-(-n // chunk) * threads for threads, chunk in _STREAM_SHAPES)
-    sizes = {"n": n, "read": n * max(streams, 1), "written": n if writes else sums}
-    probe = replace(load_kernel(_PROBES / "stream"), workloads=(Workload(_stream_name(workload), sizes),))
+    sizes = {"n": n, "read": n * max(streams, 1), "written": sums if mode == _ONLY_READ else n}
+    probe = load_kernel(_PROBES / "stream")
+    # Only what is updated in place is put back before each launch, as for the kernel under test.
+    role = Role.INOUT if mode == _IN_PLACE else Role.OUT
+    arguments = tuple(replace(a, role=role) if isinstance(a, Buffer) and a.name == "out" else a for a in probe.arguments)
+    probe = replace(probe, arguments=arguments, workloads=(Workload(_stream_name(workload), sizes),))
     shapes = [
-        Configuration.of({"THREADS": threads, "CHUNK": chunk, "STREAMS": streams, "WRITES": int(writes)})
+        Configuration.of({"THREADS": threads, "CHUNK": chunk, "STREAMS": streams, "MODE": mode})
         for threads, chunk in _STREAM_SHAPES
     ]
     return probe, shapes

@@ -161,6 +161,14 @@ def byte_perm(x: int, y: int, s: int) -> int:
     return sum((0xFF * (b >> 7) if s >> 4 * i & 8 else b) << 8 * i for i, b in enumerate(picked))
 
 
+def nth_bit(mask: int, base: int, offset: int) -> int:
+    if offset == 0:
+        return base if mask >> base & 1 else -1
+    positions = range(base, 32) if offset > 0 else range(base, -1, -1)
+    found = [p for p in positions if mask >> p & 1]
+    return found[abs(offset) - 1] if len(found) >= abs(offset) else -1
+
+
 def dot(a: int, b: int, c: int, lanes: int, width_a: int, sign: bool) -> int:
     def part(v: int, i: int, w: int) -> int:
         return signed(v >> w * i, w) if sign else v >> w * i & (1 << w) - 1
@@ -188,6 +196,7 @@ BITS = {
     "(unsigned)(__mul64hi(q, ~q) >> 7)": lambda a, b, c: (signed(a | b << 32, 64) * signed(~(a | b << 32), 64) >> 64) >> 7,
     "__mul24(a, b)": lambda a, b, c: signed(a, 24) * signed(b, 24),
     "__umul24(a, b)": lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF),
+    "__fns(a, c & 31, (int)(b % 9) - 4)": lambda a, b, c: nth_bit(a, c & 31, b % 9 - 4),
     "__usad(a, b, c)": lambda a, b, c: abs(a - b) + c,
     "__sad((int)a, (int)b, c)": lambda a, b, c: abs(signed(a, 32) - signed(b, 32)) + c,
     "__hadd((int)a, (int)b)": lambda a, b, c: signed(a, 32) + signed(b, 32) >> 1,

@@ -183,13 +183,20 @@ def test_special_values(run):
         "(float)lroundf(2.5f)": 3,
         "(float)llrintf(-3.5f)": -4,
         "nanf(\"\")": nan,
+        "j0f(2.0f)": 0.22389077914123567,
+        "j1f(30.0f)": -0.11875106261662294,
+        "(float)jn(3, 5.0)": 0.36483123061366701,
+        "cyl_bessel_i0f(3.0f)": 4.8807925858650245,
+        "cyl_bessel_i1f(-2.0f)": -1.5906368546373291,
+        "normf(2, pair)": 5,
+        "rnormf(2, pair)": 0.2,
     }
     out = np.zeros(len(cases), np.float32)
     x = np.array([nan, inf, 0, 2.0**-126], np.float32)
     lines = "\n".join(f"out[{i}] = {expression};" for i, expression in enumerate(cases))
     code = f"""
     __device__ float saturate(float v) {{ return __saturatef(v); }}
-    __global__ void k(const float* x, float* out) {{ const float n = x[0], i = x[1], z = x[2], d = x[3]; {lines} }}"""
+    __global__ void k(const float* x, float* out) {{ const float n = x[0], i = x[1], z = x[2], d = x[3], pair[2] = {{3, -4}}; {lines} }}"""
     run(code, x, out, block=(1, 1, 1))
     for got, (expression, expected) in zip(out, cases.items(), strict=True):
         np.testing.assert_allclose(got, np.float32(expected), rtol=3e-7, err_msg=expression)

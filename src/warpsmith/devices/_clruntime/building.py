@@ -25,7 +25,8 @@ def build(cl: Any, program: Any, options: Sequence[str]) -> Any:
         try:
             return program.build(options=list(options))
         except cl.Error as error:
-            raise BuildError(str(error)) from error
+            # pyopencl puts the log after its own words.
+            raise BuildError(str(error).split(":\n\n", 1)[-1].split("\n(options:")[0].strip()) from error
 
 
 def resources(cl: Any, program: Any, kernel: Any, device: Any) -> Resources:

@@ -6,28 +6,15 @@ The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the firs
 from __future__ import annotations
 
 import os
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._wheels import wheel_file
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 WHEEL = "intel-opencl-rt"
 WHEEL_LIBRARY = "libintelocl.so"
-
-
-def wheel_file(distribution: str, file_name: str) -> Path | None:
-    """A file that an installed wheel brought, by the wheel's own list: right whether or not the environment is activated."""
-    try:
-        files = metadata.distribution(distribution).files or []
-    except metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        if file.name == file_name:
-            path = Path(str(file.locate())).resolve()
-            return path if path.is_file() else None
-    return None
 
 
 def cpu_runtime_library() -> Path | None:
@@ -35,7 +22,7 @@ def cpu_runtime_library() -> Path | None:
 
 
 def import_pyopencl() -> Any:
-    """pyopencl without its own disk cache: what is compiled and kept is decided by the compile stage alone."""
+    """Pyopencl without its own disk cache: what is compiled and kept is decided by the compile stage alone."""
     os.environ["PYOPENCL_NO_CACHE"] = "1"
     try:
         import pyopencl  # noqa: PLC0415 - takes 0.2 s and is needed only where kernels are built or run
@@ -45,7 +32,7 @@ def import_pyopencl() -> Any:
 
 
 def load_cpu_runtime(compute_units: int | None = None) -> Any:
-    """pyopencl with the CPU runtime of the wheel as its platform."""
+    """Pyopencl with the CPU runtime of the wheel as its platform."""
     library = cpu_runtime_library()
     if library is None:
         raise UnavailableError(
@@ -54,13 +41,14 @@ def load_cpu_runtime(compute_units: int | None = None) -> Any:
         )
     os.environ["OCL_ICD_VENDORS"] = str(library)
     if compute_units is not None:
-        # Read by the runtime when it creates its thread pool; later changes have no effect.
-        os.environ["DPCPP_CPU_NUM_CUS"] = str(compute_units)
+        # Read when the runtime creates its thread pool; later changes have no effect. (DPCPP_CPU_NUM_CUS=1 was seen to leave a
+        # fifth of the work to a second thread.)
+        os.environ["CL_CONFIG_CPU_TBB_NUM_WORKERS"] = str(compute_units)
     return import_pyopencl()
 
 
 def load_any_runtime() -> Any:
-    """pyopencl with what the system offers; the wheel's CPU runtime where the system has nothing."""
+    """Pyopencl with what the system offers; the wheel's CPU runtime where the system has nothing."""
     if "OCL_ICD_VENDORS" not in os.environ and not any(SYSTEM_VENDORS.glob("*.icd")):
         library = cpu_runtime_library()
         if library is not None:

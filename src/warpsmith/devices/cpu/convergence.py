@@ -10,17 +10,21 @@ CUDA lets a thread return before a barrier that the others still reach; the runt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.entry import TRAP
 from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
 from warpsmith.devices.cpu.ir.module import Module, SourceLine
-from warpsmith.devices.cpu.ir.predication import NotPredicable, predicated
+from warpsmith.devices.cpu.ir.predication import predicated
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
+from warpsmith.devices.cpu.ir.walk import NotPredicable
 
 TRAP_DISAGREEMENT = 3
 _ALL, _ANY = "_Z16__spirv_GroupAllib", "_Z16__spirv_GroupAnyib"
+_SMALLEST, _LARGEST = "_Z17__spirv_GroupSMiniil", "_Z17__spirv_GroupSMaxiil"
+_VOTES = (f"i1 @{_ALL}(i32, i1)", f"i1 @{_ANY}(i32, i1)", f"i64 @{_SMALLEST}(i32, i32, i64)", f"i64 @{_LARGEST}(i32, i32, i64)")
 
 
 class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
@@ -77,7 +81,7 @@ def _with_votes(function: Function, troubled: list[str], locate: Callable[[str],
         blocks[label] = Block(label, [*block.instructions[:-1], *_vote(label, terminator, rest, failed)])
         record = [
             f"  store i32 {TRAP_DISAGREEMENT}, ptr addrspace(1) @{TRAP}, align 4",
-            f"  store i32 {place.line if place else 0}, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @{TRAP}, i64 4), align 4",
+            f"  store i32 {place.line if place else 0}, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @{TRAP}, i64 4)",
             "  ret void",
         ]
         blocks[failed] = Block(failed, [Instruction.parse(line) for line in record])
@@ -87,20 +91,25 @@ def _with_votes(function: Function, troubled: list[str], locate: Callable[[str],
 
 
 def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[Instruction]:
-    """Two collective questions; where the answers differ, so do the threads."""
-    condition = terminator.operands[0]
-    prefix = f"%{label}.vote"
+    """Two collective questions about what the branch depends on; where the answers differ, so do the threads."""
+    value, prefix = terminator.operands[0], f"%{label}.vote"
     if terminator.opcode == "switch":
-        raise NotImplementedError
-    return [
-        Instruction.parse(line)
-        for line in (
-            f"  {prefix}.all = call spir_func i1 @{_ALL}(i32 2, i1 {condition})",
-            f"  {prefix}.any = call spir_func i1 @{_ANY}(i32 2, i1 {condition})",
-            f"  {prefix}.mixed = xor i1 {prefix}.all, {prefix}.any",
-            f"  br i1 {prefix}.mixed, label %{failed}, label %{rest}",
-        )
-    ]
+        bits = re.search(r"switch i(\d+)", terminator.text)
+        assert bits is not None, terminator.text
+        widen = "add i64 0," if bits[1] == "64" else f"sext i{bits[1]}"
+        lines = [
+            f"{prefix}.wide = {widen} {value}" + ("" if bits[1] == "64" else " to i64"),
+            f"{prefix}.low = call spir_func i64 @{_SMALLEST}(i32 2, i32 0, i64 {prefix}.wide)",
+            f"{prefix}.high = call spir_func i64 @{_LARGEST}(i32 2, i32 0, i64 {prefix}.wide)",
+            f"{prefix}.mixed = icmp ne i64 {prefix}.low, {prefix}.high",
+        ]
+    else:
+        lines = [
+            f"{prefix}.all = call spir_func i1 @{_ALL}(i32 2, i1 {value})",
+            f"{prefix}.any = call spir_func i1 @{_ANY}(i32 2, i1 {value})",
+            f"{prefix}.mixed = xor i1 {prefix}.all, {prefix}.any",
+        ]
+    return [Instruction.parse(f"  {line}") for line in (*lines, f"br i1 {prefix}.mixed, label %{failed}, label %{rest}")]
 
 
 def _with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
@@ -116,7 +125,4 @@ def _with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
 
 
 def _declare_votes(module: Module) -> None:
-    present = module.text
-    for name in (_ALL, _ANY):
-        if f"@{name}(" not in present:
-            module.pieces.append((None, [f"declare spir_func i1 @{name}(i32, i1) convergent"]))
+    module.pieces += [(None, [f"declare spir_func {signature} convergent"]) for signature in _VOTES]

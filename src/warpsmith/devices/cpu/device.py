@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language
+from warpsmith.devices._clang.binary import clang_version
 from warpsmith.devices._clruntime.building import BuildError, build, resources
 from warpsmith.devices._clruntime.limits import read_limits
 from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
+from warpsmith.devices._clruntime.opencl_c import KIND, OpenClProgram, compile_opencl_c
+from warpsmith.devices._clruntime.preprocess import opencl_tokens
 from warpsmith.devices._clruntime.session import ClSession
-from warpsmith.devices.base import Binary, CompileError, CompileRequest, DeviceInfo
+from warpsmith.devices.base import Binary, CompileError, CompileRequest, DeviceInfo, Program
 from warpsmith.devices.cpu import spirv
-from warpsmith.devices.cpu.clang import clang_version
 from warpsmith.devices.cpu.entry import ENTRY
 from warpsmith.devices.cpu.frontend import device_ir, preprocessed_tokens
 from warpsmith.devices.cpu.lower import lower
@@ -41,11 +44,25 @@ class CpuDevice:
         )
 
     def compile_key(self, request: CompileRequest) -> str:
-        return fingerprint(repr(request))
+        """Of the launch, only dynamic shared memory counts, and the block's shape where warps could run across its rows."""
+        block = request.geometry.block
+        across_rows = block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
+        return fingerprint(
+            request.language,
+            request.source,
+            str(request.source_file.parent),
+            [str(folder) for folder in request.include_dirs],
+            request.entry,
+            [(parameter.dtype, parameter.is_pointer) for parameter in request.parameters],
+            [constant.name for constant in request.constants],
+            dict(request.defines),
+            request.geometry.shared_bytes,
+            block if across_rows and _may_use_warps(request.source) else None,
+        )
 
     def compile(self, request: CompileRequest) -> Binary:
         if request.language is Language.OPENCL:
-            raise CompileError("OpenCL C: not yet")
+            return compile_opencl_c(self._compiler, request)
         kernel = lower(device_ir(request), request)
         block = request.geometry.block
         # Sub-groups follow x only, warps the linear index.
@@ -59,15 +76,20 @@ class CpuDevice:
             program = build(cl, cl.Program(session.context, kernel.module), BUILD_OPTIONS)
         except BuildError as error:
             raise CompileError("the OpenCL runtime could not build the kernel", str(error)) from error
+        used = resources(cl, program, cl.Kernel(program, ENTRY), session.device)
+        if kernel.uses_warps and used.vector_width not in {None, spirv.WARP_SIZE}:
+            raise CompileError(
+                f"the OpenCL runtime gave the kernel {used.vector_width} lanes a warp instead of {spirv.WARP_SIZE}"
+            )
         return Binary(
             code=program.binaries[0],
             entry=ENTRY,
-            resources=resources(cl, program, cl.Kernel(program, ENTRY), session.device),
+            resources=used,
             device_data={"flat": flat, "can_trap": kernel.can_trap, "constants": ",".join(c.name for c in request.constants)},
         )
 
     def preprocess(self, request: CompileRequest) -> list[str]:
-        return preprocessed_tokens(request)
+        return opencl_tokens(request) if request.language is Language.OPENCL else preprocessed_tokens(request)
 
     def open(self, compute_units: int | None = None) -> CpuSession:
         return CpuSession(_open_session(compute_units))
@@ -77,8 +99,18 @@ class CpuSession:
     def __init__(self, session: ClSession) -> None:
         self._session = session
 
-    def load(self, binary: Binary) -> CpuProgram:
-        return CpuProgram(self._session, binary)
+    def load(self, binary: Binary) -> Program:
+        return (OpenClProgram if binary.device_data.get("kind") == KIND else CpuProgram)(self._session, binary)
+
+
+def _may_use_warps(source: str) -> bool:
+    """Conservative: a file of the user's may hold anything, so may what says "warp"."""
+    return (
+        re.search(
+            r"\b__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile|#\s*include", source, re.IGNORECASE
+        )
+        is not None
+    )
 
 
 def _open_session(compute_units: int | None) -> ClSession:
@@ -87,4 +119,3 @@ def _open_session(compute_units: int | None) -> ClSession:
         for device in platform.get_devices(cl.device_type.CPU):
             return ClSession(cl, device)
     raise UnavailableError("the OpenCL CPU runtime shows no device", hint="pip install intel-cmplr-lib-rt tbb")
-

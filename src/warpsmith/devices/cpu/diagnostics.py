@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.core.errors import Location, UnsupportedFeature
+from warpsmith.devices._clang.preprocess import Diagnostic, parse_log
 from warpsmith.devices.base import CompileError
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 
-_DIAGNOSTIC = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>fatal error|error|warning|note): (?P<text>.*)$")
 _ASSERTION = re.compile(r"static assertion failed.*'?: (.*)$")
-_SIGNATURE = re.compile(r"signature<void \(\*\)(\(.*?\))(?: noexcept)?>::count")
+_SIGNATURE = re.compile(r"signature<void \(\*\)(\(.*?\))(?: noexcept)?>::__count")
 _QUOTED = re.compile(r"'([^']*)'")
 
 # Features of GPUs that have no counterpart here, by the identifiers that give them away in an error.
@@ -29,26 +28,10 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"cutlass|cute", "CUTLASS", "run it on a GPU device"),
         (r"grid_group|this_grid|this_multi_grid|this_cluster|cluster_group|cudaLaunchCooperative\w*",
          "grid-wide and cluster-wide synchronisation", "split the kernel at the grid barrier"),
+        (r"curand\w*|hiprand\w*|rocrand\w*", "cuRAND's device functions", "fill a buffer with random numbers beforehand"),
         (r"thrust", "thrust", "write the kernel's own loop"),
     )
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    file: str
-    line: int
-    kind: str
-    text: str
-
-    @property
-    def is_error(self) -> bool:
-        return self.kind.endswith("error")
-
-
-def parse_log(log: str) -> list[Diagnostic]:
-    found = (_DIAGNOSTIC.match(line) for line in log.splitlines())
-    return [Diagnostic(m["file"], int(m["line"]), m["kind"], m["text"]) for m in found if m]
 
 
 def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
@@ -57,6 +40,15 @@ def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
         for diagnostic in diagnostics
         if diagnostic.is_error and diagnostic.text.endswith("file not found") and (match := _QUOTED.search(diagnostic.text))
     ]
+
+
+def excerpt(log: str, error: Diagnostic) -> str:
+    """The part of a log that is about one error: its line and the notes that follow."""
+    lines = log.splitlines()
+    start = next(index for index, line in enumerate(lines) if error in parse_log(line))
+    others = (index for index in range(start + 1, len(lines)) if any(other.is_error for other in parse_log(lines[index])))
+    end = next(others, len(lines))
+    return "\n".join(lines[start:end])
 
 
 def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:
@@ -91,6 +83,10 @@ def unsupported_feature(feature: str, file: str, line: int, hint: str) -> Unsupp
 
 
 def _unsupported(error: Diagnostic, diagnostics: list[Diagnostic], source_file: Path) -> UnsupportedFeature | None:
+    if re.search(r"\b(?:in asm|inline asm|asm operand|asm constraint)\b", error.text):
+        return unsupported_feature(
+            "inline PTX (asm)", error.file, error.line, "use the intrinsic instead, or run it on a GPU device"
+        )
     names = {part for quoted in _QUOTED.findall(error.text) for part in re.split(r"::|[<>/.\s&*(),]+", quoted) if part}
     for pattern, feature, hint in _FEATURES:
         if any(pattern.fullmatch(name) for name in names):
@@ -112,7 +108,7 @@ def _readable(log: str) -> Iterator[str]:
     """The log without what points into generated code and without the compiler's counting."""
     keep = True
     for line in log.splitlines():
-        if match := _DIAGNOSTIC.match(line):
-            keep = match["file"] != GENERATED_FILE
+        for diagnostic in parse_log(line):
+            keep = diagnostic.file != GENERATED_FILE
         if keep and not re.match(r"^\d+ (?:error|warning)s?\b.* generated|^In file included from <built-in>", line):
             yield line

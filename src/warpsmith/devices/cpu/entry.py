@@ -37,22 +37,16 @@ _CARRIER = {
     DType.BOOL: "unsigned char",
 }
 
-_SUPPORT = """
-namespace __warpsmith_generated {
-template <class F> struct signature;
-template <class R, class... A> struct signature<R (*)(A...)> {
-  static constexpr int count = sizeof...(A);
-  template <int I> using type = __type_pack_element<I, A...>;
-};
-template <class R, class... A> struct signature<R (*)(A...) noexcept> : signature<R (*)(A...)> {};
-template <class T> struct pointer { static constexpr bool ok = false; using in_global = __attribute__((address_space(1))) char*; };
-template <class T> struct pointer<T*> { static constexpr bool ok = true; using in_global = __attribute__((address_space(1))) T*; };
-template <class T, class V> __attribute__((device, always_inline)) inline T scalar(V value) {
-  if constexpr (__is_arithmetic(T) || __is_enum(T)) return static_cast<T>(value);
-  else return __builtin_bit_cast(T, value);
-}
-}
-"""
+# Everything in the tail has a reserved name, for the user's macros are in force there (and must be: an entry may be `k<N>`).
+# These two, which attributes need, cannot.
+_FREED = "#undef global\n#undef address_space"
+_KERNEL = 'extern "C" __attribute__((global)) void'
+_GLOBAL = "__attribute__((address_space(1)))"
+
+
+def kernel_names(constants: int) -> list[str]:
+    """What the runtime may call, the entry first."""
+    return [ENTRY, READ_TRAP, *(f"{SET_CONSTANT}{index}" for index in range(constants))]
 
 
 def generated_tail(entry: str, parameters: Sequence[ParameterType], constants: Sequence[ParameterType]) -> str:
@@ -60,16 +54,16 @@ def generated_tail(entry: str, parameters: Sequence[ParameterType], constants: S
     count = len(parameters)
     lines = [
         f'\n#line 1 "{GENERATED_FILE}"',
-        _SUPPORT,
-        f"using __warpsmith_signature = __warpsmith_generated::signature<decltype(&{entry})>;",
-        f'static_assert(__warpsmith_signature::count == {count}, "the kernel does not take {count} parameters");',
+        _FREED,
+        f"using __warpsmith_signature = __warpsmith::__signature<decltype(&{entry})>;",
+        f'static_assert(__warpsmith_signature::__count == {count}, "the kernel does not take {count} parameters");',
         *_entry(entry, parameters),
-        f'extern "C" __attribute__((global)) void {READ_TRAP}(__attribute__((address_space(1))) int* out) {{',
-        f"  for (int i = 0; i < 2; ++i) {{ out[i] = {TRAP}[i]; {TRAP}[i] = 0; }}",
-        "}",
+        f"{_KERNEL} {READ_TRAP}({_GLOBAL} int* __out) {{ __warpsmith::__read_trap(__out); }}",
     ]
     for index, constant in enumerate(constants):
-        lines += _constant_setter(index, constant.name)
+        arguments = f"{_GLOBAL} const char* __bytes, long __count, {_GLOBAL} long* __size"
+        setting = f"__warpsmith::__set_constant({constant.name}, __bytes, __count, __size);"
+        lines.append(f"{_KERNEL} {SET_CONSTANT}{index}({arguments}) {{ {setting} }}")
     return "\n".join(lines) + "\n"
 
 
@@ -78,35 +72,24 @@ def _entry(entry: str, parameters: Sequence[ParameterType]) -> list[str]:
     declared: list[str] = []
     passed: list[str] = []
     for index, parameter in enumerate(parameters):
-        cpp_type = f"__warpsmith_signature::type<{index}>"
+        cpp_type = f"__warpsmith_signature::__type<{index}>"
         if parameter.is_pointer:
             checks.append(
-                f"static_assert(__warpsmith_generated::pointer<{cpp_type}>::ok, "
+                f"static_assert(__warpsmith::__pointer<{cpp_type}>::__is, "
                 f"\"parameter {index + 1} ('{parameter.name}') is not a pointer in the kernel\");"
             )
-            declared.append(f"__warpsmith_generated::pointer<{cpp_type}>::in_global p{index}")
-            passed.append(f"({cpp_type})p{index}")
+            declared.append(f"__warpsmith::__pointer<{cpp_type}>::__in_global __p{index}")
+            passed.append(f"({cpp_type})__p{index}")
         else:
             checks.append(
-                f"static_assert(!__warpsmith_generated::pointer<{cpp_type}>::ok, "
+                f"static_assert(!__warpsmith::__pointer<{cpp_type}>::__is, "
                 f"\"parameter {index + 1} ('{parameter.name}') is a pointer in the kernel\");"
             )
-            declared.append(f"{_CARRIER[parameter.dtype]} p{index}")
-            passed.append(f"__warpsmith_generated::scalar<{cpp_type}>(p{index})")
+            declared.append(f"{_CARRIER[parameter.dtype]} __p{index}")
+            passed.append(f"__warpsmith::__scalar<{cpp_type}>(__p{index})")
     return [
         *checks,
-        f'extern "C" __attribute__((global)) void {ENTRY}({", ".join(declared)}) {{',
+        f"{_KERNEL} {ENTRY}({', '.join(declared)}) {{",
         f"  {entry}({', '.join(passed)});",
-        "}",
-    ]
-
-
-def _constant_setter(index: int, symbol: str) -> list[str]:
-    """Copies `count` bytes into the symbol, if they fit, and tells how many do."""
-    space = "__attribute__((address_space(1)))"
-    return [
-        f'extern "C" __attribute__((global)) void {SET_CONSTANT}{index}({space} const char* bytes, long count, {space} long* size) {{',
-        f"  *size = sizeof({symbol});",
-        f"  if (count <= *size) for (long i = 0; i < count; ++i) ((char*)&{symbol})[i] = bytes[i];",
         "}",
     ]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
-from warpsmith.devices.cpu.tokens import Kind, Token, tokenize, words
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+from warpsmith.devices.cpu.items import Item, blank, device_words, split, text_at
 
-_DEVICE_WORDS = frozenset(
-    {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
-)
 _HOST_WORD = re.compile(
     r"""
     main | argc | argv | cout | cerr | endl | chrono | ifstream | ofstream | fstream | stringstream
@@ -25,144 +23,76 @@ _HOST_WORD = re.compile(
     """,
     re.VERBOSE,
 )
-_STD_HOST = frozenset(
-    "vector string map unordered_map set unordered_set list deque unique_ptr shared_ptr make_unique make_shared function thread mutex "
-    "mt19937 random_device uniform_real_distribution normal_distribution uniform_int_distribution ostream istream to_string "
-    "runtime_error exception stringstream getline exit".split()
+_STD_HOST = re.compile(
+    r"""
+    vector | string | (?:unordered_)?(?:map|set) | list | deque | (?:unique|shared)_ptr | make_(?:unique|shared) | function
+  | thread | mutex | mt19937 | random_device | (?:uniform_real|uniform_int|normal)_distribution | (?:o|i|string)stream | getline
+  | to_string | runtime_error | exception | exit
+    """,
+    re.VERBOSE,
 )
-# Headers that only host code needs; where they are missing they are left out. Anything else missing is an error.
+# Headers that only host code needs, and those of features that are refused where they are used: left out where they are missing.
+# Anything else that is missing is an error.
 _HOST_HEADER = re.compile(
     r"""
-    (?: torch | ATen | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nccl | nlohmann | fmt )/.*
-  | (?: cublas | curand | cufft | cusparse | cusolver | cudnn | nvToolsExt | nccl | mpi | omp | helper_ | cutil | cuda_profiler | nvrtc
-      | rocblas | hipblas | hiprand ) \w* \.h(?:pp)?
+    (?: torch | ATen | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann | fmt
+      | cutlass | cute )/.*
+  | mma\.h | cuda_pipeline(?:_primitives)?\.h | cooperative_groups/memcpy_async\.h | cuda/(?:pipeline|barrier|annotated_ptr)
+  | (?: cublas | curand | cufft | cusparse | cusolver | cudnn | nvToolsExt | nccl | mpi | omp | helper_ | cutil | nvrtc
+      | cuda_profiler | rocblas | hipblas | hiprand ) \w* \.h(?:pp)?
   | Python\.h | (?:sys|arpa|netinet)/\w+\.h | (?: unistd | getopt | pthread | signal | fcntl | windows | dirent ) \.h
     """,
     re.VERBOSE,
 )
-# Directives inside blanked code stay, for an `#if` there may end elsewhere.
-_NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
-_SCOPES = frozenset({"class", "struct", "union"})
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One declaration or definition at namespace or class scope; `body` is the part in braces."""
-
-    tokens: tuple[Token, ...]
-    body: tuple[Token, ...]
-    is_class: bool
-
-    @property
-    def lines(self) -> range:
-        return range(self.tokens[0].line, self.tokens[-1].line + self.tokens[-1].text.count("\n") + 1)
+_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
 def without_host_code(text: str) -> str:
     """The text with everything blanked that shows itself as host code."""
     tokens = list(tokenize(text))
-    device_words = _device_words(tokens)
-    return _blank(text, _host_ranges(_items(tokens), device_words))
+    return blank(text, _host_ranges(split(tokens), device_words(tokens)))
 
 
 def without_host_lines(text: str, lines: Iterable[int]) -> str | None:
     """The text without the host-only items on these lines; None if there are none (then the errors are the device code's own)."""
     tokens = list(tokenize(text))
-    device_words = _device_words(tokens)
+    marks = device_words(tokens)
     wanted = set(lines)
     ranges = [
-        (item.tokens[0].start, item.tokens[-1].end)
-        for item in _items(tokens)
-        if wanted & set(item.lines) and not _marked(item.tokens if item.is_class else _head(item), device_words)
+        item.span
+        for item in split(tokens)
+        if wanted & set(item.lines) and not item.is_marked(marks) and not _is_specialisation(item)
     ]
-    return _blank(text, ranges) if ranges else None
+    return blank(text, ranges) if ranges else None
 
 
-def without_host_header(text: str, header: str) -> str | None:
-    """The text without the includes of a missing header, if it is one that only host code needs."""
-    if not _HOST_HEADER.fullmatch(header):
-        return None
-    line = re.compile(rf'^[ \t]*#\s*include\s*[<"]{re.escape(header)}[>"]', re.MULTILINE)
-    return line.sub("", text) if line.search(text) else None
+def without_host_headers(text: str, missing: Iterable[str], folders: Sequence[Path]) -> str:
+    """The text without includes of missing headers that only host code needs, also of those that clang would name next."""
+    if not any(_HOST_HEADER.fullmatch(header) for header in missing):
+        return text
+
+    def kept(match: re.Match[str]) -> str:
+        header = match[1]
+        is_missing = header in missing or not any((folder / header).is_file() for folder in folders)
+        return "" if is_missing and _HOST_HEADER.fullmatch(header) else match[0]
+
+    return _INCLUDE.sub(kept, text)
 
 
-def _host_ranges(items: Iterable[Item], device_words: frozenset[str]) -> Iterator[tuple[int, int]]:
+def _host_ranges(items: Iterable[Item], marks: frozenset[str]) -> Iterator[tuple[int, int]]:
     for item in items:
-        if item.is_class and _marked(item.tokens, device_words):
-            # A class for both sides: its host member functions go, its members and device functions stay.
-            yield from _host_ranges(_items(item.body[1:-1]), device_words)
-        elif _shows_host(item.tokens) and not _marked(_head(item), device_words):
-            yield item.tokens[0].start, item.tokens[-1].end
+        if item.is_class:
+            # It may be for both sides: its host member functions go, its members and device functions stay.
+            yield from _host_ranges((member for member in split(item.body[1:-1]) if member.body), marks)
+        elif _shows_host(item.tokens) and not item.is_marked(marks):
+            yield item.span
 
 
-def _items(tokens: Sequence[Token]) -> Iterator[Item]:
-    position = 0
-    while position < len(tokens):
-        token = tokens[position]
-        if token.kind is Kind.DIRECTIVE or token.text in {"}", ";"}:
-            position += 1
-        elif token.text in {"public", "private", "protected"} and _text(tokens, position + 1) == ":":
-            position += 2
-        elif (opening := _scope_opening(tokens, position)) is not None:
-            position = opening + 1
-        else:
-            end, body, is_class = _item_end(tokens, position)
-            yield Item(tuple(tokens[position:end]), tuple(tokens[body:end]) if body is not None else (), is_class)
-            position = end
-
-
-def _scope_opening(tokens: Sequence[Token], position: int) -> int | None:
-    """The brace of a namespace or `extern "C"` block, whose contents count as top level."""
-    first = tokens[position].text
-    if first == "inline" and _text(tokens, position + 1) == "namespace":
-        position, first = position + 1, "namespace"
-    if first == "namespace":
-        opening = position + 1
-        while opening < len(tokens) and tokens[opening].text not in {"{", ";", "="}:
-            opening += 1
-        return opening if _text(tokens, opening) == "{" else None
-    if first == "extern" and position + 2 < len(tokens) and tokens[position + 1].kind is Kind.STRING:
-        return position + 2 if tokens[position + 2].text == "{" else None
-    return None
-
-
-def _item_end(tokens: Sequence[Token], start: int) -> tuple[int, int | None, bool]:
-    """(one past the item, index of its body's brace, whether it is a class)."""
-    depth = 0
-    body: int | None = None
-    is_class = assigned = called = False
-    position = start
-    while position < len(tokens):
-        text = tokens[position].text
-        if depth == 0:
-            if text == ";":
-                return position + 1, body, is_class
-            if text == "}":  # closes an enclosing scope: the item was not terminated
-                return position, body, is_class
-            is_class = is_class or (text in _SCOPES and not called and _text(tokens, position - 1) not in {"<", ","})
-            assigned = assigned or (text == "=" and _text(tokens, position - 1) != "operator")
-            called = called or text == "("
-            if text == "{" and body is None and not assigned:
-                body = position
-        depth += text in {"(", "[", "{"}
-        depth -= text in {")", "]", "}"}
-        position += 1
-        if text == "}" and depth == 0 and not assigned and not (is_class and not called):
-            following = _text(tokens, position)
-            if following == ";":
-                return position + 1, body, is_class
-            if following not in {",", "{"}:  # those: a constructor's initialiser list, still before its body
-                return position, body, False
-            body = None
-    return position, body, is_class and not called
-
-
-def _head(item: Item) -> tuple[Token, ...]:
-    return item.tokens[: len(item.tokens) - len(item.body)] if item.body else item.tokens
-
-
-def _marked(tokens: Iterable[Token], device_words: frozenset[str]) -> bool:
-    return any(token.text in device_words for token in tokens)
+def _is_specialisation(item: Item) -> bool:
+    """Of a class template. Without it the general template would take its place, and mean something else."""
+    head = [token.text for token in item.head]
+    names = (index + 1 for index, text in enumerate(head) if text in {"class", "struct"} and head[index - 1] not in {"<", ","})
+    return item.is_class and (head[:3] == ["template", "<", ">"] or any(head[name + 1 : name + 2] == ["<"] for name in names))
 
 
 def _shows_host(tokens: Sequence[Token]) -> bool:
@@ -174,37 +104,8 @@ def _shows_host(tokens: Sequence[Token]) -> bool:
             return True
         if token.kind is not Kind.WORD:
             continue
-        if token.text in _STD_HOST and _text(tokens, index - 1) == "::" and _text(tokens, index - 2) == "std":
+        if _STD_HOST.fullmatch(token.text) and text_at(tokens, index - 1) == "::" and text_at(tokens, index - 2) == "std":
             return True
-        if _HOST_WORD.fullmatch(token.text) and (token.text not in {"at", "main"} or _text(tokens, index + 1) in {"::", "("}):
+        if _HOST_WORD.fullmatch(token.text) and (token.text not in {"at", "main"} or text_at(tokens, index + 1) in {"::", "("}):
             return True
     return False
-
-
-def _device_words(tokens: Iterable[Token]) -> frozenset[str]:
-    """The device's own markers and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
-    defined = {}
-    for token in tokens:
-        if token.kind is Kind.DIRECTIVE and (match := re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)):
-            defined[match[1]] = words(match[2])
-    found = set(_DEVICE_WORDS)
-    while new := {name for name, used in defined.items() if name not in found and used & found}:
-        found |= new
-    return frozenset(found)
-
-
-def _text(tokens: Sequence[Token], index: int) -> str:
-    return tokens[index].text if 0 <= index < len(tokens) else ""
-
-
-def _spaces(match: re.Match[str]) -> str:
-    return match[0] if match[1] else re.sub(r"[^\n]", " ", match[0])
-
-
-def _blank(text: str, ranges: Iterable[tuple[int, int]]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for start, end in sorted(ranges):
-        pieces += [text[position:start], _NOT_DIRECTIVE.sub(_spaces, text[start:end])]
-        position = max(position, end)
-    return "".join(pieces) + text[position:]

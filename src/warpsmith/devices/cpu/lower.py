@@ -9,9 +9,10 @@ from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang, spirv
 from warpsmith.devices.cpu.convergence import HiddenBarrier, with_safe_barriers
 from warpsmith.devices.cpu.diagnostics import unsupported_feature
-from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, SET_CONSTANT, TRAP
+from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
+from warpsmith.devices.cpu.ir.thread_index import bound_thread_index
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
 from warpsmith.devices.cpu.refusals import refuse, users_line
 
@@ -28,7 +29,7 @@ class Lowered:
 
 def lower(module: Module, request: CompileRequest) -> Lowered:
     """Raises UnsupportedFeature or CompileError. The module is used up."""
-    kernels = [ENTRY, READ_TRAP, *(f"{SET_CONSTANT}{index}" for index in range(len(request.constants)))]
+    kernels = kernel_names(len(request.constants))
     _bind_dynamic_shared(module, request.geometry.shared_bytes)
     module.keep_reachable(kernels)
     refuse(module, request.source_file)
@@ -42,6 +43,7 @@ def lower(module: Module, request: CompileRequest) -> Lowered:
     can_trap = any(f"@{TRAP}" in line for name, lines in module.functions.items() if name != READ_TRAP for line in lines)
     if not can_trap:
         module.drop(READ_TRAP)
+    bound_thread_index(module)
     result = clang.to_spirv(module.text)
     if not result.succeeded:
         reason = next((line for line in result.log.splitlines() if "error" in line), "no message")

@@ -37,7 +37,9 @@ class CpuProgram:
             setter = self._kernel(f"{SET_CONSTANT}{self._constants.index(name)}")
             size = ctypes.c_long()
             data = memoryview(bytearray(value))
-            self._session.launch(setter, (data, len(value).to_bytes(8, "little"), memoryview(size).cast("B")), (1, 1, 1), (1, 1, 1))
+            self._session.launch(
+                setter, (data, len(value).to_bytes(8, "little"), memoryview(size).cast("B")), (1, 1, 1), (1, 1, 1)
+            )
             if len(value) > size.value:
                 raise LaunchError(f"{len(value)} bytes do not fit __constant__ {name} of {size.value} bytes")
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices.cpu import clang
+from warpsmith.devices.cpu.assembly import MARKER
 from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import NAME, SYMBOL, Module, SourceLine
 
-_ASM = re.compile(r'\basm (?:sideeffect |alignstack |inteldialect )*"((?:[^"\\]|\\.)*)"')
+_ASM = re.compile(r'\bcall\b.* asm (?:\w+ )*"')  # what a macro brought in
 _DIRECT_CALL = re.compile(rf"@{NAME}\(")
 _GENERATED = (str(clang.INCLUDE), GENERATED_FILE, "<")
 
@@ -24,7 +25,7 @@ def users_line(module: Module, instruction: str) -> SourceLine | None:
 
 
 def refuse(module: Module, source_file: Path) -> None:
-    """Raises UnsupportedFeature. Empty assembly statements, which only hold back the compiler, are dropped instead."""
+    """Raises UnsupportedFeature."""
     _refuse_assembly(module, source_file)
     _refuse_indirect_calls(module, source_file)
     _refuse_recursion(module, source_file)
@@ -37,19 +38,17 @@ def unsupported(feature: str, hint: str, module: Module, instruction: str, sourc
 
 def _refuse_assembly(module: Module, source_file: Path) -> None:
     for lines in module.functions.values():
-        for index, line in enumerate(lines):
-            match = _ASM.search(line)
-            if match is None:
-                continue
-            if match[1].strip() or " = " in line[: match.start()]:
-                raise unsupported("inline PTX (asm)", "use the intrinsic instead, or run it on a GPU device", module, line, source_file)
-            lines[index] = ""
+        for line in lines:
+            if f"@{MARKER}(" in line or _ASM.search(line):
+                raise unsupported(
+                    "inline PTX (asm)", "use the intrinsic instead, or run it on a GPU device", module, line, source_file
+                )
 
 
 def _refuse_indirect_calls(module: Module, source_file: Path) -> None:
     for lines in module.functions.values():
         for line in lines:
-            if " call " in line and not _DIRECT_CALL.search(line) and not _ASM.search(line):
+            if " call " in line and not _DIRECT_CALL.search(line):
                 feature = "calls through function pointers or virtual functions"
                 raise unsupported(feature, "pass the function as a template parameter", module, line, source_file)
 

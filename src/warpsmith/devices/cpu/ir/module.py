@@ -1,4 +1,4 @@
-"""A module of LLVM IR text: its top-level symbols, what is reachable from the kernels, and where in the source a line came from."""
+"""A module of LLVM IR text: its symbols, what is reachable from the kernels, which line of the source an instruction is from."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Module:
 
     def _file(self, scope: str | None) -> str | None:
         while scope is not None:
-            fields = dict(_FIELD.findall(self._metadata.get(scope, "")))
+            fields: dict[str, str] = dict(_FIELD.findall(self._metadata.get(scope, "")))
             if "filename" in fields:
                 return fields["filename"].strip('"')
             scope = fields.get("file") or fields.get("scope")

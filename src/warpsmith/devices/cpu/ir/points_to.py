@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 from typing import Final
 
 from warpsmith.devices.cpu.ir.function import Function, Instruction
@@ -18,7 +19,8 @@ _NAMES = re.compile(rf"[%@]{NAME}")
 _TRANSFERS = frozenset({"memcpy", "memmove"})
 
 
-def operands(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def operands(text: str) -> tuple[str, ...]:
     """The comma-separated operands of an instruction's body, split outside brackets."""
     parts: list[str] = []
     depth = start = 0
@@ -31,7 +33,7 @@ def operands(text: str) -> list[str]:
             parts.append(text[start:index].strip())
             start = index + 1
     parts.append(text[start:].strip())
-    return parts
+    return tuple(parts)
 
 
 def store_parts(instruction: Instruction) -> tuple[str, str]:
@@ -53,8 +55,9 @@ def transfer_parts(instruction: Instruction) -> tuple[str, str] | None:
     return arguments[0], arguments[1]
 
 
-def names_in(text: str) -> list[str]:
-    return _NAMES.findall(text)
+@lru_cache(maxsize=1 << 14)
+def names_in(text: str) -> tuple[str, ...]:
+    return tuple(_NAMES.findall(text))
 
 
 class PointsTo:

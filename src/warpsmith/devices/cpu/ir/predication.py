@@ -1,7 +1,7 @@
 """Keeps threads that have left a kernel early walking from barrier to barrier.
 
-The way out of a leaving thread ends not in a return but in a flag, after which the thread goes on along the walk (`walk`): the barriers
-and what decides about them stay as they are, for all threads; the work in between is guarded by the flag.
+The way out of a leaving thread ends not in a return but in a flag, after which the thread goes on along the walk (`walk`): the
+barriers and what decides about them stay as they are, for all threads; the work in between is guarded by the flag.
 
     head:  br %late, %leave, %work             head:          br %late, %leave.out, %work
     leave: ret                                 leave.out:     store 0, %live; br %work
@@ -17,6 +17,7 @@ Loops around barriers thus stay one loop, whose condition the runtime itself can
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from warpsmith.devices.cpu.ir.flow import Flow
 from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
@@ -34,7 +35,7 @@ def predicated(uniformity: Uniformity) -> Function:
     """The function with every barrier reached by every thread. Raises NotPredicable."""
     walk = Walk(uniformity)
     result = _Emission(uniformity, walk).function
-    _keep_values(result)
+    _ValuesThroughMemory(result).apply()
     entry = result.blocks[result.entry]
     entry.instructions[:0] = _parse(f"{_LIVE} = alloca i8, align 1", f"store i8 1, ptr {_LIVE}, align 1")
     return result
@@ -139,62 +140,73 @@ class _Emission:
                 self._blocks[label].instructions[index] = Instruction.parse(text)
 
 
-def _keep_values(function: Function) -> None:
-    """Guards cut the way from some values to their uses; those go through memory."""
-    dominators = Flow(function).dominators()
-    home = {i.result: label for label, b in function.blocks.items() for i in b.instructions if i.result is not None}
-    kinds = {i.result: result_type(i) for b in function.blocks.values() for i in b.instructions if i.result is not None}
-    slots: dict[str, str] = {}
+class _ValuesThroughMemory:
+    """Guards cut the way from some values to their uses; those are stored where they are made and loaded where they are used."""
 
-    def reloaded(name: str) -> tuple[str, Instruction]:
-        kind = kinds[name]
-        if kind is None:
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._dominators = Flow(function).dominators()
+        made = [(i, label) for label, block in function.blocks.items() for i in block.instructions if i.result is not None]
+        self._home = {str(i.result): label for i, label in made}
+        self._kinds = {str(i.result): result_type(i) for i, _ in made}
+        self._slots: dict[str, str] = {}
+        self._loads = 0
+
+    def apply(self) -> None:
+        at_end: dict[str, list[Instruction]] = {}
+        for label in self._dominators:
+            code: list[Instruction] = []
+            for instruction in self._function.blocks[label].instructions:
+                names = {} if instruction.opcode == "phi" else self._cut_off(instruction.operands, label)
+                code += names.values()
+                text = _VALUE.sub(lambda m, names=names: names[m[0]].result if m[0] in names else m[0], instruction.text)  # type: ignore[misc]
+                if instruction.opcode == "phi":
+                    text = self._phi(text, at_end)
+                code.append(Instruction.parse(text))
+            self._function.blocks[label].instructions = code
+        for label, loads in at_end.items():
+            self._function.blocks[label].instructions[-1:-1] = loads
+        self._store()
+
+    def _phi(self, text: str, at_end: dict[str, list[Instruction]]) -> str:
+        """A phi uses its values at the end of the blocks they come from."""
+        for value, source in _INCOMING.findall(text):
+            if source in self._dominators and (load := self._cut_off((value,), source)):
+                at_end.setdefault(source, []).append(load[value])
+                text = text.replace(f"[ {value}, %{source} ]", f"[ {load[value].result}, %{source} ]")
+        return text
+
+    def _cut_off(self, names: Iterable[str], label: str) -> dict[str, Instruction]:
+        """Loads for those of the names that are not made on every way to the block."""
+        return {
+            name: self._load(name) for name in names if name in self._home and self._home[name] not in self._dominators[label]
+        }
+
+    def _load(self, name: str) -> Instruction:
+        if self._kinds[name] is None:
             raise NotPredicable(f"a value of unknown type is used across a barrier: {name}")
-        slot = slots.setdefault(name, f"{name}.slot")
-        fresh = f"{name}.kept{reloaded_count[0]}"
-        reloaded_count[0] += 1
-        return fresh, _one(f"{fresh} = load {kind}, ptr {slot}")
+        slot = self._slots.setdefault(name, f"{name}.slot")
+        self._loads += 1
+        return _one(f"{name}.kept{self._loads} = load {self._kinds[name]}, ptr {slot}")
 
-    reloaded_count = [0]
-    at_end: dict[str, list[Instruction]] = {}
-    for label in [label for label in function.blocks if label in dominators]:
-        block = function.blocks[label]
-        code: list[Instruction] = []
-        for instruction in block.instructions:
-            text = instruction.text
-            if instruction.opcode == "phi":
-                for value, source in _INCOMING.findall(text):
-                    if value in home and source in dominators and home[value] not in dominators[source]:
-                        fresh, load = reloaded(value)
-                        at_end.setdefault(source, []).append(load)
-                        text = text.replace(f"[ {value}, %{source} ]", f"[ {fresh}, %{source} ]")
-            else:
-                for name in dict.fromkeys(instruction.operands):
-                    if name in home and home[name] not in dominators[label]:
-                        fresh, load = reloaded(name)
-                        code.append(load)
-                        text = _VALUE.sub(lambda m, old=name, new=fresh: new if m[0] == old else m[0], text)
-            code.append(Instruction.parse(text))
-        block.instructions = code
-    for label, loads in at_end.items():
-        function.blocks[label].instructions[-1:-1] = loads
-    _add_slots(function, home, kinds, slots)
-
-
-def _add_slots(function: Function, home: dict[str, str], kinds: dict[str, str | None], slots: dict[str, str]) -> None:
-    entry = function.blocks[function.entry]
-    for name, slot in slots.items():
-        code = function.blocks[home[name]].instructions
-        position = 1 + next(i for i, instruction in enumerate(code) if instruction.result == name)
-        while code[position].opcode == "phi":
-            position += 1
-        code.insert(position, _one(f"store {kinds[name]} {name}, ptr {slot}"))
-        entry.instructions.insert(0, _one(f"{slot} = alloca {kinds[name]}"))
+    def _store(self) -> None:
+        entry = self._function.blocks[self._function.entry]
+        for name, slot in self._slots.items():
+            code = self._function.blocks[self._home[name]].instructions
+            position = 1 + next(i for i, instruction in enumerate(code) if instruction.result == name)
+            while code[position].opcode == "phi":
+                position += 1
+            code.insert(position, _one(f"store {self._kinds[name]} {name}, ptr {slot}"))
+            entry.instructions.insert(0, _one(f"{slot} = alloca {self._kinds[name]}"))
 
 
 def _guard(label: str, work: str, after: str) -> list[Instruction]:
     name = f"%{label}.live"
-    return _parse(f"{name} = load i8, ptr {_LIVE}, align 1", f"{name}.set = icmp ne i8 {name}, 0", f"br i1 {name}.set, label %{work}, label %{after}")
+    return _parse(
+        f"{name} = load i8, ptr {_LIVE}, align 1",
+        f"{name}.set = icmp ne i8 {name}, 0",
+        f"br i1 {name}.set, label %{work}, label %{after}",
+    )
 
 
 def _out(label: str, branch: str) -> str:

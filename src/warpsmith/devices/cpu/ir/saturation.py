@@ -13,7 +13,7 @@ from warpsmith.devices.cpu.ir.module import Module
 
 _CALL = re.compile(
     r"^\s*(?P<result>%(?P<name>[-\w$.]+)) = (?:tail |notail )?call .*?"
-    r"i(?P<bits>\d+) @llvm\.fpto(?P<sign>[su])i\.sat\.i\d+\.f(?P<width>\d+)\((?P<type>\w+) (?:\w+ )*?(?P<value>\S+)\)(?P<rest>.*)$"
+    r"i(?P<bits>\d+) @llvm\.fpto(?P<sign>[su])i\.sat\.i\d+\.f\d+\((?P<type>\w+) (?:\w+ )*?(?P<value>\S+)\)(?P<rest>.*)$"
 )
 _DECLARATION = "declare "
 _INTRINSIC = re.compile(r"@llvm\.fpto[su]i\.sat\.")

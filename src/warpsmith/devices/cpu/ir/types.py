@@ -7,10 +7,31 @@ import re
 from warpsmith.devices.cpu.ir.function import Instruction
 from warpsmith.devices.cpu.ir.points_to import operands
 
-_FLAGS = re.compile(r"^(?:nuw|nsw|exact|disjoint|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|samesign|nneg|inbounds|nusw|volatile|atomic) ")
+_FLAGS = re.compile(
+    r"^(?:nuw|nsw|exact|disjoint|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|samesign|nneg|inbounds|nusw|volatile|atomic) "
+)
 _TYPE = re.compile(r"^(?P<type>ptr addrspace\(\d+\)|ptr|(?:i\d+|half|bfloat|float|double)|<[^>]*>|\{.*?\}|\[[^\]]*\])(?=[ ,]|$)")
+_CALL_ATTRIBUTES = re.compile(
+    r"^(?:call )?(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|spir_func|noundef|zeroext|signext|range\(.*?\)) )*"
+)
 _CASTS = frozenset(
-    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast addrspacecast freeze fneg".split()
+    [
+        "trunc",
+        "zext",
+        "sext",
+        "fptrunc",
+        "fpext",
+        "fptoui",
+        "fptosi",
+        "uitofp",
+        "sitofp",
+        "ptrtoint",
+        "inttoptr",
+        "bitcast",
+        "addrspacecast",
+        "freeze",
+        "fneg",
+    ]
 )
 
 
@@ -29,7 +50,7 @@ def result_type(instruction: Instruction) -> str | None:
         case "select":
             return _leading_type(operands(rest)[1])
         case "call" | "tail":
-            text = re.sub(r"^(?:call )?(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|spir_func|noundef|zeroext|signext|range\(.*?\)) )*", "", rest)
+            text = _CALL_ATTRIBUTES.sub("", rest)
             return _leading_type(text)
         case _ if opcode in _CASTS and " to " in rest:
             return rest.rsplit(" to ", 1)[1].strip()

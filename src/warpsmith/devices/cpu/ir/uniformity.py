@@ -17,7 +17,7 @@ from warpsmith.devices.cpu.ir.points_to import PointsTo, load_pointer, names_in,
 
 _WORKGROUP: Final = "2"
 _BARRIER = re.compile(r"@\"?\w*__spirv_ControlBarrier\w*\"?\((?:\w+ )+?(?P<scope>[%\w.]+),")
-_GROUP_VOTE = re.compile(r"@\w*__spirv_Group(?:All|Any)\w*\(")
+_GROUP_VOTE = re.compile(r"@\w*__spirv_Group(?:All|Any|SMin|SMax)\w*\(")
 _THREAD_SOURCE = re.compile(
     r"llvm\.spv\.(?:thread|flattened\.thread|subgroup|wave)|BuiltIn(?:LocalInvocation|GlobalInvocation|GlobalLinear|Subgroup)"
     r"|[Aa]tomic|[Cc]lock|GroupNonUniform(?!Shuffle|Broadcast)|Subgroup(?!Shuffle)|sub_group(?!_shuffle|_broadcast|_barrier)"
@@ -29,18 +29,15 @@ def is_barrier(instruction: Instruction) -> bool:
     if instruction.opcode != "call":
         return False
     match = _BARRIER.search(instruction.text)
-    return (match is not None and match["scope"] in {_WORKGROUP, *_unknown(match["scope"])}) or bool(_GROUP_VOTE.search(instruction.text))
-
-
-def _unknown(scope: str) -> tuple[str, ...]:
-    return (scope,) if scope.startswith("%") else ()
+    of_block = match is not None and (match["scope"] == _WORKGROUP or match["scope"].startswith("%"))
+    return of_block or _GROUP_VOTE.search(instruction.text) is not None
 
 
 class Uniformity:
     """The analysis of one function after inlining.
 
-    `flow` is the control flow of the threads that stay: a branch that divides them and lets one side leave for good (no barrier is
-    reached from there) loses that side.
+    `flow` is the control flow of the threads that stay: a branch that divides them and lets one side leave for good (no barrier
+    is reached from there) loses that side.
     """
 
     def __init__(self, function: Function, defined_functions: frozenset[str], *, let_leave: bool = True) -> None:
@@ -63,7 +60,24 @@ class Uniformity:
 
     def region(self, label: str) -> set[str]:
         """The blocks that the branch at the end of `label` decides about."""
-        return self.flow.reachable(self.flow.successors[label], self.postdominators.get(label))
+        if label not in self._regions:
+            self._regions[label] = self.flow.reachable(self.flow.successors[label], self.postdominators.get(label))
+        return self._regions[label]
+
+    def _leaves_at(self, label: str) -> dict[str, str] | None:
+        """The branch, and its side, where some of the threads that this branch divides leave: itself, or the nearest after it.
+
+        The nearest, for `if (thread > 100 && uniform) return;` divides at the first condition and leaves at the second.
+        """
+        region = self.region(label)
+        nearby = [label]
+        for near in nearby:
+            side = self._leaving_side(near)
+            if side is not None:
+                return {near: side}
+            if region & self.barriers:
+                nearby += [target for target in self.flow.successors[near] if target in region and target not in nearby]
+        return None
 
     def _leaving_side(self, label: str) -> str | None:
         targets = self.flow.successors[label]
@@ -74,6 +88,7 @@ class Uniformity:
         """False as soon as a side was found to leave: what comes after it looks different then."""
         self.flow = flow
         self.postdominators = flow.immediate_postdominators()
+        self._regions: dict[str, set[str]] = {}
         self.divergent_values: set[str] = set()
         self.divergent_objects: set[str] = set()
         self.divergent_branches: set[str] = set()
@@ -83,14 +98,14 @@ class Uniformity:
             changed = False
             for block in self.function.blocks.values():
                 changed |= self._visit(block)
-                if self._is_newly_divergent(block):
-                    side = self._leaving_side(block.label) if self._let_leave else None
-                    if side is not None:
-                        self.leaving[block.label] = side
-                        return False
-                    self.divergent_branches.add(block.label)
-                    self._divergent_blocks |= self.region(block.label)
-                    changed = True
+                if not self._is_newly_divergent(block):
+                    continue
+                if self._let_leave and (leaving := self._leaves_at(block.label)) is not None:
+                    self.leaving |= leaving
+                    return False
+                self.divergent_branches.add(block.label)
+                self._divergent_blocks |= self.region(block.label)
+                changed = True
         return True
 
     def _is_newly_divergent(self, block: Block) -> bool:
@@ -101,10 +116,10 @@ class Uniformity:
         changed = False
         under_divergence = block.label in self._divergent_blocks
         for instruction in block.instructions:
-            if instruction.result is not None and instruction.result not in self.divergent_values:
-                if self._is_divergent(instruction, block.label):
-                    self.divergent_values.add(instruction.result)
-                    changed = True
+            name = instruction.result
+            if name is not None and name not in self.divergent_values and self._is_divergent(instruction, block.label):
+                self.divergent_values.add(name)
+                changed = True
             changed |= self._visit_writes(instruction, under_divergence=under_divergence)
         return changed
 
@@ -127,23 +142,24 @@ class Uniformity:
         return bool(new)
 
     def _is_divergent(self, instruction: Instruction, label: str) -> bool:
+        body = instruction.body
         match instruction.opcode:
             case "alloca":
                 return False
             case "atomicrmw" | "cmpxchg":
                 return True
             case "load":
-                pointer = load_pointer(instruction)
-                return self._uses(pointer) or bool(_THREAD_SOURCE.search(pointer)) or self._holds_divergent(pointer)
+                body = load_pointer(instruction)
+                own = bool(_THREAD_SOURCE.search(body)) or self._holds_divergent(body)
             case "call":
                 if _GROUP_VOTE.search(instruction.text):
                     return False
-                return self._uses(instruction.body) or self._is_source(instruction) or self._holds_divergent(instruction.body)
+                own = self._is_source(instruction) or self._holds_divergent(body)
             case "phi":
-                joins = self.flow.predecessors[label]
-                return self._uses(instruction.body) or any(p in self._divergent_blocks or p in self.divergent_branches for p in joins)
+                own = any(p in self._divergent_blocks or p in self.divergent_branches for p in self.flow.predecessors[label])
             case _:
-                return self._uses(instruction.body)
+                own = False
+        return own or self._uses(body)
 
     def _uses(self, text: str) -> bool:
         return any(name in self.divergent_values for name in names_in(text))

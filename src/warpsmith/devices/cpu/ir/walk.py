@@ -1,12 +1,14 @@
 """What threads that have left a kernel must still execute to meet the others at every barrier, and whether that can be known.
 
-They follow the branches that decide about barriers, so the values behind those conditions are computed by all threads. These have to
-be uniform and free of side effects, and the walk has to end.
+They follow the branches that decide about barriers, so the values behind those conditions are computed by all threads. These
+have to be uniform and free of side effects, and the walk has to end.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cached_property
 
 from warpsmith.devices.cpu.ir.function import Instruction
 from warpsmith.devices.cpu.ir.points_to import load_pointer, store_parts
@@ -33,7 +35,9 @@ class Walk:
             if label not in self.stays:
                 raise NotPredicable(f"both sides of the branch at {label} meet a barrier")
         self._covered = self._flow.reachable(self.stays.values())
-        self._home = {i.result: label for label, b in self._function.blocks.items() for i in b.instructions if i.result is not None}
+        self._home = {
+            i.result: label for label, b in self._function.blocks.items() for i in b.instructions if i.result is not None
+        }
         self._definition = {i.result: i for b in self._function.blocks.values() for i in b.instructions if i.result is not None}
         self.branches: set[str] = set()
         self._shared: set[int] = set()
@@ -64,9 +68,9 @@ class Walk:
             raise NotPredicable(f"{label} ends in a switch")
         return next(target for target in self._function.blocks[label].successors if target != leaving)
 
-    def _follow(self, start: object) -> set[str]:
+    def _follow(self, start: Iterable[str]) -> set[str]:
         seen: set[str] = set()
-        pending = list(start)  # type: ignore[call-overload]
+        pending = list(start)
         while pending:
             label = pending.pop()
             if label not in seen:
@@ -116,11 +120,19 @@ class Walk:
                 self._need_value(name)
 
     def _need_stores_to(self, target: str) -> None:
-        points_to = self._uniformity.points_to
+        for label, instruction in self._writers.get(target, ()):
+            if instruction.opcode != "store":
+                raise NotPredicable(f"not repeatable: {instruction.text.strip()}")
+            self._need_instruction(instruction, label)
+
+    @cached_property
+    def _writers(self) -> dict[str, list[tuple[str, Instruction]]]:
+        """Who may write a thread's variable, of the blocks that matter."""
+        found: dict[str, list[tuple[str, Instruction]]] = {}
         for label in self._covered:
             for instruction in self._function.blocks[label].instructions:
-                if instruction.opcode == "store":
-                    if target in points_to.private_targets(store_parts(instruction)[1]):
-                        self._need_instruction(instruction, label)
-                elif instruction.opcode == "call" and target in points_to.private_targets(instruction.body):
-                    raise NotPredicable(f"not repeatable: {instruction.text.strip()}")
+                if instruction.opcode in {"store", "call"}:
+                    pointer = store_parts(instruction)[1] if instruction.opcode == "store" else instruction.body
+                    for target in self._uniformity.points_to.private_targets(pointer):
+                        found.setdefault(target, []).append((label, instruction))
+        return found

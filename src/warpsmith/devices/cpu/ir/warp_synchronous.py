@@ -1,10 +1,10 @@
-"""Makes old warp-synchronous code right: reductions over `volatile` shared memory that rely on the lanes of a warp moving together.
+"""Makes old warp-synchronous code right: reductions over `volatile` shared memory that rely on lanes moving together.
 
     volatile float* v = shared;  v[t] += v[t + 16];  v[t] += v[t + 8];  …
 
 Between the loads and the store of such a line, and between lines, hardware kept the lanes in step; here a warp barrier does. It
-also tells the device that warps matter, so that they get their 32 lanes. The accesses lose `volatile`, which would keep the runtime
-from vectorising, and with it from keeping the lanes together at all.
+also tells the device that warps matter, so that they get their 32 lanes. The accesses lose `volatile`, which would keep the
+runtime from vectorising, and so from keeping the lanes together at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent
 
 
 def keep_warps_in_step(module: Module) -> None:
-    """Changes the module in place; does nothing where there is no shared memory or nothing volatile outside a thread's own variables."""
+    """Changes the module in place, where there is shared memory and something volatile that is not a thread's own variable."""
     if not any(name is not None and " addrspace(3) global " in lines[0] for name, lines in module.pieces):
         return
     changed = False
@@ -31,7 +31,9 @@ def keep_warps_in_step(module: Module) -> None:
             if _keep_function_in_step(function):
                 module.replace(name, function.lines)
                 changed = True
-    if changed and f"@{_BARRIER}(" not in "".join(line for _, lines in module.pieces for line in lines if line.startswith("declare")):
+    if changed and f"@{_BARRIER}(" not in "".join(
+        line for _, lines in module.pieces for line in lines if line.startswith("declare")
+    ):
         module.pieces.append((None, [f"declare spir_func void @{_BARRIER}(i32, i32, i32) convergent"]))
 
 
@@ -60,7 +62,11 @@ def _own_variables(function: Function) -> set[str]:
     own: set[str] = set()
     for block in function.blocks.values():
         for instruction in block.instructions:
-            of_own = instruction.opcode in {"addrspacecast", "getelementptr"} and instruction.operands and instruction.operands[0] in own
+            of_own = (
+                instruction.opcode in {"addrspacecast", "getelementptr"}
+                and instruction.operands
+                and instruction.operands[0] in own
+            )
             if instruction.result is not None and (instruction.opcode == "alloca" or of_own):
                 own.add(instruction.result)
     return own

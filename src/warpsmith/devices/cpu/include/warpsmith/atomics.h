@@ -4,6 +4,8 @@
 #pragma once
 
 namespace __warpsmith {
+template <class T> inline constexpr bool is_wide_integer = is_integer<T> && sizeof(T) == 8;
+
 template <class T> WARPSMITH_FN T atomic_load(const T* address) {
   return __scoped_atomic_load_n(address, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
@@ -35,28 +37,47 @@ template <class T, class Operation> requires(sizeof(T) == 2) WARPSMITH_FN T atom
 }
 }  // namespace __warpsmith
 
-#define WARPSMITH_ATOMIC_BUILTIN(name, builtin, T) \
+#define WARPSMITH_ATOMIC(name, builtin, T) \
   WARPSMITH_FN T name(T* address, T value) { return __scoped_atomic_##builtin(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE); }
-#define WARPSMITH_ATOMICS_OF(T)                                             \
-  WARPSMITH_ATOMIC_BUILTIN(atomicAdd, fetch_add, T)                         \
-  WARPSMITH_ATOMIC_BUILTIN(atomicSub, fetch_sub, T)                         \
-  WARPSMITH_ATOMIC_BUILTIN(atomicExch, exchange_n, T)                       \
-  WARPSMITH_ATOMIC_BUILTIN(atomicMin, fetch_min, T)                         \
-  WARPSMITH_ATOMIC_BUILTIN(atomicMax, fetch_max, T)                         \
-  WARPSMITH_ATOMIC_BUILTIN(atomicAnd, fetch_and, T)                         \
-  WARPSMITH_ATOMIC_BUILTIN(atomicOr, fetch_or, T)                           \
-  WARPSMITH_ATOMIC_BUILTIN(atomicXor, fetch_xor, T)                         \
+// What CUDA lacks for a type comes as a template: kernels define such overloads themselves, and theirs must win.
+#define WARPSMITH_ATOMIC_EXTRA(name, builtin)                                                                         \
+  template <class T> requires(__warpsmith::is_wide_integer<T>)                                                        \
+  WARPSMITH_FN T name(T* address, typename __warpsmith::identity<T>::type value) {                                    \
+    return __scoped_atomic_##builtin(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);                        \
+  }
+#define WARPSMITH_ATOMIC_CAS(T)                                             \
   WARPSMITH_FN T atomicCAS(T* address, T expected, T desired) {             \
     __warpsmith::atomic_replace(address, &expected, desired);               \
     return expected;                                                        \
   }
-WARPSMITH_ATOMICS_OF(int)
-WARPSMITH_ATOMICS_OF(unsigned int)
-WARPSMITH_ATOMICS_OF(long long)
-WARPSMITH_ATOMICS_OF(unsigned long long)
-WARPSMITH_ATOMICS_OF(unsigned long)
-#undef WARPSMITH_ATOMICS_OF
-#undef WARPSMITH_ATOMIC_BUILTIN
+#define WARPSMITH_ATOMICS(name, builtin)                                    \
+  WARPSMITH_ATOMIC(name, builtin, int)                                      \
+  WARPSMITH_ATOMIC(name, builtin, unsigned int)                             \
+  WARPSMITH_ATOMIC_EXTRA(name, builtin)
+WARPSMITH_ATOMICS(atomicAdd, fetch_add)
+WARPSMITH_ATOMICS(atomicSub, fetch_sub)
+WARPSMITH_ATOMICS(atomicExch, exchange_n)
+WARPSMITH_ATOMICS(atomicMin, fetch_min)
+WARPSMITH_ATOMICS(atomicMax, fetch_max)
+WARPSMITH_ATOMICS(atomicAnd, fetch_and)
+WARPSMITH_ATOMICS(atomicOr, fetch_or)
+WARPSMITH_ATOMICS(atomicXor, fetch_xor)
+WARPSMITH_ATOMIC(atomicAdd, fetch_add, unsigned long long)
+WARPSMITH_ATOMIC(atomicExch, exchange_n, unsigned long long)
+WARPSMITH_ATOMIC(atomicMin, fetch_min, unsigned long long)
+WARPSMITH_ATOMIC(atomicMax, fetch_max, unsigned long long)
+WARPSMITH_ATOMIC(atomicMin, fetch_min, long long)
+WARPSMITH_ATOMIC(atomicMax, fetch_max, long long)
+WARPSMITH_ATOMIC(atomicAnd, fetch_and, unsigned long long)
+WARPSMITH_ATOMIC(atomicOr, fetch_or, unsigned long long)
+WARPSMITH_ATOMIC(atomicXor, fetch_xor, unsigned long long)
+WARPSMITH_ATOMIC_CAS(int)
+WARPSMITH_ATOMIC_CAS(unsigned int)
+WARPSMITH_ATOMIC_CAS(unsigned long long)
+#undef WARPSMITH_ATOMICS
+#undef WARPSMITH_ATOMIC_CAS
+#undef WARPSMITH_ATOMIC_EXTRA
+#undef WARPSMITH_ATOMIC
 
 // Wrapping counters.
 WARPSMITH_FN unsigned int atomicInc(unsigned int* address, unsigned int value) {
@@ -76,10 +97,13 @@ WARPSMITH_FN float atomicExch(float* address, float value) {
   return __warpsmith::bit_cast<float>(atomicExch((int*)address, __float_as_int(value)));
 }
 
-// Each component on its own, as CUDA defines it.
-WARPSMITH_FN float2 atomicAdd(float2* address, float2 value) { return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)}; }
-WARPSMITH_FN float4 atomicAdd(float4* address, float4 value) {
-  return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w)};
+// Each component on its own, as CUDA defines it (from 9.0 on; before that, kernels define their own).
+template <class T> requires(__is_same(T, float2) || __is_same(T, float4)) WARPSMITH_FN T atomicAdd(T* address, T value) {
+  if constexpr (__is_same(T, float2)) {
+    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
+  } else {
+    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w)};
+  }
 }
 
 WARPSMITH_FN unsigned short atomicCAS(unsigned short* address, unsigned short expected, unsigned short desired) {

@@ -79,6 +79,16 @@ WARPSMITH_FN int __rhadd(int x, int y) { return (int)(((long long)x + y + 1) >> 
 WARPSMITH_FN unsigned int __uhadd(unsigned int x, unsigned int y) { return (unsigned int)(((unsigned long long)x + y) >> 1); }
 WARPSMITH_FN unsigned int __urhadd(unsigned int x, unsigned int y) { return (unsigned int)(((unsigned long long)x + y + 1) >> 1); }
 
+// The position of the |offset|-th set bit from `base` on, upwards or downwards; all ones if there is none. 0 asks for the bit at base.
+WARPSMITH_FN unsigned int __fns(unsigned int mask, unsigned int base, int offset) {
+  if (offset == 0) return mask >> base & 1u ? base : 0xffffffffu;
+  const int step = offset > 0 ? 1 : -1;
+  for (int position = (int)base, left = offset * step; position >= 0 && position < 32; position += step) {
+    if ((mask >> position & 1u) != 0 && --left == 0) return (unsigned int)position;
+  }
+  return 0xffffffffu;
+}
+
 // Dot products of packed bytes, or of a pair of 16-bit numbers with half of the other's bytes, added to c (modulo 2³²).
 namespace __warpsmith {
 template <class A, class B> WARPSMITH_FN unsigned int dot4(unsigned int a, unsigned int b, unsigned int c) {

@@ -70,6 +70,9 @@ template <unsigned int Size, class Parent = void> class thread_block_tile {
   static WARPSMITH_METHOD unsigned int first_lane() { return __warpsmith::lane_id() & ~(Size - 1); }
 
  public:
+  thread_block_tile() = default;
+  // Functions take `thread_block_tile<32>` and are given a tile that knows its parent.
+  template <class Other> WARPSMITH_METHOD thread_block_tile(const thread_block_tile<Size, Other>&) {}
   static WARPSMITH_METHOD void sync() { __syncwarp(); }
   static constexpr __attribute__((host, device)) unsigned int size() { return Size; }
   static constexpr __attribute__((host, device)) unsigned int num_threads() { return Size; }

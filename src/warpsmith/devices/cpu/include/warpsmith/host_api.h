@@ -8,6 +8,9 @@ typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUstream_st* CUstream;
 typedef unsigned long long CUdeviceptr;
 typedef int CUdevice;
+// Handles only: reading through one is refused.
+typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
+typedef struct cudaArray* cudaArray_t;
 enum cudaError { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotSupported = 801, cudaErrorUnknown = 999 };
 typedef enum cudaError cudaError_t;
 enum cudaMemcpyKind {
@@ -24,6 +27,7 @@ typedef cudaDataType_t cudaDataType;
 #else
 typedef struct ihipStream_t* hipStream_t;
 typedef struct ihipEvent_t* hipEvent_t;
+typedef struct __hip_texture* hipTextureObject_t;
 enum hipError_t { hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorUnknown = 999 };
 enum hipMemcpyKind {
   hipMemcpyHostToHost = 0,

@@ -47,9 +47,6 @@ template <class A, class B, class C>
   requires(__warpsmith::is_arithmetic<A> && __warpsmith::is_arithmetic<B> && __warpsmith::is_arithmetic<C>)
 WARPSMITH_FN double fma(A x, B y, C z) { return __spirv_ocl_fma((double)x, (double)y, (double)z); }
 
-WARPSMITH_FN float powif(float x, int n) { return __spirv_ocl_pow(x, (float)n); }
-WARPSMITH_FN double powi(double x, int n) { return __spirv_ocl_pow(x, (double)n); }
-
 #define WARPSMITH_SCALE(name, N)                                                                       \
   WARPSMITH_FN float name##f(float x, N n) { return __spirv_ocl_ldexp(x, (int)n); }                    \
   WARPSMITH_FN float name(float x, N n) { return __spirv_ocl_ldexp(x, (int)n); }                       \

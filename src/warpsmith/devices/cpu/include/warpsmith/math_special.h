@@ -36,6 +36,37 @@ template <class F, class... Rest> WARPSMITH_FN F norm_of(F first, Rest... rest) 
   return sqrt(sum) / scale;
 }
 
+template <class F> WARPSMITH_FN F norm_of_array(int count, const F* values) {
+  F largest = 0;
+  for (int i = 0; i < count; ++i) largest = fmax(largest, fabs(values[i]));
+  if (largest == 0 || isinf(largest)) return largest;
+  const F scale = ldexp(F(1), -ilogb(largest));
+  F sum = 0;
+  for (int i = 0; i < count; ++i) sum += (values[i] * scale) * (values[i] * scale);
+  return sqrt(sum) / scale;
+}
+
+// Bessel functions of the first kind from their integrals over half a period. The trapezoid rule converges faster than any power of
+// the number of points, once there are more of them than the integrand has turns.
+WARPSMITH_FN double jn(int n, double x) {
+  const int points = 32 + (n < 0 ? -n : n) + (int)fmin(fabs(x), 1e6);
+  double sum = 0.5 + 0.5 * cospi((double)n);
+  for (int i = 1; i < points; ++i) {
+    const double t = (double)i / points;
+    sum += cos(n * 3.14159265358979323846 * t - x * sinpi(t));
+  }
+  return sum / points;
+}
+WARPSMITH_FN double bessel_i(int n, double x) {
+  const int points = 32 + (int)fmin(fabs(x), 1e3);
+  double sum = 0.5 * (exp(x) + cospi((double)n) * exp(-x));
+  for (int i = 1; i < points; ++i) {
+    const double t = (double)i / points;
+    sum += exp(x * cospi(t)) * cospi(n * t);
+  }
+  return sum / points;
+}
+
 // erfc(x) exp(x²). The continued fraction where erfc would underflow; elsewhere the product, with x² split to keep its rounding error.
 WARPSMITH_FN double erfcx(double x) {
   if (x < 10) {
@@ -104,6 +135,22 @@ WARPSMITH_FN float rnorm3df(float a, float b, float c) { return 1 / norm3df(a, b
 WARPSMITH_FN double rnorm3d(double a, double b, double c) { return 1 / norm3d(a, b, c); }
 WARPSMITH_FN float rnorm4df(float a, float b, float c, float d) { return 1 / norm4df(a, b, c, d); }
 WARPSMITH_FN double rnorm4d(double a, double b, double c, double d) { return 1 / norm4d(a, b, c, d); }
+
+WARPSMITH_FN float normf(int count, const float* values) { return __warpsmith::norm_of_array(count, values); }
+WARPSMITH_FN double norm(int count, const double* values) { return __warpsmith::norm_of_array(count, values); }
+WARPSMITH_FN float rnormf(int count, const float* values) { return 1 / normf(count, values); }
+WARPSMITH_FN double rnorm(int count, const double* values) { return 1 / norm(count, values); }
+
+WARPSMITH_FN float jnf(int n, float x) { return (float)__warpsmith::jn(n, x); }
+WARPSMITH_FN double jn(int n, double x) { return __warpsmith::jn(n, x); }
+WARPSMITH_FN float j0f(float x) { return jnf(0, x); }
+WARPSMITH_FN double j0(double x) { return jn(0, x); }
+WARPSMITH_FN float j1f(float x) { return jnf(1, x); }
+WARPSMITH_FN double j1(double x) { return jn(1, x); }
+WARPSMITH_FN float cyl_bessel_i0f(float x) { return (float)__warpsmith::bessel_i(0, x); }
+WARPSMITH_FN double cyl_bessel_i0(double x) { return __warpsmith::bessel_i(0, x); }
+WARPSMITH_FN float cyl_bessel_i1f(float x) { return (float)__warpsmith::bessel_i(1, x); }
+WARPSMITH_FN double cyl_bessel_i1(double x) { return __warpsmith::bessel_i(1, x); }
 
 // The float forms go through double: they are rare, and one formula is enough.
 #define WARPSMITH_THROUGH_DOUBLE(name)                                                          \

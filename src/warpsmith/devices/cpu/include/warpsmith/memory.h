@@ -1,4 +1,4 @@
-// Loads and stores with cache hints (the hints mean nothing here), fences, and the memory functions of string.h.
+// Loads and stores with cache hints (the hints mean nothing here), fences, memcpy and memset.
 #pragma once
 
 namespace __warpsmith {
@@ -38,33 +38,10 @@ WARPSMITH_FN void* memcpy(void* to, const void* from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = ((const unsigned char*)from)[i];
   return to;
 }
-WARPSMITH_FN void* memmove(void* to, const void* from, size_t bytes) {
-  unsigned char* target = (unsigned char*)to;
-  const unsigned char* source = (const unsigned char*)from;
-  if (target < source) {
-    for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
-  } else {
-    for (size_t i = bytes; i > 0; --i) target[i - 1] = source[i - 1];
-  }
-  return to;
-}
 WARPSMITH_FN void* memset(void* to, int value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = (unsigned char)value;
   return to;
 }
-WARPSMITH_FN int memcmp(const void* left, const void* right, size_t bytes) {
-  for (size_t i = 0; i < bytes; ++i) {
-    const int difference = ((const unsigned char*)left)[i] - ((const unsigned char*)right)[i];
-    if (difference != 0) return difference;
-  }
-  return 0;
-}
-WARPSMITH_FN size_t strlen(const char* text) {
-  size_t length = 0;
-  while (text[length] != 0) ++length;
-  return length;
-}
-
 // Time, as far as a kernel can tell: a counter that only grows. Nothing here can read a clock.
 namespace __warpsmith {
 __attribute__((device)) unsigned int ticks;
@@ -72,10 +49,5 @@ __attribute__((device)) unsigned int ticks;
 WARPSMITH_DEVICE_FN long long clock64() {
   return __scoped_atomic_fetch_add(&__warpsmith::ticks, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
-WARPSMITH_DEVICE_FN long long wall_clock64() { return clock64(); }
 WARPSMITH_DEVICE_FN int clock() { return (int)clock64(); }
-WARPSMITH_DEVICE_FN unsigned long long globaltimer() { return (unsigned long long)clock64(); }
 WARPSMITH_FN void __nanosleep(unsigned int) {}
-
-WARPSMITH_FN bool __isGlobal(const void*) = delete;  // generic addresses do not tell
-WARPSMITH_FN bool __isShared(const void*) = delete;

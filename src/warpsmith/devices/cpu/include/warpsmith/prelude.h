@@ -4,11 +4,17 @@
 // groups, cub) stay out: a kernel that does not include them must not pay for parsing them.
 #pragma once
 
+// Their constants (M_PI, INFINITY, FLT_MAX, INT_MAX) are everywhere used without the include.
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+
 #include "warpsmith/config.h"
 #include "warpsmith/spirv.h"
 #include "warpsmith/vector_types.h"
 #include "warpsmith/launch.h"
 #include "warpsmith/trap.h"
+#include "warpsmith/entry.h"
 #include "warpsmith/memory.h"
 #include "warpsmith/math.h"
 #include "warpsmith/math_special.h"

@@ -1,0 +1,42 @@
+"""Owns the call of clang: where it is, and running its compiler proper (`cc1`) over text. Flags are the callers'."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._wheels import wheel_file
+
+WHEEL = "ziglang"
+
+
+@dataclass(frozen=True, slots=True)
+class ClangResult:
+    output: bytes
+    log: str
+    succeeded: bool
+
+
+@cache
+def clang_binary() -> Path:
+    """The compiler inside the wheel. Called directly: its Python launcher would cost another interpreter start."""
+    path = wheel_file(WHEEL, "zig")
+    if path is None:
+        raise UnavailableError(f"no clang: the wheel {WHEEL} is not installed", hint=f"pip install {WHEEL}")
+    return path
+
+
+def clang_version() -> str:
+    return metadata.version(WHEEL)
+
+
+def run_clang(text: bytes, flags: Sequence[str], files: tuple[int, ...] = ()) -> ClangResult:
+    """One run from standard input to standard output; `files` are descriptors the compiler may read."""
+    command = [str(clang_binary()), "clang", "-cc1", *flags, "-o", "-", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, check=False, pass_fds=files)
+    return ClangResult(done.stdout, done.stderr.decode(errors="replace"), done.returncode == 0)

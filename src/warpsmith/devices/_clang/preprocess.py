@@ -1,0 +1,50 @@
+"""The user's own tokens after preprocessing, for identity certificates, and what clang says when it fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warpsmith.core.configuration import Value
+from warpsmith.devices._clang.tokens import tokenize
+
+_DIAGNOSTIC = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>fatal error|error|warning|note): (?P<text>.*)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    file: str
+    line: int
+    kind: str
+    text: str
+
+    @property
+    def is_error(self) -> bool:
+        return self.kind.endswith("error")
+
+
+def parse_log(log: str) -> list[Diagnostic]:
+    found = (_DIAGNOSTIC.match(line) for line in log.splitlines())
+    return [Diagnostic(m["file"], int(m["line"]), m["kind"], m["text"]) for m in found if m]
+
+
+def definitions(defines: Mapping[str, Value]) -> str:
+    """Directives for the parameters. As text, not as flags: so they come after a prelude and cannot break it."""
+    return "".join(f"#define {name} {int(value) if isinstance(value, bool) else value}\n" for name, value in defines.items())
+
+
+def users_tokens(preprocessed: str) -> list[str]:
+    """Without the regions that line markers give to system headers (flag 3), a prelude among them, and to the compiler itself."""
+    kept: list[str] = []
+    keep = False
+    for line in preprocessed.splitlines():
+        if line.startswith("# "):
+            _, _, rest = line[2:].partition(" ")
+            name, _, flags = rest.rpartition('"')
+            keep = "3" not in flags.split() and not name.startswith(('"<', '"-'))
+        elif keep:
+            kept.append(line)
+    return [token.text for token in tokenize("\n".join(kept))]

@@ -1,0 +1,83 @@
+"""OpenCL C: compiled by the runtime itself, launched as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.devices._clruntime.building import BuildError, build, resources
+from warpsmith.devices._clruntime.session import ClSession
+from warpsmith.devices.base import Binary, CompileError, CompileRequest, LaunchError
+
+KIND = "opencl-c"
+_ERROR = re.compile(r"^(?:<[^>]*>|[^\s:]*):?(?P<line>\d+):\d+: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+
+
+def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
+    """Raises CompileError."""
+    cl, device = session.cl, session.device
+    options = [f"-D{name}={int(value) if isinstance(value, bool) else value}" for name, value in request.defines.items()]
+    options += [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
+    options.append("-cl-kernel-arg-info")
+    if device.opencl_c_version.startswith("OpenCL C 3"):
+        options.append("-cl-std=CL3.0")
+    try:
+        program = build(cl, cl.Program(session.context, request.source), options)
+        kernel = cl.Kernel(program, request.entry)
+    except BuildError as error:
+        raise _compile_error(str(error), request) from error
+    except cl.Error as error:
+        names = ", ".join(sorted(k.function_name for k in program.all_kernels()))
+        raise CompileError(f"{request.source_file.name} has no kernel {request.entry!r}; it has: {names}") from error
+    local = [
+        i
+        for i in range(kernel.num_args)
+        if kernel.get_arg_info(i, cl.kernel_arg_info.ADDRESS_QUALIFIER) == cl.kernel_arg_address_qualifier.LOCAL
+    ]
+    if kernel.num_args - len(local) != len(request.parameters):
+        got = f"{kernel.num_args - len(local)} parameters besides its __local ones"
+        raise CompileError(f"the kernel {request.entry} takes {got}; {len(request.parameters)} are given")
+    return Binary(
+        code=program.binaries[0],
+        entry=request.entry,
+        resources=resources(cl, program, kernel, device),
+        device_data={"kind": KIND, "local_parameters": ",".join(map(str, local))},
+    )
+
+
+def _compile_error(log: str, request: CompileRequest) -> CompileError:
+    match = _ERROR.search(log)
+    reason = (
+        f"{request.source_file.name}:{match['line']}: {match['text']}"
+        if match
+        else "the OpenCL runtime could not build the kernel"
+    )
+    kept = [line for line in log.splitlines() if not line.startswith(("Compilation ", "Options used"))]
+    return CompileError(reason, "\n".join(kept).strip())
+
+
+class OpenClProgram:
+    """A loaded binary. `__local` pointer parameters share the launch's dynamic shared bytes equally."""
+
+    def __init__(self, session: ClSession, binary: Binary) -> None:
+        self._session = session
+        self._program = session.load_binary(binary.code)
+        self._kernel: Any = session.cl.Kernel(self._program, binary.entry)
+        self._local = [int(index) for index in str(binary.device_data["local_parameters"]).split(",") if index]
+
+    def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
+        passed: list[Any] = list(arguments)
+        for index in self._local:
+            share = geometry.shared_bytes // len(self._local)
+            if share == 0:
+                raise LaunchError(f"parameter {index + 1} is __local and has no size; hint: give [launch] shared = bytes")
+            passed.insert(index, self._session.cl.LocalMemory(share))
+        block = geometry.block
+        size = (geometry.grid[0] * block[0], geometry.grid[1] * block[1], geometry.grid[2] * block[2])
+        return self._session.launch(self._kernel, tuple(passed), size, block)
+
+    def set_constants(self, values: Mapping[str, bytes]) -> None:
+        if values:
+            raise LaunchError(f"OpenCL C has no constants that the host could fill: {', '.join(values)}")

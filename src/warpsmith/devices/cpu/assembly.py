@@ -1,0 +1,54 @@
+"""Takes inline assembly out of the text before clang sees it: PTX constraints mean nothing to this target, used or not.
+
+A statement becomes a call of a marker function, which `refusals` finds in what the kernel really reaches. An empty one, which
+only holds back the compiler, disappears.
+"""
+
+from __future__ import annotations
+
+import re
+
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+
+MARKER = "__warpsmith_inline_assembly"
+DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'
+_KEYWORDS = frozenset({"asm", "__asm__", "__asm"})
+_QUALIFIERS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
+
+
+def without_assembly(text: str) -> str:
+    """Line numbers stay."""
+    if not re.search(r"\b(?:asm|__asm__|__asm)\b", text):
+        return text
+    tokens = list(tokenize(text))
+    pieces: list[str] = []
+    position = 0
+    for index, token in enumerate(tokens):
+        if token.text in _KEYWORDS and token.kind is Kind.WORD and (end := _statement_end(tokens, index)) is not None:
+            statement = text[token.start : tokens[end].end]
+            template = tokens[_opening(tokens, index) + 1]
+            replacement = "((void)0)" if template.text == '""' else f"{MARKER}()"
+            pieces += [text[position : token.start], replacement, "\n" * statement.count("\n")]
+            position = tokens[end].end
+    return "".join(pieces) + text[position:]
+
+
+def _opening(tokens: list[Token], index: int) -> int:
+    index += 1
+    while index < len(tokens) and tokens[index].text in _QUALIFIERS:
+        index += 1
+    return index
+
+
+def _statement_end(tokens: list[Token], index: int) -> int | None:
+    """The closing parenthesis; None where this is no assembly statement (`register int x asm("r1")` never is on a GPU)."""
+    position = _opening(tokens, index)
+    if position + 1 >= len(tokens) or tokens[position].text != "(" or tokens[position + 1].kind is not Kind.STRING:
+        return None
+    depth = 0
+    for end in range(position, len(tokens)):
+        depth += tokens[end].text == "("
+        depth -= tokens[end].text == ")"
+        if depth == 0:
+            return end
+    return None

@@ -1,0 +1,137 @@
+"""Splits a file into its declarations and definitions, by tokens alone: what host code and unusable code are told apart by.
+
+No grammar: real files hold macros, attributes and `#if` branches that no parser without an include path understands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from warpsmith.devices._clang.tokens import Kind, Token, words
+
+_DEVICE_WORDS = frozenset(
+    {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
+)
+# Directives inside blanked code stay, for an `#if` there may end elsewhere.
+_NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
+_SCOPES = frozenset({"class", "struct", "union"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One declaration or definition at namespace or class scope; `body` is the part in braces."""
+
+    tokens: tuple[Token, ...]
+    body: tuple[Token, ...]
+    is_class: bool
+
+    @property
+    def head(self) -> tuple[Token, ...]:
+        return self.tokens[: len(self.tokens) - len(self.body)]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.tokens[0].start, self.tokens[-1].end
+
+    @property
+    def lines(self) -> range:
+        return range(self.tokens[0].line, self.tokens[-1].line + self.tokens[-1].text.count("\n") + 1)
+
+    def is_marked(self, marks: frozenset[str]) -> bool:
+        """Whether it says that it is for the device; of a class, whether any part does."""
+        return any(token.text in marks for token in (self.tokens if self.is_class else self.head))
+
+
+def split(tokens: Sequence[Token]) -> Iterator[Item]:
+    """The items in order. Namespaces and `extern "C"` blocks are opened; classes are items of their own."""
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.kind is Kind.DIRECTIVE or token.text in {"}", ";"}:
+            position += 1
+        elif token.text in {"public", "private", "protected"} and text_at(tokens, position + 1) == ":":
+            position += 2
+        elif (opening := _scope_opening(tokens, position)) is not None:
+            position = opening + 1
+        else:
+            end, body, is_class = _item_end(tokens, position)
+            yield Item(tuple(tokens[position:end]), tuple(tokens[body:end]) if body is not None else (), is_class)
+            position = end
+
+
+def device_words(tokens: Iterable[Token]) -> frozenset[str]:
+    """The device's own markers and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
+    defined = {}
+    for token in tokens:
+        if token.kind is Kind.DIRECTIVE and (match := re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)):
+            defined[match[1]] = words(match[2])
+    found = set(_DEVICE_WORDS)
+    while new := {name for name, used in defined.items() if name not in found and used & found}:
+        found |= new
+    return frozenset(found)
+
+
+def blank(text: str, ranges: Iterable[tuple[int, int]]) -> str:
+    """The text with these ranges turned to spaces; lines and directives stay."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in sorted(ranges):
+        pieces += [text[position:start], _NOT_DIRECTIVE.sub(_spaces, text[start:end])]
+        position = max(position, end)
+    return "".join(pieces) + text[position:]
+
+
+def text_at(tokens: Sequence[Token], index: int) -> str:
+    return tokens[index].text if 0 <= index < len(tokens) else ""
+
+
+def _scope_opening(tokens: Sequence[Token], position: int) -> int | None:
+    """The brace of a namespace or `extern "C"` block, whose contents count as top level."""
+    first = tokens[position].text
+    if first == "inline" and text_at(tokens, position + 1) == "namespace":
+        position, first = position + 1, "namespace"
+    if first == "namespace":
+        opening = position + 1
+        while opening < len(tokens) and tokens[opening].text not in {"{", ";", "="}:
+            opening += 1
+        return opening if text_at(tokens, opening) == "{" else None
+    if first == "extern" and position + 2 < len(tokens) and tokens[position + 1].kind is Kind.STRING:
+        return position + 2 if tokens[position + 2].text == "{" else None
+    return None
+
+
+def _item_end(tokens: Sequence[Token], start: int) -> tuple[int, int | None, bool]:
+    """(one past the item, index of its body's brace, whether it is a class)."""
+    depth = 0
+    body: int | None = None
+    is_class = assigned = called = False
+    position = start
+    while position < len(tokens):
+        text = tokens[position].text
+        if depth == 0:
+            if text == ";":
+                return position + 1, body, is_class
+            if text == "}":  # closes an enclosing scope: the item was not terminated
+                return position, body, is_class
+            is_class = is_class or (text in _SCOPES and not called and text_at(tokens, position - 1) not in {"<", ","})
+            assigned = assigned or (text == "=" and text_at(tokens, position - 1) != "operator")
+            called = called or text == "("
+            if text == "{" and body is None and not assigned:
+                body = position
+        depth += text in {"(", "[", "{"}
+        depth -= text in {")", "]", "}"}
+        position += 1
+        if text == "}" and depth == 0 and not assigned and not (is_class and not called):
+            following = text_at(tokens, position)
+            if following == ";":
+                return position + 1, body, is_class
+            if following not in {",", "{"}:  # those: a constructor's initialiser list, still before its body
+                return position, body, False
+            body = None
+    return position, body, is_class and not called
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return match[0] if match[1] else re.sub(r"[^\n]", " ", match[0])

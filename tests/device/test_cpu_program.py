@@ -1,0 +1,166 @@
+"""The device's promises beside right numbers: limits and resources that were read, traps, timing, memory, keys, tokens."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cpu_support import compile_kernel, device, launch, page_aligned, request, session
+
+from warpsmith.core.hardware import Geometry, Language
+from warpsmith.devices.base import LaunchError
+
+OUT = np.zeros(64, np.float32)
+RAMP = np.arange(64, dtype=np.float32)
+COPY = """__global__ void k(float* o, const float* a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) o[i] = a[i];
+}"""
+
+
+def test_description() -> None:
+    info = device().describe()
+    assert info.name == "cpu"
+    assert info.languages == frozenset(Language)
+    assert info.limits.warp_size == 32
+    assert info.limits.max_threads_per_block >= 1024
+    assert info.limits.shared_bytes_per_block >= 32768
+    assert info.limits.compute_units >= 1
+    assert {"clang", "runtime"} <= info.versions.keys()
+
+
+def test_resources_come_from_the_build() -> None:
+    plain = compile_kernel(COPY, [OUT, RAMP, np.int32(64)]).resources
+    assert plain.vector_width is not None
+    assert plain.vector_width > 1
+    assert plain.instructions is not None
+    assert (plain.gathers, plain.scatters, plain.shared_bytes) == (0, 0, 0)
+    assert plain.registers is None, "a CPU has no such figure"
+    shared = "__global__ void k(float* o) { __shared__ float s[100]; int t = threadIdx.x; s[t] = 1; __syncthreads(); o[t] = s[63 - t]; }"
+    used = compile_kernel(shared, [OUT]).resources.shared_bytes
+    assert used is not None
+    assert 400 <= used < 600
+    warps = compile_kernel(
+        "__global__ void k(float* o) { o[threadIdx.x] = __shfl_xor_sync(~0u, o[threadIdx.x], 1); }", [OUT]
+    ).resources
+    assert warps.vector_width == 32
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("\n\nassert(a[threadIdx.x] < 60);", "device assert failed at line 4"),
+        ("\nif (threadIdx.x == 3) __trap();", "device trap at line 3"),
+    ],
+)
+def test_a_failing_assert_fails_the_launch_and_only_that_launch(statement: str, message: str) -> None:
+    source = (
+        f"#include <cassert>\n__global__ void k(float* o, const float* a) {{{statement}\n o[threadIdx.x] = a[threadIdx.x]; }}"
+    )
+    asked = request(source, [OUT, RAMP])
+    program = session().load(device().compile(asked))
+    bad, good = page_aligned(RAMP), page_aligned(RAMP * 0)
+    with pytest.raises(LaunchError, match=message):
+        program.launch((page_aligned(OUT), bad), asked.geometry)
+    if "assert" in statement:
+        program.launch((page_aligned(OUT), good), asked.geometry)
+
+
+def test_launches_give_device_time_and_see_new_contents_of_the_same_memory() -> None:
+    asked = request(COPY, [OUT, RAMP, np.int32(64)])
+    program = session().load(device().compile(asked))
+    out, values, count = page_aligned(OUT), page_aligned(RAMP), np.int32(64).tobytes()
+    assert program.launch((out, values, count), asked.geometry) > 0
+    np.frombuffer(values, np.float32)[:] = 7
+    assert program.launch((out, values, count), asked.geometry) > 0
+    np.testing.assert_array_equal(np.frombuffer(out, np.float32), 7)
+
+
+def test_memory_that_is_not_aligned_is_copied() -> None:
+    asked = request(COPY, [OUT, RAMP, np.int32(64)])
+    program = session().load(device().compile(asked))
+    memory = page_aligned(np.zeros(65, np.float32))
+    program.launch((memory[4:260], page_aligned(RAMP), np.int32(64).tobytes()), asked.geometry)
+    np.testing.assert_array_equal(np.frombuffer(memory, np.float32)[1:], RAMP)
+
+
+def test_a_launch_beyond_the_limits_fails_with_its_numbers() -> None:
+    threads = device().describe().limits.max_threads_per_block + 32
+    with pytest.raises(LaunchError, match=f"work-group \\({threads}, 1, 1\\)"):
+        launch(COPY, [OUT, RAMP, np.int32(64)], block=threads)
+
+
+def test_a_binary_serves_other_launches_of_the_same_key() -> None:
+    asked = request(COPY, [np.zeros(64, np.float32), RAMP, np.int32(64)], block=64)
+    other = replace(asked, geometry=Geometry((4, 1, 1), (16, 1, 1)))
+    assert device().compile_key(asked) == device().compile_key(other)
+    program = session().load(device().compile(asked))
+    out = page_aligned(OUT)
+    program.launch((out, page_aligned(RAMP), np.int32(64).tobytes()), other.geometry)
+    np.testing.assert_array_equal(np.frombuffer(out, np.float32), RAMP)
+
+
+def test_compile_keys_tell_apart_what_compiles_differently() -> None:
+    asked = request(COPY, [OUT, RAMP, np.int32(64)], block=(16, 4))
+    warps = replace(asked, source="__global__ void k(float* o, const float* a, int n) { o[0] = __shfl_sync(~0u, a[0], n); }")
+    key = device().compile_key
+    taller = Geometry((1, 1, 1), (16, 8, 1))
+    assert key(asked) == key(replace(asked, geometry=taller))
+    assert key(warps) != key(replace(warps, geometry=taller))
+    for change in ({"defines": {"N": 1}}, {"entry": "k2"}, {"source": COPY + " "}, {"language": Language.HIP}):
+        assert key(asked) != key(replace(asked, **change))
+    assert key(asked) != key(replace(asked, geometry=replace(asked.geometry, shared_bytes=16)))
+
+
+def test_tokens_after_preprocessing_are_the_users_own() -> None:
+    template = (
+        "#include <cuda_fp16.h>\n#include <torch/extension.h>\n#ifndef N\n#define N 3\n#endif\n// why\nint x[N], y = N /* */ + 1;"
+    )
+    plain = "int x[4], y = 4 + 1;"
+    tokens = device().preprocess(request(template, [], defines={"N": 4}))
+    assert tokens == device().preprocess(request(plain, []))
+    assert tokens == ["int", "x", "[", "4", "]", ",", "y", "=", "4", "+", "1", ";"]
+
+
+BUSY_THREADS = """
+import numpy as np
+from pathlib import Path
+from cpu_support import device, page_aligned, request
+
+def ticks():
+    return {t.name: int((t / "stat").read_text().rsplit(")", 1)[1].split()[11]) for t in Path("/proc/self/task").iterdir()}
+
+session = device().open(1)
+body = "float s = 0; for (int j = 0; j < 4000; ++j) s += sinf(j * s + 1); o[blockIdx.x * 256 + threadIdx.x] = s;"
+source = f"__global__ void k(float* o) {{ {body} }}"
+asked = request(source, [np.zeros(1 << 16, np.float32)], grid=256, block=256)
+program = session.load(device().compile(asked))
+out = page_aligned(np.zeros(1 << 16, np.float32))
+before = ticks()
+while max(ticks()[t] - before.get(t, 0) for t in ticks()) < 20:
+    program.launch((out,), asked.geometry)
+print(sum(ticks()[t] - before.get(t, 0) > 2 for t in ticks()))
+"""
+
+
+def test_compute_units_limit_the_threads_that_work() -> None:
+    here = str(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", BUSY_THREADS], capture_output=True, text=True, check=True, cwd=here)
+    assert done.stdout.strip() == "1"
+
+
+def test_opencl_c_with_local_parameters() -> None:
+    source = """__kernel void k(__global float* o, __global const float* a, __local float* s, int n) {
+      int l = get_local_id(0), i = get_global_id(0);
+      s[l] = a[i] * SCALE;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (i < n) o[i] = s[get_local_size(0) - 1 - l];
+    }"""
+    out = launch(
+        source, [OUT, RAMP, np.int32(64)], grid=4, block=16, shared_bytes=64, language=Language.OPENCL, defines={"SCALE": 2}
+    )
+    np.testing.assert_array_equal(out, 2 * RAMP.reshape(4, 16)[:, ::-1].ravel())

@@ -1,0 +1,63 @@
+"""The OpenCL device on whatever platform is there (the CPU runtime's wheel, where the system has none)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cpu_support import compile_kernel, device, launch, request
+
+from warpsmith.core.errors import InputError, UnsupportedFeature
+from warpsmith.core.hardware import Language
+from warpsmith.devices.base import CompileError, LaunchError
+
+OUT = np.zeros(64, np.float32)
+RAMP = np.arange(64, dtype=np.float32)
+SOURCE = """#define UNUSED 1
+__kernel void k(__global float* o, __global const float* a, const int n) {
+  int i = get_global_id(0);
+  if (i < n) o[i] = a[i] * SCALE;
+}
+__kernel void other(__global float* o, __local float* s) { s[0] = 1; o[0] = s[0]; }
+"""
+ARGUMENTS = [OUT, RAMP, np.int32(60)]
+OPENCL = {"language": Language.OPENCL, "defines": {"SCALE": 2}, "on": "opencl"}
+
+
+@pytest.mark.parametrize("name", ["opencl", "opencl:0"])
+def test_runs_opencl_c(name: str) -> None:
+    out = launch(SOURCE, ARGUMENTS, grid=4, block=16, **(OPENCL | {"on": name}))
+    np.testing.assert_array_equal(out, np.where(RAMP < 60, 2 * RAMP, 0))
+
+
+def test_description() -> None:
+    info = device("opencl").describe()
+    assert info.languages == {Language.OPENCL}
+    assert info.limits.max_threads_per_block >= 1
+    assert info.limits.warp_size >= 1
+
+
+def test_mistakes_are_explained() -> None:
+    with pytest.raises(UnsupportedFeature, match="OpenCL C, not cuda"):
+        compile_kernel("__global__ void k() {}", [], on="opencl")
+    with pytest.raises(CompileError, match=r"kernel.cl:4: use of undeclared identifier 'SCALE'"):
+        compile_kernel(SOURCE, ARGUMENTS, language=Language.OPENCL, on="opencl")
+    with pytest.raises(CompileError, match="no kernel 'missing'; it has: k, other"):
+        compile_kernel(SOURCE, ARGUMENTS, entry="missing", **OPENCL)
+    with pytest.raises(CompileError, match=r"takes 3 parameters.*; 2 are given"):
+        compile_kernel(SOURCE, ARGUMENTS[:2], **OPENCL)
+    with pytest.raises(LaunchError, match="parameter 2 is __local and has no size"):
+        launch(SOURCE, [OUT], entry="other", **OPENCL)
+    with pytest.raises(InputError, match="no OpenCL device '99'"):
+        device("opencl:99").describe()
+
+
+def test_tokens_after_preprocessing() -> None:
+    asked = request("#ifndef N\n#define N 1\n#endif\nint x = N; // end", [], language=Language.OPENCL, defines={"N": 8})
+    assert device("opencl").preprocess(asked) == ["int", "x", "=", "8", ";"]
+
+
+def test_the_launch_is_no_part_of_the_key() -> None:
+    key = device("opencl").compile_key
+    narrow, wide = (request(SOURCE, ARGUMENTS, block=block, language=Language.OPENCL) for block in (16, 64))
+    assert key(narrow) == key(wide)
+    assert key(narrow) != key(request(SOURCE, ARGUMENTS, block=16, language=Language.OPENCL, defines={"SCALE": 3}))
