@@ -40,7 +40,7 @@ def test_resources_come_from_the_build() -> None:
     assert plain.instructions is not None
     assert (plain.gathers, plain.scatters, plain.shared_bytes) == (0, 0, 0)
     assert plain.registers is None, "a CPU has no such figure"
-    shared = "__global__ void k(float* o) { __shared__ float s[100]; int t = threadIdx.x; s[t] = 1; __syncthreads(); o[t] = s[63 - t]; }"
+    shared = "__global__ void k(float* o) { __shared__ float s[100]; s[threadIdx.x] = 1; __syncthreads(); o[0] = s[1]; }"
     used = compile_kernel(shared, [OUT]).resources.shared_bytes
     assert used is not None
     assert 400 <= used < 600

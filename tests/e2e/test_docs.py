@@ -42,7 +42,9 @@ def test_links_lead_somewhere(page: Path):
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_commands_exist(page: Path):
     known = {"devices", "init", "check", "space", "tune", "show", "resume"}
-    for command in re.findall(r"`?\bwarpsmith ([a-z]+)\b", " ".join(_blocks(page, "console") + re.findall(r"`[^`\n]+`", page.read_text()))):
+    for command in re.findall(
+        r"`?\bwarpsmith ([a-z]+)\b", " ".join(_blocks(page, "console") + re.findall(r"`[^`\n]+`", page.read_text()))
+    ):
         assert command in known, command
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"\bmake ([a-z]+)\b", " ".join(_blocks(page, "console"))):

@@ -48,6 +48,7 @@ class _Reporter:
         self._bar = bar
         self._task: TaskID | None = None
         self._total: int | None = None
+        self._best: float | None = None
         self._counts: Counter[str] = Counter()
 
     def __call__(self, event: Event) -> None:
@@ -63,6 +64,7 @@ class _Reporter:
             case EvaluationFinished():
                 self._evaluated(event)
             case StageStarted(name=name, steps=steps):
+                self._search_ended()
                 self._begin(name, steps)
             case StageAdvanced(step=step, detail=detail):
                 self._update(step, detail)
@@ -89,8 +91,8 @@ class _Reporter:
     def _evaluated(self, event: EvaluationFinished) -> None:
         kind = type(event.evaluation.outcome).__name__
         self._counts[kind] += 1
-        best = event.best.score if event.best is not None else None
-        parts = [f"best {1 / best:.2f}x" if best else "nothing valid yet"]
+        self._best = event.best.score if event.best is not None else None
+        parts = [f"best {1 / self._best:.2f}x" if self._best else "nothing valid yet"]
         parts += [f"{n} {name}" for name, n in self._counts.items() if name != "Measured"]
         if event.seconds_left is not None:
             parts.append(f"{event.seconds_left:.0f} s left")
@@ -98,10 +100,15 @@ class _Reporter:
         if not self._console.is_terminal and event.number % _LINES_EVERY == 0:
             self._say(f"search    {event.number}/{self._total}  {' · '.join(parts)}")
 
+    def _search_ended(self) -> None:
+        if self._counts:
+            counts = ", ".join(f"{n} {kind}" for kind, n in self._counts.items())
+            best = f"; best {1 / self._best:.2f}x, to be measured again among the finalists" if self._best else ""
+            self._say(f"search    {counts}{best}")
+            self._counts.clear()
+
     def _begin(self, name: str, total: int | None) -> None:
         self._end()
-        if not self._console.is_terminal and name != "search":
-            self._say(name)
         self._task = self._bar.add_task(f"{name:<9}", total=total, detail="")
 
     def _update(self, completed: int, detail: str) -> None:

@@ -59,18 +59,33 @@ def test_shuffles_of_every_type_and_width(run, ctype):
         assert (out[row] == expected).all(), case
 
 
-def test_shuffle_from_a_lane_that_differs(run):
-    source = np.random.default_rng(0).integers(0, 64, 64).astype(np.int32)
-    out = np.zeros((2, 64), np.int32)
+@pytest.mark.parametrize("width", [32, 8])
+def test_amounts_that_differ_from_lane_to_lane(run, width):
+    amount = np.random.default_rng(0).integers(0, 32, 64).astype(np.int32)
+    out = np.zeros((4, 64), np.int32)
+    calls = " ".join(f"out[{row * 64} + i] = {name}(~0u, i, amount[i], {width});" for row, name in enumerate(NAMES.values()))
+    run(f"__global__ void k(const int* amount, int* out) {{ const int i = threadIdx.x; {calls} }}", amount, out, block=(64, 1, 1))
+    for row, kind in enumerate(NAMES):
+        for start in (0, 32):
+            lane, own = np.arange(32), amount[start : start + 32]
+            expected = [source_lane(kind, lane, int(own[i]), width)[i] + start for i in range(32)]
+            assert out[row, start : start + 32].tolist() == expected, kind
+
+
+def test_amounts_known_only_when_it_runs(run):
+    x = np.random.default_rng(1).integers(0, 1000, 64).astype(np.int32)
+    out = np.zeros((3, 64), np.int32)
     code = """
-    __global__ void k(const int* source, int* out) {
-      out[threadIdx.x] = __shfl_sync(0xffffffffu, (int)threadIdx.x, source[threadIdx.x]);
-      out[64 + threadIdx.x] = __shfl((int)threadIdx.x, source[threadIdx.x], 8);
+    __global__ void k(const int* x, int* out, int first, int lane) {
+      int sum = x[threadIdx.x], most = sum;
+      for (int step = first; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+      for (int step = first; step > 0; step >>= 1) most = max(most, __shfl_down_sync(~0u, most, step));
+      out[threadIdx.x] = sum; out[64 + threadIdx.x] = __shfl_sync(~0u, most, 0); out[128 + threadIdx.x] = __shfl_sync(~0u, most, lane);
     }"""
-    run(code, source, out, block=(64, 1, 1))
-    lane = np.arange(64)
-    assert (out[0] == (lane & ~31 | source & 31)).all()
-    assert (out[1] == (lane & ~7 | source & 7)).all()
+    run(code, x, out, np.int32(16), np.int32(32), block=(64, 1, 1))
+    warps = x.reshape(2, 32)
+    assert (out[0].reshape(2, 32) == warps.sum(1, keepdims=True)).all()
+    assert (out[1:].reshape(2, 2, 32) == warps.max(1)[None, :, None]).all()
 
 
 def test_pairs_travel_whole(run):

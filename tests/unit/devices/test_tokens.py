@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices._clang.tokens import tokenize
 from warpsmith.devices.cpu.assembly import MARKER, without_assembly
 from warpsmith.devices.cpu.host_code import without_host_code, without_host_headers, without_host_lines
@@ -127,17 +128,26 @@ def test_assembly_becomes_a_marker() -> None:
     assert without_assembly("int basm; asm_like(1);") == "int basm; asm_like(1);"
 
 
+def errors(*lines: int, text: str = "use of undeclared identifier 'bad'") -> list[Diagnostic]:
+    return [Diagnostic("x.cu", line, "error", text) for line in lines]
+
+
 def test_refused_kernels_go_and_refused_functions_become_markers() -> None:
     other = "template <int N>\n__global__ void other(float* p) {\n  p[0] = bad(N);\n}"
     function = "struct S {\n  __device__ float f(float x) {\n    float y = x;\n    return bad(y);\n  }\n};"
     text = f"{KERNEL}\n{other}\n{function}\n"
-    assert without_refused_code(text, [1], "k") is None
-    assert without_refused_code(text, [4], "a::other<3>") is None
-    without_kernel = without_refused_code(text, [4], "k")
-    assert without_kernel is not None
-    assert without_kernel.split() == f"{KERNEL} {function}".split()
-    marked = (without_refused_code(text, [4, 9], "k") or "").split("\n")
-    assert marked[8].split() == ["__warpsmith_set_aside();"]
-    assert (
-        " ".join(marked).split() == f"{KERNEL} struct S {{ __device__ float f(float x) {{ __warpsmith_set_aside(); }} }};".split()
-    )
+    assert without_refused_code(text, errors(1), "k") is None
+    assert without_refused_code(text, errors(4), "a::other<3>") is None
+    assert (without_refused_code(text, errors(4), "k") or "").split() == f"{KERNEL} {function}".split()
+    marked = without_refused_code(text, errors(4, 9), "k") or ""
+    assert marked.split("\n")[8].split() == ["__warpsmith_set_aside();"]
+    function = function.replace("float y = x;", "").replace("return bad(y);", "__warpsmith_set_aside();")
+    assert marked.split() == f"{KERNEL} {function}".split()
+
+
+def test_a_function_goes_only_if_its_declaration_names_an_unknown_type() -> None:
+    text = f"__device__ bad f(bad x) {{ return x; }}\n{KERNEL}"
+    once = without_refused_code(text, errors(1), "k") or ""
+    assert "bad f(bad x)" in once
+    assert (without_refused_code(once, errors(1), "k") or "").split() == KERNEL.split()
+    assert without_refused_code(once, errors(1, text="redefinition of 'f'"), "k") is None

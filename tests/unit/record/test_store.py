@@ -146,3 +146,16 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
 def test_a_run_has_one_worker_at_a_time(tmp_path: Path):
     with run_lock(tmp_path / "run"), pytest.raises(InputError, match="another process"), run_lock(tmp_path / "run"):
         pass
+
+
+@pytest.mark.parametrize("version", [1])
+def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path):
+    path = tmp_path / "runs.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript((Path(__file__).parent / "data" / f"version_{version}.sql").read_text())
+    connection.close()
+    with Store(path) as store:
+        run = store.find("last")
+        assert run.run == f"k-version-{version}"
+        assert run.header == HEADER
+        assert [evaluation.outcome for evaluation in store.evaluations(run.run)] == OUTCOMES

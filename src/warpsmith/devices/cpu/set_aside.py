@@ -3,38 +3,48 @@
 A file often holds a kernel with textures or tensor cores next to a plain one. Another *kernel* that does not compile is blanked:
 nothing can call it. A device *function* keeps its declaration, for without it a call might silently pick another overload; its
 body becomes a call of a marker, and a kernel that reaches that is refused with what clang said (`Sources.refuse_set_aside`).
+Only a declaration that names an unknown type goes as a whole: no code that compiles can call it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices._clang.tokens import tokenize
 from warpsmith.devices.cpu.items import Item, blank, device_words, split
 
 MARKER = "__warpsmith_set_aside"
 DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'
+_UNKNOWN = re.compile(r"unknown type name|use of undeclared identifier|no (?:type|template|member) named|undeclared template")
+_CONFLICT = re.compile(r"redefinition|redeclar|conflict|ambiguous|overload")
 
 
-def without_refused_code(text: str, lines: Collection[int], entry: str) -> str | None:
-    """None if no other kernel and no function body is on these lines. `entry` is the kernel that is wanted: it stays."""
+def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) -> str | None:
+    """None if the errors of this file lie elsewhere. `entry` is the kernel that is wanted: it stays."""
     tokens = list(tokenize(text))
     name = entry.partition("<")[0].rpartition("::")[2].strip()
     edits: list[tuple[int, int, str]] = []
     for item in _functions(split(tokens), device_words(tokens)):
-        refused = [line for line in lines if line in item.lines]
-        if not refused:
+        refused = [error for error in errors if error.line in item.lines]
+        is_kernel = any(token.text == "__global__" for token in item.head)
+        if not refused or (is_kernel and any(token.text == name for token in item.head)):
             continue
-        if any(token.text == "__global__" for token in item.head):
-            if not any(token.text == name for token in item.head):
-                start, end = item.span
-                edits.append((start, end, _blanked(text[start:end])))
-        elif item.body and (inside := [line for line in refused if line >= item.body[0].line]):
+        in_body = [error.line for error in refused if item.body and error.line >= item.body[0].line]
+        if in_body and not is_kernel and not any(token.text == MARKER for token in item.body):
             start, end = item.body[0].start, item.body[-1].end
-            edits.append((start, end, _marker_body(text[start:end], inside[0] - item.body[0].line)))
+            edits.append((start, end, _marker_body(text[start:end], in_body[0] - item.body[0].line)))
+        elif is_kernel or _names_unknown_type(refused):
+            start, end = item.span
+            edits.append((start, end, _blanked(text[start:end])))
     for start, end, replacement in reversed(edits):
         text = text[:start] + replacement + text[end:]
     return text if edits else None
+
+
+def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:
+    return any(_UNKNOWN.search(error.text) for error in errors) and not any(_CONFLICT.search(error.text) for error in errors)
 
 
 def _functions(items: Iterable[Item], marks: frozenset[str]) -> Iterator[Item]:
@@ -42,8 +52,13 @@ def _functions(items: Iterable[Item], marks: frozenset[str]) -> Iterator[Item]:
     for item in items:
         if item.is_class:
             yield from _functions(split(item.body[1:-1]), marks)
-        elif item.is_marked(marks):
+        elif item.is_marked(marks) and _is_function(item):
             yield item
+
+
+def _is_function(item: Item) -> bool:
+    head = [token.text for token in item.head]
+    return "(" in head and (bool(item.body) or "=" not in head)
 
 
 def _marker_body(body: str, line: int) -> str:

@@ -91,7 +91,7 @@ class Sources:
         lines = {error.line for error in errors}
         if (shorter := host_code.without_host_lines(text, lines)) is not None:
             return shorter
-        shorter = set_aside.without_refused_code(text, lines, self._request.entry)
+        shorter = set_aside.without_refused_code(text, errors, self._request.entry)
         if shorter is None:
             return text
         for error in errors:

@@ -7,17 +7,20 @@
 namespace cooperative_groups {
 namespace detail {
 // Any trivially copyable value, word by word.
-template <class T> WARPSMITH_FN T shuffle(T value, unsigned int lane) {
-  if constexpr (sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0) {
-    return __warpsmith::shuffle(value, lane);
+template <class T, class Move> WARPSMITH_FN T wordwise(T value, Move move) {
+  if constexpr (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
+    return move(value);
   } else {
     constexpr int count = (int)(sizeof(T) + 3) / 4;
     unsigned int words[count] = {};
     __builtin_memcpy(words, &value, sizeof(T));
-    for (int i = 0; i < count; ++i) words[i] = __warpsmith::shuffle(words[i], lane);
+    for (int i = 0; i < count; ++i) words[i] = move(words[i]);
     __builtin_memcpy(&value, words, sizeof(T));
     return value;
   }
+}
+template <class T> WARPSMITH_FN T shuffle(T value, unsigned int lane) {
+  return wordwise(value, [=](auto word) { return __warpsmith::shuffle(word, lane); });
 }
 WARPSMITH_FN unsigned int lanes_below() { return (1u << __warpsmith::lane_id()) - 1; }
 // The lane of the n-th member.
@@ -81,19 +84,16 @@ template <unsigned int Size, class Parent = void> class thread_block_tile {
   static WARPSMITH_METHOD unsigned int meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
 
   template <class T> WARPSMITH_METHOD T shfl(T value, int rank) const {
-    return detail::shuffle(value, first_lane() | ((unsigned int)rank & (Size - 1)));
+    return detail::wordwise(value, [=](auto word) { return __warpsmith::shuffle_index(word, rank, Size); });
   }
   template <class T> WARPSMITH_METHOD T shfl_up(T value, unsigned int delta) const {
-    const unsigned int lane = __warpsmith::lane_id();
-    return detail::shuffle(value, thread_rank() >= delta ? lane - delta : lane);
+    return detail::wordwise(value, [=](auto word) { return __warpsmith::shuffle_up(word, delta, Size); });
   }
   template <class T> WARPSMITH_METHOD T shfl_down(T value, unsigned int delta) const {
-    const unsigned int lane = __warpsmith::lane_id();
-    return detail::shuffle(value, delta < Size && thread_rank() + delta < Size ? lane + delta : lane);
+    return detail::wordwise(value, [=](auto word) { return __warpsmith::shuffle_down(word, delta, Size); });
   }
   template <class T> WARPSMITH_METHOD T shfl_xor(T value, unsigned int mask) const {
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) return __warpsmith::shuffle_xor(value, mask & (Size - 1));
-    return detail::shuffle(value, __warpsmith::lane_id() ^ (mask & (Size - 1)));
+    return detail::wordwise(value, [=](auto word) { return __warpsmith::shuffle_butterfly(word, (int)(mask & (Size - 1)), Size); });
   }
   WARPSMITH_METHOD unsigned int ballot(int predicate) const { return __warpsmith::ballot(predicate != 0) >> first_lane() & all_ranks; }
   WARPSMITH_METHOD int any(int predicate) const { return ballot(predicate) != 0; }

@@ -25,9 +25,10 @@ template <class T, int Width = 32, int = 0> class WarpReduce {
   struct TempStorage {};
   WARPSMITH_METHOD WarpReduce(TempStorage&) {}
   template <class Operation> WARPSMITH_METHOD T Reduce(T value, Operation operation, int valid = Width) {
+    const cooperative_groups::thread_block_tile<32> tile;
     const unsigned int lane = __warpsmith::lane_id(), rank = lane % Width;
     for (unsigned int step = 1; step < Width; step <<= 1) {
-      const T other = cooperative_groups::detail::shuffle(value, lane + step < 32 ? lane + step : lane);
+      const T other = tile.shfl_down(value, step);
       if (rank + step < (unsigned int)valid && rank + step < Width && other_exists(lane + step)) value = operation(value, other);
     }
     return value;
@@ -47,9 +48,10 @@ template <class T, int Width = 32, int = 0> class WarpScan {
   struct TempStorage {};
   WARPSMITH_METHOD WarpScan(TempStorage&) {}
   template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation) {
+    const cooperative_groups::thread_block_tile<32> tile;
     const unsigned int lane = __warpsmith::lane_id(), rank = lane % Width;
     for (unsigned int step = 1; step < Width; step <<= 1) {
-      const T other = cooperative_groups::detail::shuffle(value, rank >= step ? lane - step : lane);
+      const T other = tile.shfl_up(value, step);
       if (rank >= step) value = operation(other, value);
     }
     result = value;
@@ -58,7 +60,7 @@ template <class T, int Width = 32, int = 0> class WarpScan {
     T inclusive;
     InclusiveScan(value, inclusive, operation);
     const unsigned int lane = __warpsmith::lane_id();
-    const T other = cooperative_groups::detail::shuffle(inclusive, lane % Width == 0 ? lane : lane - 1);
+    const T other = cooperative_groups::thread_block_tile<32>().shfl_up(inclusive, 1);
     result = lane % Width == 0 ? initial : operation(initial, other);
   }
   WARPSMITH_METHOD void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
@@ -135,7 +137,7 @@ template <class T, int BlockX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Block
     InclusiveScan(value, inclusive, operation, aggregate);
     // The neighbour's inclusive result; across warps it is the sum of the warps in front.
     const unsigned int lane = __warpsmith::lane_id();
-    T other = cooperative_groups::detail::shuffle(inclusive, lane == 0 ? lane : lane - 1);
+    T other = cooperative_groups::thread_block_tile<32>().shfl_up(inclusive, 1);
     if (lane == 0 && warp > 0) {
       other = partial[0];
       for (int w = 1; w < warp; ++w) other = operation(other, partial[w]);

@@ -1,6 +1,11 @@
 // Names of the host API that turn up in the declarations of device files. Types and constants only: nothing of it runs here.
 #pragma once
 
+// The C library's short names, which cuda_runtime.h brings along.
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
 #ifndef WARPSMITH_HIP
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;

@@ -1,7 +1,8 @@
 // The SPIR-V instructions that the prelude is built on, declared under the names that clang's back end lowers.
 //
-// Warp operations come only from here: every one of them is an OpGroupNonUniform* instruction, an OpControlBarrier of sub-group
-// scope, or a read of a sub-group builtin. The device finds them in the module and then fixes the sub-group size at 32.
+// Warp operations come only from here: each is an OpGroupNonUniform* instruction, an OpControlBarrier of sub-group scope, or a read
+// of a sub-group builtin, by which the device knows that it must fix the sub-group size at 32. The one exception is the rotation, a
+// function of the runtime's library: whoever calls it has asked `AllEqual` or the lane first.
 #pragma once
 
 namespace __warpsmith {
@@ -15,15 +16,18 @@ using ballot_mask = unsigned int __attribute__((ext_vector_type(4)));
 WARPSMITH_EXTERN __attribute__((convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
 WARPSMITH_EXTERN __attribute__((convergent)) void __spirv_MemoryBarrier(int memory, int semantics);
 
-#define WARPSMITH_SHUFFLES(type)                                                                                        \
-  WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformShuffle(int scope, type value, unsigned lane);     \
-  WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformShuffleXor(int scope, type value, unsigned mask);
+// Any lane's value; a value from a lane that all agree on; the value `delta` lanes further on, around the warp, for an agreed delta.
+#define WARPSMITH_SHUFFLES(type)                                                                                                \
+  WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformShuffle(int scope, type value, unsigned lane);       \
+  WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformBroadcast(int scope, type value, unsigned lane);     \
+  WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformRotateKHR(int scope, type value, unsigned delta);
 WARPSMITH_SHUFFLES(unsigned int)
 WARPSMITH_SHUFFLES(unsigned long)
 WARPSMITH_SHUFFLES(float)
 WARPSMITH_SHUFFLES(double)
 #undef WARPSMITH_SHUFFLES
 
+WARPSMITH_EXTERN __attribute__((convergent)) bool __spirv_GroupNonUniformAllEqual(int scope, unsigned value);
 WARPSMITH_EXTERN __attribute__((convergent)) __warpsmith::ballot_mask __spirv_GroupNonUniformBallot(int scope, bool predicate);
 
 // OpenCL.std, for the types that have a CUDA counterpart.

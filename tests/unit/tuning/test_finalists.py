@@ -1,0 +1,86 @@
+"""Who goes to the final and who wins it, on made-up times."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import ArgumentCheck, Crashed, Evaluation, Measured, Verdict, WorkloadTime
+from warpsmith.tuning.finalists import (
+    ProcessMeasurement,
+    Shortlist,
+    Table,
+    choose,
+    claim_on,
+    claim_overall,
+    shortlist,
+    spread_between_processes,
+)
+
+GOOD = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
+WEIGHTS = {"a": 1.0, "b": 1.0}
+
+
+def config(n: int) -> Configuration:
+    return Configuration.of({"N": n})
+
+
+def evaluation(n: int, a: float, b: float) -> Evaluation:
+    times = tuple(WorkloadTime(w, 100 * r, r, (r, r), 5) for w, r in (("a", a), ("b", b)))
+    return Evaluation(config(n), Measured(GOOD, times, math.sqrt(a * b)))
+
+
+def tables(relative: dict[int, tuple[float, float]]) -> dict[str, Table]:
+    return {
+        w: Table(
+            {config(n): np.log(np.full(5, r[i])) for n, r in relative.items()},
+            {config(n): 100 * r[i] for n, r in relative.items()},
+        )
+        for i, w in enumerate("ab")
+    }
+
+
+def test_the_shortlist_has_the_best_overall_and_of_each_workload():
+    evaluations = [
+        evaluation(0, 1.0, 1.0),
+        evaluation(1, 0.5, 0.5),
+        evaluation(2, 0.3, 2.0),
+        evaluation(3, 3.0, 0.2),
+        Evaluation(config(4), Crashed("x")),
+        evaluation(5, 0.9, 0.9),
+    ]
+    listed = shortlist(evaluations, ["a", "b"], general=1, each=1)
+    assert listed.general == (config(1),)
+    assert listed.per_workload == {"a": (config(2),), "b": (config(3),)}
+    assert set(listed.all) == {config(1), config(2), config(3)}
+
+
+def test_general_is_the_best_mean_and_each_workload_has_its_own():
+    measured = tables({0: (1.0, 1.0), 1: (0.5, 0.5), 2: (0.3, 2.0), 3: (3.0, 0.2)})
+    listed = Shortlist((config(1),), {"a": (config(2),), "b": (config(3),)})
+    choice = choose(measured, listed, WEIGHTS, config(0))
+    assert choice.general == config(1)
+    assert choice.per_workload == {"a": config(2), "b": config(3)}
+
+
+def test_without_a_gain_the_original_stays():
+    measured = tables({0: (1.0, 1.0), 1: (1.1, 1.05)})
+    choice = choose(measured, Shortlist((config(1),), {"a": (config(1),), "b": ()}), WEIGHTS, config(0))
+    assert choice.general == config(0)
+    assert choice.per_workload == {"a": config(0), "b": config(0)}
+
+
+def test_claims_are_paired_and_the_baseline_claims_nothing():
+    rng = np.random.default_rng(0)
+    processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, 0.5)}), {}, None) for r in (0.25, 0.26, 0.24, 0.25, 0.25)]
+    claim = claim_on("a", config(1), processes, config(0), GOOD, rng)
+    assert claim.speedup.value == pytest.approx(4.0, rel=0.02)
+    assert claim.speedup.low < 4.0 < claim.speedup.high
+    assert claim.baseline_us == pytest.approx(100)
+    overall = claim_overall(config(1), processes, WEIGHTS, config(0), rng)
+    assert overall.value == pytest.approx(math.sqrt(8), rel=0.02)
+    assert claim_overall(config(0), processes, WEIGHTS, config(0), rng).value == 1.0
+    assert spread_between_processes(config(1), processes, {"a": 1.0}) == pytest.approx(0.26 / 0.24)
