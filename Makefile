@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 demo: venv       ## tune the bundled fused_add_rmsnorm on this machine's CPU
-	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu
+	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu --time 50s
 
 test: venv       ## all tests
 	$(BIN)/python -m pytest

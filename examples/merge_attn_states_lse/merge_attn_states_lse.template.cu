@@ -46,8 +46,9 @@ __global__ void merge_attn_states_lse_kernel(const T* __restrict__ v_a, const fl
 #if MAP == 2
   __shared__ float weights_a[ROWS * STEPS];
   __shared__ float weights_b[ROWS * STEPS];
-  for (int i = threadIdx.y * blockDim.x + threadIdx.x; i < ROWS * STEPS; i += blockDim.x * ROWS) {
-    if (first + i < rows) {
+  if (threadIdx.y == 0) {
+    const int rows_here = min(ROWS * STEPS, rows - first);
+    for (int i = threadIdx.x; i < rows_here; i += blockDim.x) {
       const float lse_a = s_a[first + i];
       const float lse_b = s_b[first + i];
       const float top = fmaxf(lse_a, lse_b);

@@ -25,9 +25,8 @@ constexpr int kRows = ROWS;
 // The body, with or without bounds checks. A block's first row and column are the same for all its threads, and only the small
 // offsets inside the tile differ: the strides stay visible to the compiler.
 template <bool kChecked>
-__device__ __forceinline__ void move_tile(float* __restrict__ out, const float* __restrict__ input, int rows, int cols) {
-  const int64_t first_row = blockIdx.y * kTile;
-  const int64_t first_col = blockIdx.x * kTile;
+__device__ __forceinline__ void move_tile(float* __restrict__ out, const float* __restrict__ input, int rows, int cols,
+                                          int64_t first_row, int64_t first_col) {
   const int rows_here = min(kTile, static_cast<int>(rows - first_row));
   const int cols_here = min(kTile, static_cast<int>(cols - first_col));
   const float* from = input + first_row * cols + first_col;
@@ -64,14 +63,18 @@ __device__ __forceinline__ void move_tile(float* __restrict__ out, const float* 
 #endif
 
 __global__ void transpose_kernel(float* __restrict__ out, const float* __restrict__ input, int rows, int cols) {
+#if WHOLE || PATH != 0
+  const int64_t first_row = blockIdx.y * kTile;
+  const int64_t first_col = blockIdx.x * kTile;
 #if WHOLE
-  if ((blockIdx.x + 1) * kTile <= cols && (blockIdx.y + 1) * kTile <= rows) {
-    move_tile<false>(out, input, rows, cols);
+  if (first_row + kTile <= rows && first_col + kTile <= cols) {
+    move_tile<false>(out, input, rows, cols, first_row, first_col);
   } else {
-    move_tile<true>(out, input, rows, cols);
+    move_tile<true>(out, input, rows, cols, first_row, first_col);
   }
-#elif PATH != 0
-  move_tile<true>(out, input, rows, cols);
+#else
+  move_tile<true>(out, input, rows, cols, first_row, first_col);
+#endif
 #else
   __shared__ float tile[kTile][kTile + PAD];
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from cpu_support import compile_kernel, device, launch, page_aligned, request, session
 
+from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Geometry, Language
 from warpsmith.devices.base import LaunchError
 
@@ -70,6 +72,15 @@ def test_a_failing_assert_fails_the_launch_and_only_that_launch(statement: str, 
         program.launch((page_aligned(OUT), good), asked.geometry)
 
 
+def test_only_kernels_that_can_fail_pay_for_asking() -> None:
+    def can_trap(statement: str) -> object:
+        source = f"#include <cassert>\n__global__ void k(float* o) {{ {statement} o[0] = 1; }}"
+        return compile_kernel(source, [OUT]).device_data["can_trap"]
+
+    assert can_trap("") is False
+    assert can_trap("assert(o);") is True
+
+
 def test_launches_give_device_time_and_see_new_contents_of_the_same_memory() -> None:
     asked = request(COPY, [OUT, RAMP, np.int32(64)])
     program = session().load(device().compile(asked))
@@ -78,6 +89,15 @@ def test_launches_give_device_time_and_see_new_contents_of_the_same_memory() -> 
     np.frombuffer(values, np.float32)[:] = 7
     assert program.launch((out, values, count), asked.geometry) > 0
     np.testing.assert_array_equal(np.frombuffer(out, np.float32), 7)
+
+
+def test_memory_can_be_unmapped_after_a_launch() -> None:
+    asked = request(COPY, [OUT, RAMP, np.int32(64)])
+    program = session().load(device().compile(asked))
+    memory = mmap.mmap(-1, OUT.nbytes)
+    with memoryview(memory) as out:
+        program.launch((out, page_aligned(RAMP), np.int32(64).tobytes()), asked.geometry)
+    memory.close()
 
 
 def test_memory_that_is_not_aligned_is_copied() -> None:
@@ -113,7 +133,24 @@ def test_compile_keys_tell_apart_what_compiles_differently() -> None:
     assert key(warps) != key(replace(warps, geometry=taller))
     for change in ({"defines": {"N": 1}}, {"entry": "k2"}, {"source": COPY + " "}, {"language": Language.HIP}):
         assert key(asked) != key(replace(asked, **change))
-    assert key(asked) != key(replace(asked, geometry=replace(asked.geometry, shared_bytes=16)))
+
+
+def test_dynamic_shared_memory_counts_where_it_is_used_and_in_powers_of_two() -> None:
+    key = device().compile_key
+    plain = request(COPY, [OUT, RAMP, np.int32(64)])
+    source = (
+        "__global__ void k(float* o) { extern __shared__ float s[]; s[threadIdx.x] = 1; __syncthreads(); o[threadIdx.x] = s[0]; }"
+    )
+    dynamic = request(source, [OUT])
+
+    def keys(asked, sizes: list[int]) -> int:
+        return len({key(replace(asked, geometry=replace(asked.geometry, shared_bytes=size))) for size in sizes})
+
+    assert keys(plain, [0, 256, 4096, 100_000]) == 1
+    assert keys(dynamic, [257, 400, 512]) == 1
+    assert keys(dynamic, [256, 512, 100_000, 100_004]) == 4
+    exact = replace(dynamic, geometry=replace(dynamic.geometry, shared_bytes=300))
+    assert device().compile(exact).resources.shared_bytes == 300
 
 
 def test_tokens_after_preprocessing_are_the_users_own() -> None:
@@ -145,6 +182,12 @@ while max(ticks()[t] - before.get(t, 0) for t in ticks()) < 20:
     program.launch((out,), asked.geometry)
 print(sum(ticks()[t] - before.get(t, 0) > 2 for t in ticks()))
 """
+
+
+def test_compute_units_cannot_be_limited_afterwards() -> None:
+    session()
+    with pytest.raises(UnavailableError, match="in a process of its own"):
+        device().open(1)
 
 
 def test_compute_units_limit_the_threads_that_work() -> None:

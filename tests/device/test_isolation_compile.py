@@ -125,10 +125,10 @@ def test_nothing_compiles_while_paused(pool):
 
 
 def test_a_compiler_that_hangs(tmp_path):
-    with CompilePool("cpu", cache_dir=tmp_path, deadline_s=2.0) as pool:
+    with CompilePool("cpu", cache_dir=tmp_path, deadline_s=6.0) as pool:
         pool.describe()
         outcome = pool.compile(ask(source=ENDLESS))
-        assert outcome == TimedOut("compiling took longer than 2 s", 2.0)
+        assert outcome == TimedOut("compiling took longer than 6 s", 6.0)
         assert isinstance(pool.compile(ask(41)), Binary)
         assert len([path for path in tmp_path.glob("*/*") if path.is_file()]) == 1  # a timeout is not kept
 

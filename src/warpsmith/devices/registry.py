@@ -9,7 +9,7 @@ import difflib
 import inspect
 from importlib import metadata
 
-from warpsmith.core.errors import InputError
+from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.devices.base import Device
 
 GROUP = "warpsmith.devices"
@@ -28,7 +28,12 @@ def load_device(name: str) -> Device:
         near = difflib.get_close_matches(base, points, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"devices: {', '.join(sorted(points)) or 'none installed'}"
         raise InputError(f"no device named {base!r}", hint=hint)
-    factory = point.load()
+    try:
+        factory = point.load()
+    except ImportError as error:
+        raise UnavailableError(
+            f"the device {base!r} cannot be loaded: {error}", hint=f"it is provided by {point.value}"
+        ) from error
     if selector and not inspect.signature(factory).parameters:
         raise InputError(f"{base!r} has nothing to select by {selector!r}", hint=f"its name is just {base}")
     device: Device = factory(selector) if selector else factory()

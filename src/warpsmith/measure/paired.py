@@ -20,11 +20,11 @@ class PairPlan:
 
     quick_pairs: int = 3
     step_pairs: int = 6
-    max_pairs: int = 30
+    max_pairs: int = 24
     beaten_above: float = 1.10
     hopeless_above: float = 3.0  # no noise explains this: one pair is enough
     tight_half_width: float = 0.02
-    max_seconds: float = 0.5
+    max_seconds: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from importlib import metadata
+
 import pytest
 
-from warpsmith.core.errors import InputError
+from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.devices.registry import device_names, load_device
 
 
@@ -22,3 +24,10 @@ def test_an_unknown_device_is_answered_with_what_there_is(name: str, hint: str) 
 def test_a_device_without_choices_takes_no_selector() -> None:
     with pytest.raises(InputError, match="'cpu' has nothing to select"):
         load_device("cpu:1")
+
+
+def test_a_device_that_cannot_be_imported_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = metadata.EntryPoint("broken", "warpsmith.no_such_module:Device", "warpsmith.devices")
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: [broken])
+    with pytest.raises(UnavailableError, match=r"'broken' cannot be loaded: No module named 'warpsmith.no_such_module'"):
+        load_device("broken")

@@ -6,6 +6,7 @@ The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the firs
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from warpsmith.devices._wheels import wheel_file
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 WHEEL = "intel-opencl-rt"
 WHEEL_LIBRARY = "libintelocl.so"
+_WORKERS = "CL_CONFIG_CPU_TBB_NUM_WORKERS"
 
 
 def cpu_runtime_library() -> Path | None:
@@ -40,10 +42,15 @@ def load_cpu_runtime(compute_units: int | None = None) -> Any:
             hint=f"pip install {WHEEL} intel-cmplr-lib-rt tbb",
         )
     os.environ["OCL_ICD_VENDORS"] = str(library)
+    if compute_units is not None and "pyopencl" in sys.modules and os.environ.get(_WORKERS) != str(compute_units):
+        raise UnavailableError(
+            f"the OpenCL runtime of this process cannot be limited to {compute_units} compute units any more",
+            hint="open the device in a process of its own, before anything else uses it there",
+        )
     if compute_units is not None:
         # Read when the runtime creates its thread pool; later changes have no effect. (DPCPP_CPU_NUM_CUS=1 was seen to leave a
         # fifth of the work to a second thread.)
-        os.environ["CL_CONFIG_CPU_TBB_NUM_WORKERS"] = str(compute_units)
+        os.environ[_WORKERS] = str(compute_units)
     return import_pyopencl()
 
 

@@ -13,7 +13,7 @@ from warpsmith.core.hardware import Dim3
 from warpsmith.devices._clruntime.building import BuildError, build
 from warpsmith.devices.base import LaunchError
 
-# Buffers stay alive in the cache and with them the memory they wrap; a tuner alternates between a handful of workloads.
+# A tuner alternates between the buffers of a handful of workloads.
 _CACHED_BUFFERS = 256
 
 
@@ -67,7 +67,9 @@ class ClSession:
         key = (address, view.nbytes)
         cached = self._buffers.get(key)
         if cached is None:
-            cached = cl.Buffer(self.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=view)
+            # By address, not by view: the cache must not keep its owner from unmapping memory that is no longer launched on.
+            memory = (ctypes.c_char * view.nbytes).from_address(address)
+            cached = cl.Buffer(self.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=memory)
             self._buffers[key] = cached
             if len(self._buffers) > _CACHED_BUFFERS:
                 self._buffers.popitem(last=False)

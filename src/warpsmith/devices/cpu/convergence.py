@@ -16,10 +16,13 @@ from collections.abc import Callable
 from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.entry import TRAP
 from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
+from warpsmith.devices.cpu.ir.hazards import separate_reads_from_overwrites
 from warpsmith.devices.cpu.ir.module import Module, SourceLine
 from warpsmith.devices.cpu.ir.predication import predicated
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
 from warpsmith.devices.cpu.ir.walk import NotPredicable
+from warpsmith.devices.cpu.ir.warp_exchange import keep_exchanges_in_step
+from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
 
 TRAP_DISAGREEMENT = 3
 _ALL, _ANY = "_Z16__spirv_GroupAllib", "_Z16__spirv_GroupAnyib"
@@ -37,7 +40,7 @@ class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
 
 def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Module, str], SourceLine | None]) -> Module:
     """The module itself, or an inlined and rewritten one whose first kernel has only barriers that all threads reach."""
-    if not any(_mentions_barrier(lines) for lines in module.functions.values()):
+    if not module.shared_objects and not any(_mentions_barrier(lines) for lines in module.functions.values()):
         return module
     flat = Module(module.text)
     flat.inline_everything(kernels)
@@ -53,6 +56,13 @@ def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Mod
     function = Function.parse(flat.functions[entry])
     function.hoist_casts_of_allocas()
     uniformity = Uniformity(function, others)
+    in_step = keep_exchanges_in_step(uniformity, flat.shared_objects)
+    if in_step:
+        declare_barrier(flat)
+    if separate_reads_from_overwrites(uniformity, flat.shared_objects) or in_step:
+        flat.replace(entry, function.lines)
+        module = flat
+        uniformity = Uniformity(function, others)
     if not uniformity.troubled:
         return module
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 
 from warpsmith.core.errors import UnavailableError
@@ -19,11 +20,19 @@ from warpsmith.devices.base import Binary, CompileError, CompileRequest, DeviceI
 from warpsmith.devices.cpu import spirv
 from warpsmith.devices.cpu.entry import ENTRY
 from warpsmith.devices.cpu.frontend import device_ir, preprocessed_tokens
-from warpsmith.devices.cpu.lower import lower
+from warpsmith.devices.cpu.lower import lower, reserved_shared_bytes
 from warpsmith.devices.cpu.program import CpuProgram
 
 # 3.0, because atomics on generic pointers do not link below.
 BUILD_OPTIONS = ("-cl-std=CL3.0",)
+
+# Words without which a source uses neither; they only decide how many launches may share a binary (`compile_key`).
+_DYNAMIC_SHARED = re.compile(r"\bextern\b|DYNAMIC_SHARED")
+_WARPS = re.compile(r"__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile", re.IGNORECASE)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(\S+)", re.MULTILINE)
+_PLAIN_HEADER = re.compile(
+    r"<(?:cuda|hip/hip|device_launch|vector_|math|std|c?float|c?limits|c?assert|c(?:std)?\w+|type_traits)\w*(?:\.h)?>"
+)
 
 
 class CpuDevice:
@@ -50,14 +59,14 @@ class CpuDevice:
         return fingerprint(
             request.language,
             request.source,
-            str(request.source_file.parent),
+            str(request.source_file),
             [str(folder) for folder in request.include_dirs],
             request.entry,
-            [(parameter.dtype, parameter.is_pointer) for parameter in request.parameters],
+            [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in request.parameters],
             [constant.name for constant in request.constants],
             dict(request.defines),
-            request.geometry.shared_bytes,
-            block if across_rows and _may_use_warps(request.source) else None,
+            reserved_shared_bytes(request.geometry.shared_bytes) if _may_use(_DYNAMIC_SHARED, request.source) else None,
+            block if across_rows and _may_use(_WARPS, request.source) else None,
         )
 
     def compile(self, request: CompileRequest) -> Binary:
@@ -77,6 +86,9 @@ class CpuDevice:
         except BuildError as error:
             raise CompileError("the OpenCL runtime could not build the kernel", str(error)) from error
         used = resources(cl, program, cl.Kernel(program, ENTRY), session.device)
+        asked = request.geometry.shared_bytes
+        if used.shared_bytes is not None and kernel.uses_dynamic_shared:
+            used = replace(used, shared_bytes=used.shared_bytes - reserved_shared_bytes(asked) + asked)
         if kernel.uses_warps and used.vector_width not in {None, spirv.WARP_SIZE}:
             raise CompileError(
                 f"the OpenCL runtime gave the kernel {used.vector_width} lanes a warp instead of {spirv.WARP_SIZE}"
@@ -103,14 +115,9 @@ class CpuSession:
         return (OpenClProgram if binary.device_data.get("kind") == KIND else CpuProgram)(self._session, binary)
 
 
-def _may_use_warps(source: str) -> bool:
-    """Conservative: a file of the user's may hold anything, so may what says "warp"."""
-    return (
-        re.search(
-            r"\b__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile|#\s*include", source, re.IGNORECASE
-        )
-        is not None
-    )
+def _may_use(words: re.Pattern[str], source: str) -> bool:
+    """Conservative: headers other than those of the language and the CUDA API may hold anything."""
+    return words.search(source) is not None or any(not _PLAIN_HEADER.fullmatch(name) for name in _INCLUDE.findall(source))
 
 
 def _open_session(compute_units: int | None) -> ClSession:

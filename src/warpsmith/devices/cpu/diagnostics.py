@@ -42,13 +42,16 @@ def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
     ]
 
 
-def excerpt(log: str, error: Diagnostic) -> str:
-    """The part of a log that is about one error: its line and the notes that follow."""
-    lines = log.splitlines()
-    start = next(index for index, line in enumerate(lines) if error in parse_log(line))
-    others = (index for index in range(start + 1, len(lines)) if any(other.is_error for other in parse_log(lines[index])))
-    end = next(others, len(lines))
-    return "\n".join(lines[start:end])
+def excerpts(log: str) -> list[tuple[Diagnostic, str]]:
+    """Every error with the part of the log that is about it: its line and the notes that follow."""
+    parts: list[tuple[Diagnostic, list[str]]] = []
+    for line in log.splitlines():
+        errors = [diagnostic for diagnostic in parse_log(line) if diagnostic.is_error]
+        if errors:
+            parts.append((errors[0], []))
+        if parts:
+            parts[-1][1].append(line)
+    return [(error, "\n".join(lines)) for error, lines in parts]
 
 
 def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:

@@ -35,8 +35,8 @@ _STD_HOST = re.compile(
 # Anything else that is missing is an error.
 _HOST_HEADER = re.compile(
     r"""
-    (?: torch | ATen | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann | fmt
-      | cutlass | cute )/.*
+    (?: torch | ATen | THC | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann
+      | fmt | cutlass | cute )/.*
   | mma\.h | cuda_pipeline(?:_primitives)?\.h | cooperative_groups/memcpy_async\.h | cuda/(?:pipeline|barrier|annotated_ptr)
   | (?: cublas | curand | cufft | cusparse | cusolver | cudnn | nvToolsExt | nccl | mpi | omp | helper_ | cutil | nvrtc
       | cuda_profiler | rocblas | hipblas | hiprand ) \w* \.h(?:pp)?

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from warpsmith.devices._clang.tokens import Kind, Token, words
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize, words
 
 _DEVICE_WORDS = frozenset(
     {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
@@ -81,6 +81,12 @@ def blank(text: str, ranges: Iterable[tuple[int, int]]) -> str:
         pieces += [text[position:start], _NOT_DIRECTIVE.sub(_spaces, text[start:end])]
         position = max(position, end)
     return "".join(pieces) + text[position:]
+
+
+def names_taken_out(before: str, after: str) -> set[str]:
+    """The words that declare something in `before` and are blank in `after`; neither changed its length."""
+    gone = (item for item in split(list(tokenize(before))) if after[slice(*item.span)].isspace())
+    return {token.text for item in gone for token in (item.head or item.tokens) if token.kind is Kind.WORD}
 
 
 def text_at(tokens: Sequence[Token], index: int) -> str:

@@ -12,7 +12,9 @@ from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
+from warpsmith.devices.cpu.ir.subscripts import sign_subscripts
 from warpsmith.devices.cpu.ir.thread_index import bound_thread_index
+from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
 from warpsmith.devices.cpu.refusals import refuse, users_line
 
@@ -25,12 +27,21 @@ class Lowered:
     module: bytes
     uses_warps: bool
     can_trap: bool
+    uses_dynamic_shared: bool
+
+
+def reserved_shared_bytes(asked: int) -> int:
+    """What a binary sets aside for a launch's dynamic shared memory: powers of two, so that one binary serves similar workloads.
+
+    Large requests are taken as they are, for static shared memory needs its place under the limit too.
+    """
+    return asked if asked > 64 * 1024 else 1 << max(asked - 1, 0).bit_length()
 
 
 def lower(module: Module, request: CompileRequest) -> Lowered:
     """Raises UnsupportedFeature or CompileError. The module is used up."""
     kernels = kernel_names(len(request.constants))
-    _bind_dynamic_shared(module, request.geometry.shared_bytes)
+    _bind_dynamic_shared(module, reserved_shared_bytes(request.geometry.shared_bytes))
     module.keep_reachable(kernels)
     refuse(module, request.source_file)
     write_out_saturating_casts(module)
@@ -40,16 +51,20 @@ def lower(module: Module, request: CompileRequest) -> Lowered:
     except HiddenBarrier as barrier:
         feature = f"a barrier inside {barrier.function}, which cannot be inlined"
         raise unsupported_feature(feature, str(request.source_file), 1, "call the function directly") from barrier
-    can_trap = any(f"@{TRAP}" in line for name, lines in module.functions.items() if name != READ_TRAP for line in lines)
+    can_trap = TRAP in module.reachable([ENTRY])
     if not can_trap:
-        module.drop(READ_TRAP)
+        module.keep_reachable(name for name in kernels if name != READ_TRAP)
+    sign_subscripts(module)
+    copy_vectors_whole(module)
     bound_thread_index(module)
     result = clang.to_spirv(module.text)
     if not result.succeeded:
         reason = next((line for line in result.log.splitlines() if "error" in line), "no message")
         raise CompileError(f"clang could not translate the kernel to SPIR-V: {reason}", result.log)
-    warps = spirv.uses_warp_operations(result.output)
-    return Lowered(spirv.with_warp_size(result.output, ENTRY) if warps else result.output, warps, can_trap)
+    dynamic = any(name == _DYNAMIC_SHARED for name, _ in module.pieces)
+    plain = spirv.without_names(result.output)
+    warps = spirv.uses_warp_operations(plain)
+    return Lowered(spirv.with_warp_size(plain, ENTRY) if warps else plain, warps, can_trap, dynamic)
 
 
 def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:
@@ -60,5 +75,5 @@ def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:
     if names:
         pattern = re.compile("|".join(rf"@{re.escape(name)}(?![-\w$.])" for name in names))
         module.pieces = [(name, [pattern.sub(f"@{_DYNAMIC_SHARED}", line) for line in lines]) for name, lines in module.pieces]
-    definition = f"@{_DYNAMIC_SHARED} = internal addrspace(3) global [{max(shared_bytes, 1)} x i8] undef, align 128"
+    definition = f"@{_DYNAMIC_SHARED} = internal addrspace(3) global [{shared_bytes} x i8] undef, align 128"
     module.pieces.append((_DYNAMIC_SHARED, [definition]))

@@ -10,6 +10,7 @@ from warpsmith.core.hardware import Geometry
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, LaunchError
 from warpsmith.devices.cpu.entry import READ_TRAP, SET_CONSTANT
+from warpsmith.devices.cpu.ir.subscripts import MAX_BUFFER_BYTES
 
 _TRAP_KINDS = {1: "device assert failed", 2: "device trap", 3: "threads of a block disagree about reaching a barrier: branch"}
 
@@ -25,6 +26,9 @@ class CpuProgram:
         self._constants = [name for name in str(binary.device_data["constants"]).split(",") if name]
 
     def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
+        largest = max((a.nbytes for a in arguments if isinstance(a, memoryview)), default=0)
+        if largest > MAX_BUFFER_BYTES:
+            raise LaunchError(f"a buffer of {largest} bytes: the CPU device takes at most {MAX_BUFFER_BYTES}")
         block = (geometry.threads_per_block, 1, 1) if self._flat else geometry.block
         size = (geometry.grid[0] * block[0], geometry.grid[1] * block[1], geometry.grid[2] * block[2])
         nanoseconds = self._session.launch(self._entry, arguments, size, block)

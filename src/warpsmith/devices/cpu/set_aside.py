@@ -17,7 +17,7 @@ from warpsmith.devices.cpu.items import Item, blank, device_words, split
 
 MARKER = "__warpsmith_set_aside"
 DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'
-_UNKNOWN = re.compile(r"unknown type name|use of undeclared identifier|no (?:type|template|member) named|undeclared template")
+UNKNOWN = re.compile(r"unknown type name|use of undeclared identifier|no (?:type|template|member) named|undeclared template")
 _CONFLICT = re.compile(r"redefinition|redeclar|conflict|ambiguous|overload")
 
 
@@ -44,7 +44,7 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
 
 
 def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:
-    return any(_UNKNOWN.search(error.text) for error in errors) and not any(_CONFLICT.search(error.text) for error in errors)
+    return any(UNKNOWN.search(error.text) for error in errors) and not any(_CONFLICT.search(error.text) for error in errors)
 
 
 def _functions(items: Iterable[Item], marks: frozenset[str]) -> Iterator[Item]:

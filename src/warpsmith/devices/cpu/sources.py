@@ -12,10 +12,12 @@ from pathlib import Path
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices._clang.binary import clang_binary
 from warpsmith.devices._clang.preprocess import Diagnostic, definitions, parse_log
+from warpsmith.devices._clang.tokens import words
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import assembly, clang, diagnostics, host_code, set_aside
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import Module
+from warpsmith.devices.cpu.items import names_taken_out
 from warpsmith.devices.cpu.refusals import users_line
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -31,6 +33,8 @@ class Sources:
         self._texts = {self._main: self._cleaned(request.source)}
         self._logs: list[str] = []
         self._refused: dict[tuple[str, int], str] = {}
+        self._taken_out: set[str] = set()
+        self._first_taken = -1
 
     @property
     def unit(self) -> str:
@@ -56,12 +60,10 @@ class Sources:
         return any(changed)
 
     def failure(self) -> CompileError | UnsupportedFeature:
-        """Why clang refused in the end; but where only the taking out of code brought up new errors, why it did at first."""
-        last = self._logs[-1]
-        known = {(error.file, error.line, error.text) for error in parse_log(self._logs[0])}
-        own = all((error.file, error.line, error.text) in known for error in parse_log(last) if error.is_error)
-        asked_for = own or not self._refused
-        return diagnostics.failure(last if asked_for else self._logs[0], self._request.source_file)
+        """Why clang refused in the end; but where it only misses what was taken out, why that was."""
+        errors = [diagnostic for diagnostic in parse_log(self._logs[-1]) if diagnostic.is_error]
+        missed = all(set_aside.UNKNOWN.search(error.text) and words(error.text) & self._taken_out for error in errors)
+        return diagnostics.failure(self._logs[self._first_taken if missed else -1], self._request.source_file)
 
     def refuse_set_aside(self, module: Module) -> None:
         """Raises what clang said of code that was set aside, if the module, cut down to the kernel, still has it."""
@@ -73,30 +75,27 @@ class Sources:
                     raise diagnostics.failure(self._refused[key], self._request.source_file)
 
     def _repair_file(self, file: str, errors: Sequence[Diagnostic]) -> bool:
-        before = self._texts.get(file)
-        if before is None:
-            before = Path(file).read_text(encoding="utf-8", errors="replace")
-            self._texts[file] = self._cleaned(before)
-        text = self._texts[file]
-        if text == before:
-            text = self._without(text, file, errors)
-            self._texts[file] = text
-        return text != before
-
-    def _without(self, text: str, file: str, errors: Sequence[Diagnostic]) -> str:
+        seen = self._texts.get(file)
+        text = self._cleaned(Path(file).read_text(encoding="utf-8", errors="replace")) if seen is None else seen
         if missing := diagnostics.missing_headers(errors):
-            return host_code.without_host_headers(text, missing, self.folders)
-        if self._headers_only:
-            return text
-        lines = {error.line for error in errors}
-        if (shorter := host_code.without_host_lines(text, lines)) is not None:
-            return shorter
-        shorter = set_aside.without_refused_code(text, errors, self._request.entry)
+            text = host_code.without_host_headers(text, missing, self.folders)
+        elif seen is not None and not self._headers_only:
+            text = self._without(text, errors)
+        self._texts[file] = text
+        return text != seen
+
+    def _without(self, text: str, errors: Sequence[Diagnostic]) -> str:
+        shorter = host_code.without_host_lines(text, {error.line for error in errors})
         if shorter is None:
-            return text
-        for error in errors:
-            place = file, error.line
-            self._refused[place] = f"{self._refused.get(place, '')}{diagnostics.excerpt(self._logs[-1], error)}\n"
+            shorter = set_aside.without_refused_code(text, errors, self._request.entry)
+            if shorter is None:
+                return text
+            for error, said in diagnostics.excerpts(self._logs[-1]):
+                place = error.file, error.line
+                self._refused[place] = f"{self._refused.get(place, '')}{said}\n"
+        if not self._taken_out:
+            self._first_taken = len(self._logs) - 1
+        self._taken_out |= names_taken_out(text, shorter)
         return shorter
 
     def _cleaned(self, text: str) -> str:

@@ -14,6 +14,8 @@ WARP_SIZE: Final = 32
 
 _MAGIC: Final = 0x07230203
 _HEADER_WORDS: Final = 5
+# OpSourceContinued, OpName, OpMemberName, OpString, OpLine, OpNoLine, OpModuleProcessed
+_DEBUG_OPS: Final = frozenset({2, 5, 6, 7, 8, 317, 330})
 _OP_ENTRY_POINT: Final = 15
 _OP_EXECUTION_MODE: Final = 16
 _OP_CAPABILITY: Final = 17
@@ -64,6 +66,16 @@ def uses_warp_operations(module: bytes) -> bool:
 
 def _is_subgroup_builtin(builtin: int) -> bool:
     return builtin in _SUBGROUP_BUILTINS or builtin in _SUBGROUP_MASK_BUILTINS
+
+
+def without_names(module: bytes) -> bytes:
+    """The module without what only debuggers read: sources that differ in names, comments or lines become the same module."""
+    words = words_of(module)
+    kept = list(words[:_HEADER_WORDS])
+    for opcode, instruction in instructions(words):
+        if opcode not in _DEBUG_OPS:
+            kept += instruction
+    return struct.pack(f"<{len(kept)}I", *kept)
 
 
 def with_warp_size(module: bytes, entry: str, size: int = WARP_SIZE) -> bytes:

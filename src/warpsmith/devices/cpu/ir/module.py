@@ -38,17 +38,19 @@ class Module:
         """Lines of each function that has a body."""
         return {name: lines for name, lines in self.pieces if name is not None and lines[0].startswith("define")}
 
+    @property
+    def shared_objects(self) -> frozenset[str]:
+        """Names of the variables in shared memory, as operands write them."""
+        return frozenset(f"@{name}" for name, lines in self.pieces if name is not None and " addrspace(3) global " in lines[0])
+
     def replace(self, name: str, lines: list[str]) -> None:
         self.pieces = [(piece, lines if piece == name else old) for piece, old in self.pieces]
 
     def drop(self, name: str) -> None:
         self.pieces = [(piece, lines) for piece, lines in self.pieces if piece != name]
 
-    def keep_reachable(self, roots: Iterable[str]) -> None:
-        """Drops every function and variable that no root leads to.
-
-        A source file often defines more device functions than the kernel uses, and what they contain must not count against it.
-        """
+    def reachable(self, roots: Iterable[str]) -> set[str]:
+        """The functions and variables that these lead to, themselves included."""
         references = {name: _references(lines) for name, lines in self.pieces if name is not None}
         reached: set[str] = set()
         pending = [root for root in roots if root in references]
@@ -57,6 +59,14 @@ class Module:
             if name not in reached:
                 reached.add(name)
                 pending += [other for other in references[name] if other in references]
+        return reached
+
+    def keep_reachable(self, roots: Iterable[str]) -> None:
+        """Drops every other function and variable.
+
+        A source file often defines more device functions than the kernel uses, and what they contain must not count against it.
+        """
+        reached = self.reachable(roots)
         self.pieces = [(name, lines) for name, lines in self.pieces if name is None or name in reached]
 
     def inline_everything(self, kernels: Iterable[str]) -> None:

@@ -58,6 +58,14 @@ class Uniformity:
         inner = [label for label in self.divergent_branches if self.region(label) & self.barriers]
         return [label for label in self.function.blocks if label in self.leaving or label in inner]
 
+    def is_uniform(self, label: str) -> bool:
+        """Whether all threads that stay come through the block together."""
+        return label not in self._divergent_blocks
+
+    def is_divergent(self, text: str) -> bool:
+        """Whether an operand may differ between threads."""
+        return self._uses(text) or bool(_THREAD_SOURCE.search(text))
+
     def region(self, label: str) -> set[str]:
         """The blocks that the branch at the end of `label` decides about."""
         if label not in self._regions:

@@ -17,7 +17,7 @@ from warpsmith.devices.cpu.ir.points_to import load_pointer, names_in, store_par
 
 _VOLATILE = re.compile(r"\b(load|store) volatile ")
 _BARRIER = "_Z22__spirv_ControlBarrieriii"
-_IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent"
+IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent"
 
 
 def keep_warps_in_step(module: Module) -> None:
@@ -31,9 +31,13 @@ def keep_warps_in_step(module: Module) -> None:
             if _keep_function_in_step(function):
                 module.replace(name, function.lines)
                 changed = True
-    if changed and f"@{_BARRIER}(" not in "".join(
-        line for _, lines in module.pieces for line in lines if line.startswith("declare")
-    ):
+    if changed:
+        declare_barrier(module)
+
+
+def declare_barrier(module: Module) -> None:
+    """Makes sure that the barrier of IN_STEP is declared."""
+    if not any(line.startswith("declare") and f"@{_BARRIER}(" in line for _, lines in module.pieces for line in lines):
         module.pieces.append((None, [f"declare spir_func void @{_BARRIER}(i32, i32, i32) convergent"]))
 
 
@@ -48,7 +52,7 @@ def _keep_function_in_step(function: Function) -> bool:
                 continue
             changed = True
             plain = Instruction.parse(_VOLATILE.sub(r"\1 ", instruction.text))
-            barrier = Instruction.parse(_IN_STEP)
+            barrier = Instruction.parse(IN_STEP)
             code += [barrier, plain, barrier] if instruction.opcode == "store" else [plain]
         block.instructions = code
     return changed

@@ -1,0 +1,32 @@
+"""What is missing is said, with what to install."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._clang import binary
+from warpsmith.devices._clruntime import loader
+from warpsmith.devices._wheels import wheel_file
+
+
+def test_files_of_wheels_are_found_by_the_wheels_own_lists() -> None:
+    found = wheel_file("numpy", "METADATA")
+    assert found is not None
+    assert found.is_file()
+    assert wheel_file("numpy", "no such file") is None
+    assert wheel_file("no-such-wheel", "METADATA") is None
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binary, "wheel_file", lambda *_: None)
+    binary.clang_binary.cache_clear()
+    with pytest.raises(UnavailableError, match=r"ziglang is not installed\nhint: pip install ziglang"):
+        binary.clang_binary()
+    binary.clang_binary.cache_clear()
+
+
+def test_no_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "wheel_file", lambda *_: None)
+    with pytest.raises(UnavailableError, match=r"intel-opencl-rt .* is not installed\nhint: pip install intel-opencl-rt"):
+        loader.load_cpu_runtime()
