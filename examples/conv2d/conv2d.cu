@@ -1,8 +1,8 @@
 // A 3 x 3 convolution over an image of many channels, stride 1, zero padding 1:
 //   out[o, y, x] = sum over i, dy, dx of weight[o, i, dy, dx] * input[i, y + dy - 1, x + dx - 1]
 //
-// A block computes a 32 x 8 tile of four output channels, one pixel of each per thread. For every input channel the tile and its border
-// are staged in shared memory; weights are the same for the whole block and come through the read-only cache.
+// A block computes a 32 x 8 tile of four output channels, one pixel of each per thread. For every input channel the tile and its
+// border are staged in shared memory; weights are the same for the whole block and come through the read-only cache.
 #include <stdint.h>
 
 constexpr int kTileX = 32;

@@ -15,4 +15,7 @@ def conv2d(input: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[n
     padded = np.pad(input.astype(np.float64), ((0, 0), (1, 1), (1, 1)))
     shifts = [padded[:, dy : dy + height, dx : dx + width] for dy in range(3) for dx in range(3)]
     taps = weight.astype(np.float64).reshape(weight.shape[0], weight.shape[1], 9)
-    return np.sum([np.tensordot(taps[:, :, t], shift, axes=1) for t, shift in enumerate(shifts)], axis=0)
+    out = np.zeros((weight.shape[0], height, width))
+    for t, shift in enumerate(shifts):
+        out += np.tensordot(taps[:, :, t], shift, axes=1)
+    return out

@@ -1,7 +1,7 @@
 // A 9 x 9 filter over a one-channel image: out[y, x] = sum over i, j of filter[i, j] * input[y + i, x + j].
 //
-// The input has a border of 8 more rows and columns than the output, so there is no padding. A work-group of 16 x 16 items computes as
-// many pixels from a tile in local memory; the filter is small enough for constant memory.
+// The input has a border of 8 more rows and columns than the output, so there is no padding. A work-group of 16 x 16 items
+// computes as many pixels from a tile in local memory; the filter is small enough for constant memory.
 #define FILTER 9
 #define BLOCK_X 16
 #define BLOCK_Y 16

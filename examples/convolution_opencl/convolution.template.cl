@@ -34,8 +34,8 @@ __kernel void convolution(__global float* restrict out, const __global float* re
   const int first_x = get_group_id(0) * TILE_X;
   const int first_y = get_group_id(1) * TILE_Y;
 #else
-  // The last tiles move back to end with the image: what two tiles share is computed twice, to the same values, and nothing is read
-  // outside. An image smaller than a tile still has its edges checked below.
+  // The last tiles move back to end with the image: what two tiles share is computed twice, to the same values, and nothing is
+  // read outside. An image smaller than a tile still has its edges checked below.
   const int first_x = max(0, min((int)get_group_id(0) * TILE_X, width - TILE_X));
   const int first_y = max(0, min((int)get_group_id(1) * TILE_Y, height - TILE_Y));
 #endif

@@ -38,14 +38,13 @@ __device__ __forceinline__ float warp_sum(float value) {
 
 __device__ __forceinline__ float block_sum(float value) {
 #if REDUCE == 1
-  // BLOCK is a power of two; a smaller last level than blockDim.x would lose the threads above it, so the tree starts at BLOCK.
   __shared__ float partial[BLOCK];
   partial[threadIdx.x] = value;
-  for (int i = threadIdx.x + blockDim.x; i < BLOCK; i += blockDim.x) partial[i] = 0.0f;
   __syncthreads();
 #pragma unroll
   for (int half = BLOCK / 2; half > 0; half /= 2) {
-    for (int i = threadIdx.x; i < half; i += blockDim.x) partial[i] += partial[i + half];
+    // On a short row the block has fewer threads than BLOCK: the upper levels then have nothing to add.
+    if (threadIdx.x < half && threadIdx.x + half < blockDim.x) partial[threadIdx.x] += partial[threadIdx.x + half];
     __syncthreads();
   }
   return partial[0];

@@ -1,7 +1,8 @@
 // c[m, n] = a[m, k] * b[k, n], row-major, in float.
 //
-// A block computes a 64 x 64 tile of c with 16 x 16 threads, 4 x 4 elements each. Tiles of a (transposed, so that a thread's four rows
-// are neighbours) and b pass through shared memory, 16 deep, moved 16 bytes at a time: n % 4 == 0 and k % 4 == 0. Edges are padded with zeros.
+// A block computes a 64 x 64 tile of c with 16 x 16 threads, 4 x 4 elements each. Tiles of a (transposed, so that a thread's four
+// rows are neighbours) and b pass through shared memory, 16 deep, moved 16 bytes at a time: n % 4 == 0 and k % 4 == 0. Edges are
+// padded with zeros.
 #include <stdint.h>
 
 constexpr int kTileM = 64;

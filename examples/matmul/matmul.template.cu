@@ -18,8 +18,8 @@
 #ifndef SPREAD       // 0: a thread's columns are neighbours · 1: neighbouring threads have neighbouring columns
 #define SPREAD 0
 #endif
-#ifndef STAGE        // 0: a (transposed) and b in shared memory, copied 16 bytes at a time · 1: both as they are, 4 bytes at a time
-#define STAGE 0      // 2: only b, and a straight from global memory
+#ifndef STAGE        // 0: a (transposed) and b in shared memory, copied 16 bytes at a time
+#define STAGE 0      // 1: both as they are, 4 bytes at a time · 2: only b, and a straight from global memory
 #endif
 #ifndef UNROLL       // steps of the depth loop that are unrolled; 0: all of them
 #define UNROLL 0

@@ -1,4 +1,5 @@
-// matmul with its execution choices made explicit. With every parameter at its default the preprocessed tokens are those of matmul.cl.
+// matmul with its execution choices made explicit. With every parameter at its default the preprocessed tokens are those of
+// matmul.cl.
 #ifndef TILE_M       // rows of c per work-group
 #define TILE_M 32
 #endif

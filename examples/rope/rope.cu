@@ -1,8 +1,8 @@
 // Rotary position embedding of queries and keys, rotating the two halves of each head against each other:
 //   out[:half] = x[:half] * cos - x[half:] * sin,  out[half:] = x[half:] * cos + x[:half] * sin
 //
-// One block per token; every thread moves 16 bytes of each half at a time, so head_dim / 2 * sizeof(T) % 16 == 0. A row of cos_sin has
-// the cosines of one position, then its sines, in float.
+// One block per token; every thread moves 16 bytes of each half at a time, so head_dim / 2 * sizeof(T) % 16 == 0. A row of
+// cos_sin has the cosines of one position, then its sines, in float.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>

@@ -1,12 +1,13 @@
-// rope with its execution choices made explicit. With every parameter at its default the preprocessed tokens are those of rope.cu.
+// rope with its execution choices made explicit. With every parameter at its default the preprocessed tokens are those of
+// rope.cu.
 #ifndef BLOCK        // threads in a block when MAP is 0
 #define BLOCK 512
 #endif
 #ifndef VEC_BYTES    // bytes per access
 #define VEC_BYTES 16
 #endif
-#ifndef MAP          // 0: threads in one line over all heads of the token · 1: threadIdx.x along half a head, threadIdx.y over heads,
-#define MAP 0        // so that a thread keeps its cosines and sines for all its heads
+#ifndef MAP          // 0: threads in one line over all heads of the token · 1: threadIdx.x along half a head, threadIdx.y over
+#define MAP 0        // heads, so that a thread keeps its cosines and sines for all its heads
 #endif
 #ifndef HEADS        // heads in a block at a time when MAP is 1
 #define HEADS 1

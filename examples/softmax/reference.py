@@ -12,5 +12,6 @@ if TYPE_CHECKING:
 
 def softmax(input: NDArray[Any]) -> NDArray[np.float64]:  # noqa: A002 - the kernel's own name for it
     x = input.astype(np.float64)
-    e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    out: NDArray[np.float64] = np.exp(x - x.max(axis=1, keepdims=True))
+    out /= out.sum(axis=1, keepdims=True)
+    return out

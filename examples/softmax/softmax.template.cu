@@ -6,7 +6,7 @@
 #ifndef VEC_BYTES    // bytes per access
 #define VEC_BYTES 16
 #endif
-#ifndef SWEEPS       // 2: running maximum and sum, then the output · 3: maximum, then exponentials into out, then scaling them
+#ifndef SWEEPS       // 2: running maximum and sum, then the output · 3: maximum, then exponentials into out, then their scale
 #define SWEEPS 2
 #endif
 #ifndef REDUCE       // 0: shuffles in each warp, then over the warps · 1: a tree in shared memory, no warp operations
@@ -52,14 +52,15 @@ __device__ __forceinline__ float warp_reduce(float value) {
 template <typename Op>
 __device__ __forceinline__ float block_reduce(float value) {
 #if REDUCE == 1
-  // The block may be smaller than BLOCK (a power of two) on a short row: the rest of the tree's leaves are neutral.
   __shared__ float partial[BLOCK];
   partial[threadIdx.x] = value;
-  for (int i = threadIdx.x + blockDim.x; i < BLOCK; i += blockDim.x) partial[i] = Op::kIdentity;
   __syncthreads();
 #pragma unroll
   for (int half = BLOCK / 2; half > 0; half /= 2) {
-    for (int i = threadIdx.x; i < half; i += blockDim.x) partial[i] = Op()(partial[i], partial[i + half]);
+    // On a short row the block has fewer threads than BLOCK: the upper levels then have nothing to join.
+    if (threadIdx.x < half && threadIdx.x + half < blockDim.x) {
+      partial[threadIdx.x] = Op()(partial[threadIdx.x], partial[threadIdx.x + half]);
+    }
     __syncthreads();
   }
   return partial[0];
@@ -96,8 +97,9 @@ __device__ __forceinline__ float higher_of(float a, float b) { return b > a ? b 
 #if EXP == 1
 #define expf __expf
 #elif EXP == 2
-// 2^t for t = x / ln 2: adding 1.5 * 2^23 leaves the nearest integer in the low bits, from where it is shifted into the exponent of
-// a degree-5 Taylor polynomial in the fraction. For x <= 0 only, as everywhere in a softmax; below the clamp the result is as good as 0.
+// 2^t for t = x / ln 2: adding 1.5 * 2^23 leaves the nearest integer in the low bits, from where it is shifted into the exponent
+// of a degree-5 Taylor polynomial in the fraction. For x <= 0 only, as everywhere in a softmax; below the clamp the result is as
+// good as 0.
 __device__ __forceinline__ float negative_exp(float x) {
   const float t = higher_of(x * 1.44269504f, -126.0f);
   const float shifted = t + 12582912.0f;

@@ -49,14 +49,16 @@ __device__ __forceinline__ void move_tile(float* __restrict__ out, const float* 
   float* mine = to + static_cast<int64_t>(x) * rows + y * kShare;
 #pragma unroll
   for (int j = 0; j < kShare; ++j) {
-    if (!kChecked || (x < cols_here && y * kShare + j < rows_here)) mine[j] = (from + static_cast<int64_t>(y * kShare + j) * cols)[x];
+    const float* row = from + static_cast<int64_t>(y * kShare + j) * cols;
+    if (!kChecked || (x < cols_here && y * kShare + j < rows_here)) mine[j] = row[x];
   }
 #else
   constexpr int kShare = kTile / kRows;
   const float* mine = from + static_cast<int64_t>(x) * cols + y * kShare;
 #pragma unroll
   for (int j = 0; j < kShare; ++j) {
-    if (!kChecked || (x < rows_here && y * kShare + j < cols_here)) (to + static_cast<int64_t>(y * kShare + j) * rows)[x] = mine[j];
+    float* row = to + static_cast<int64_t>(y * kShare + j) * rows;
+    if (!kChecked || (x < rows_here && y * kShare + j < cols_here)) row[x] = mine[j];
   }
 #endif
 }

@@ -110,3 +110,8 @@ def test_a_missing_header_is_named_with_its_line(tmp_path: Path) -> None:
         run_file(tmp_path, f'\n#include "nowhere.h"\n{TWICE}{KERNEL}')
     with pytest.raises(CompileError, match=r"header\.cuh:3: 'nowhere/else\.h' file not found"):
         run_file(tmp_path, f'#include "header.cuh"\n{TWICE}{KERNEL}', header="\n\n#include <nowhere/else.h>\n")
+
+
+def test_a_function_without_a_body_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="twice is called but defined nowhere"):
+        run_file(tmp_path, f"namespace a {{ __device__ float twice(float x); }}\nusing a::twice;\n{KERNEL}")

@@ -27,7 +27,7 @@ _PROBES = Path(__file__).parent / "probes"
 _MOST_STREAMS = 4
 _ROUNDS = 4
 # (threads a block, floats a block): which one a machine likes best differs, so the roof is the best of them.
-_STREAM_SHAPES = ((1024, 4096), (1024, 16384), (1024, 65536), (256, 65536), (8, 16384))
+_STREAM_SHAPES = ((8192, 8192), (4096, 4096), (1024, 1024), (256, 256), (1024, 4096), (8, 16384))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def make_roofline(kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Roofli
     prepared: list[PreparedWorkload] = []
     probes: dict[str, Sequence[Candidate]] = {}
     for probe, shapes in (*(_stream(workload, need) for workload, need in needs.items()), _peak()):
-        candidates = [_build(pool, info, probe, shape) for shape in shapes]
+        candidates = [_build(pool, info, probe, shape) for shape in shapes if _fits(shape, info)]
         built = [c for c in candidates if isinstance(c, Candidate)]
         if built:
             workload = probe.workloads[0]
@@ -130,6 +130,10 @@ def _stream(workload: str, needs: Needs) -> tuple[Kernel, list[Configuration]]:
 def _peak() -> tuple[Kernel, list[Configuration]]:
     probe = load_kernel(_PROBES / "peak")
     return probe, [Configuration.of({"CHAINS": chains}) for chains in probe.parameters[0].values]
+
+
+def _fits(shape: Configuration, info: DeviceInfo) -> bool:
+    return int(shape.get("THREADS", 1)) <= info.limits.max_threads_per_block
 
 
 def _build(pool: CompilePool, info: DeviceInfo, probe: Kernel, shape: Configuration) -> object:

@@ -14,7 +14,9 @@ def test_tiles(run, size):
     n = 64
     x = np.random.default_rng(size).integers(0, 50, n).astype(np.int32)
     out = np.zeros((14, n), np.int32)
-    code = GROUPS + f"""
+    code = (
+        GROUPS
+        + f"""
     __global__ void k(const int* x, int* out) {{
       const cg::thread_block block = cg::this_thread_block();
       const auto tile = cg::tiled_partition<{size}>(block);
@@ -27,6 +29,7 @@ def test_tiles(run, size):
       put(cg::inclusive_scan(tile, v)); put(cg::exclusive_scan(tile, v, cg::plus<int>()));
       tile.sync(); block.sync(); (void)same;
     }}"""
+    )
     run(code, x, out, block=(n, 1, 1))
     rank, tiles = np.arange(n) % size, x.reshape(-1, size)
     spread = lambda per_tile: np.repeat(per_tile, size)  # noqa: E731
@@ -44,7 +47,9 @@ def test_tiles(run, size):
 
 def test_the_active_lanes_form_a_group(run):
     out = np.full((32, 5), -1, np.int32)
-    code = GROUPS + """
+    code = (
+        GROUPS
+        + """
     __global__ void k(int* out) {
       int* row = out + threadIdx.x * 5;
       if (threadIdx.x % 3 == 0) {
@@ -53,6 +58,7 @@ def test_the_active_lanes_form_a_group(run):
         row[3] = cg::reduce(active, (int)threadIdx.x, cg::plus<int>()); row[4] = active.ballot(threadIdx.x > 10);
       }
     }"""
+    )
     run(code, out)
     lanes = np.arange(0, 32, 3)
     assert (out[lanes, 0] == len(lanes)).all()
@@ -67,12 +73,15 @@ def test_ranks_in_block_and_grid(run):
     grid, block = (2, 2, 1), (4, 3, 2)
     n = 4 * 24
     out = np.zeros((n, 4), np.int32)
-    code = GROUPS + """
+    code = (
+        GROUPS
+        + """
     __global__ void k(int* out) {
       const auto g = cg::this_grid(); const auto b = cg::this_thread_block();
       int* row = out + g.thread_rank() * 4;
       row[0] = g.thread_rank(); row[1] = g.size(); row[2] = b.thread_rank(); row[3] = b.group_index().y * 10 + b.thread_index().z;
     }"""
+    )
     run(code, out, grid=grid, block=block)
     assert (out[:, 0] == np.arange(n)).all()
     assert (out[:, 1] == n).all()
@@ -87,7 +96,9 @@ def test_block_collectives(run, block):
     out, scans = np.zeros(5, np.int32), np.zeros((4, n), np.int32)
     template = f"int, {block[0]}, cub::BLOCK_REDUCE_WARP_REDUCTIONS, {block[1]}, {block[2]}"
     scan = f"int, {block[0]}, cub::BLOCK_SCAN_RAKING, {block[1]}, {block[2]}"
-    code = CUB + f"""
+    code = (
+        CUB
+        + f"""
     __global__ void k(const int* x, int* out, int* scans) {{
       typedef cub::BlockReduce<{template}> Reduce; typedef cub::BlockScan<{scan}> Scan;
       typedef cub::BlockReduce<cub::KeyValuePair<int, int>, {block[0]}, cub::BLOCK_REDUCE_WARP_REDUCTIONS, {block[1]}, {block[2]}> Arg;
@@ -104,6 +115,7 @@ def test_block_collectives(run, block):
       if (i == 0) {{ out[0] = sum; out[1] = most; out[2] = few; out[3] = best.key; out[4] = best.value; }}
       scans[i] = inclusive; scans[{n} + i] = exclusive; scans[{2 * n} + i] = total; scans[{3 * n} + i] = sums[1];
     }}"""
+    )
     run(code, x, out, scans, block=block)
     assert out.tolist() == [x.sum(), x.max(), x[: n // 2].sum(), x.argmin(), x.min()]
     running = np.cumsum(x)
@@ -114,7 +126,9 @@ def test_warp_collectives(run):
     n = 64
     x = np.random.default_rng(2).normal(size=n).astype(np.float32)
     out = np.zeros((4, n), np.float32)
-    code = CUB + """
+    code = (
+        CUB
+        + """
     __global__ void k(const float* x, float* out) {
       __shared__ typename cub::WarpReduce<float>::TempStorage temp[2];
       __shared__ typename cub::WarpScan<float>::TempStorage scan[2];
@@ -124,6 +138,7 @@ def test_warp_collectives(run):
       cub::WarpScan<float>(scan[i / 32]).InclusiveSum(x[i], running); out[128 + i] = running;
       cub::WarpScan<float>(scan[i / 32]).ExclusiveSum(x[i], before); out[192 + i] = before;
     }"""
+    )
     run(code, x, out, block=(n, 1, 1))
     warps = x.reshape(2, 32)
     np.testing.assert_allclose(out[0, ::32], warps.sum(1), rtol=1e-5)

@@ -75,7 +75,9 @@ def units(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 # With warp operations the kernel is vectorised at 32 lanes, where the runtime's math library is another one.
 @pytest.mark.parametrize("warp", ["", "if (!__activemask()) return;"], ids=["alone", "with-warps"])
-@pytest.mark.parametrize(("ctype", "dtype", "suffix", "tolerance"), [("float", np.float32, "f", 8), ("double", np.float64, "", 64)])
+@pytest.mark.parametrize(
+    ("ctype", "dtype", "suffix", "tolerance"), [("float", np.float32, "f", 8), ("double", np.float64, "", 64)]
+)
 def test_functions_of_one_argument(run, ctype, dtype, suffix, tolerance, warp):
     rng = np.random.default_rng(1)
     x = np.stack([rng.uniform(low, high, N).astype(dtype) for _, low, high in UNARY.values()])
@@ -182,7 +184,7 @@ def test_special_values(run):
         "(float)lrintf(2.5f)": 2,
         "(float)lroundf(2.5f)": 3,
         "(float)llrintf(-3.5f)": -4,
-        "nanf(\"\")": nan,
+        'nanf("")': nan,
         "j0f(2.0f)": 0.22389077914123567,
         "j1f(30.0f)": -0.11875106261662294,
         "(float)jn(3, 5.0)": 0.36483123061366701,

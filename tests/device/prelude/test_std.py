@@ -16,14 +16,24 @@ cub/cub.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh""".replace("comp
 def test_all_headers_together(run):
     out = np.zeros(1, np.int32)
     includes = "\n".join(f"#include <{header}>" for header in HEADERS)
-    run(f"{includes}\nvoid host(std::vector<float>&, const std::string&);\n__global__ void k(int* out) {{ *out = 5; }}", out, block=(1, 1, 1))
+    run(
+        f"{includes}\nvoid host(std::vector<float>&, const std::string&);\n__global__ void k(int* out) {{ *out = 5; }}",
+        out,
+        block=(1, 1, 1),
+    )
     assert out[0] == 5
 
 
-@pytest.mark.parametrize("includes", ["", "#include <algorithm>\n#include <cmath>\n#include <limits>\n#include <type_traits>\n"], ids=["bare", "included"])
+@pytest.mark.parametrize(
+    "includes",
+    ["", "#include <algorithm>\n#include <cmath>\n#include <limits>\n#include <type_traits>\n"],
+    ids=["bare", "included"],
+)
 def test_everyday_std_names_need_no_include(run, includes):
     out = np.zeros(8, np.float64)
-    code = includes + """
+    code = (
+        includes
+        + """
     template <class T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0> __device__ T half_of(T x) { return x / 2; }
     __global__ void k(double* out) {
       out[0] = std::max(3, 4) + std::min(1.5f, 2.5f);
@@ -35,6 +45,7 @@ def test_everyday_std_names_need_no_include(run, includes):
       out[6] = std::isnan(std::numeric_limits<double>::quiet_NaN()) + std::isinf(-std::numeric_limits<float>::infinity());
       out[7] = std::move(a) + std::floor(2.7) + std::numeric_limits<int>::lowest() / 2147483648.0;
     }"""
+    )
     run(code, out, block=(1, 1, 1))
     assert out.tolist() == [5.5, 1, 1, 5.5, 21, 65, 2, 3]
 

@@ -38,7 +38,9 @@ def source_lane(kind: str, lane: np.ndarray, argument: int, width: int) -> np.nd
     raise AssertionError(kind)
 
 
-ALL = [(kind, argument, width) for kind in ("idx", "up", "down", "xor") for argument in (0, 1, 5, 16, 31) for width in (32, 16, 2)]
+ALL = [
+    (kind, argument, width) for kind in ("idx", "up", "down", "xor") for argument in (0, 1, 5, 16, 31) for width in (32, 16, 2)
+]
 FEW = [("idx", 3, 32), ("up", 1, 32), ("down", 5, 8), ("xor", 16, 32), ("xor", 5, 16)]
 NAMES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 
@@ -52,7 +54,12 @@ def test_shuffles_of_every_type_and_width(run, ctype):
         f"out[{row} * {threads} + threadIdx.x] = {NAMES[kind]}(0xffffffffu, value, {argument}, {width});"
         for row, (kind, argument, width) in enumerate(cases)
     )
-    run(f"{INCLUDES}__global__ void k(const {ctype}* x, {ctype}* out) {{ {ctype} value = x[threadIdx.x]; {calls} }}", x, out, block=(threads, 1, 1))
+    run(
+        f"{INCLUDES}__global__ void k(const {ctype}* x, {ctype}* out) {{ {ctype} value = x[threadIdx.x]; {calls} }}",
+        x,
+        out,
+        block=(threads, 1, 1),
+    )
     lane = np.arange(32)
     for row, case in enumerate(cases):
         expected = x.reshape(-1, 32)[:, source_lane(case[0], lane, case[1], case[2])].ravel()
@@ -90,7 +97,9 @@ def test_amounts_known_only_when_it_runs(run):
 
 def test_pairs_travel_whole(run):
     out = np.zeros((2, 64), np.float16)
-    code = INCLUDES + """
+    code = (
+        INCLUDES
+        + """
     __global__ void k(half2* out) {
       const half2 own = __floats2half2_rn(threadIdx.x, threadIdx.x + 100.0f);
       out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, own, 3);
@@ -98,6 +107,7 @@ def test_pairs_travel_whole(run):
       const __nv_bfloat162 moved = __shfl_down_sync(0xffffffffu, other, 4);
       out[32 + threadIdx.x] = __floats2half2_rn(__low2float(moved), __high2float(moved));
     }"""
+    )
     run(code, out)
     lane = np.arange(32)
     assert (out[0].reshape(32, 2) == np.stack([lane ^ 3, (lane ^ 3) + 100], -1)).all()

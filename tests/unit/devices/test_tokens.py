@@ -94,6 +94,29 @@ def test_a_kernel_inside_unbalanced_branches_is_never_blanked() -> None:
     assert KERNEL in without_host_code(text)
 
 
+def test_branches_of_which_each_closes_what_was_opened() -> None:
+    host = "void go() {\n  cudaFree(\n#if A\n    p);\n#else\n    q);\n#endif\n}"
+    assert without_host_code(f"{host}\n{KERNEL}").split("\n")[-1] == KERNEL
+    assert "cudaFree" not in without_host_code(f"{host}\n{KERNEL}")
+
+
+def test_templates_with_defaults_are_items_of_their_own() -> None:
+    heads = [
+        "template <int N = 4>",
+        "template <class T = a<b<int>>, bool = (1 > 0)>",
+        "template <class T>\ntemplate <class U = T>",
+    ]
+    text = "\n".join(f"{head} void f() {{\n#pragma unroll\n  for (;;) {{}}\n}}" for head in heads)
+    line = text.split("\n").index("  for (;;) {}") + 1
+    assert (without_host_lines(text, [line]) or "").strip() == text.split("}\n", 1)[1].split("\n", 1)[1]
+
+
+def test_macro_calls_without_a_semicolon_are_items() -> None:
+    text = f"INSTANTIATE(float)\nINSTANTIATE(double)\n__launch_bounds__(64)\n{KERNEL}"
+    assert (without_host_lines(text, [1]) or "").split("\n", 1)[1] == text.split("\n", 1)[1]
+    assert without_host_lines(text, [3]) is None
+
+
 def test_lines_of_host_code_on_demand() -> None:
     text = f"{KERNEL}\nUnknown x;\nvoid f() {{\n  undeclared();\n}}\n"
     assert without_host_lines(text, [1]) is None

@@ -14,6 +14,7 @@ from warpsmith.devices._clang.binary import ClangResult, clang_binary, run_clang
 
 INCLUDE = Path(__file__).parent / "include"
 PRELUDE = "warpsmith/prelude.h"
+OPENCL_PRELUDE = "warpsmith/opencl.h"
 
 _TARGET = ("-triple", "spirv64-unknown-unknown")
 # The runtime optimises, not clang: after clang's -O2 the index arithmetic hides unit strides and loads become gathers. But -O2
@@ -30,7 +31,9 @@ _FRONTEND = (
 )
 # Only what kernels need: the whole list ("all") includes extensions that the runtime refuses. Without the no-wrap decorations
 # the runtime cannot tell that a[i + 1] has unit stride: 2 gathers and 181 instructions against none and 44 for a small stencil.
-_SPIRV_EXTENSIONS = "--spirv-ext=+SPV_KHR_expect_assume,+SPV_KHR_bit_instructions,+SPV_KHR_no_integer_wrap_decoration"
+_SPIRV_EXTENSIONS = (
+    "--spirv-ext=+SPV_KHR_expect_assume,+SPV_KHR_bit_instructions,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_shader_clock"
+)
 
 
 @cache
@@ -51,6 +54,12 @@ def to_ir(
     with _replacing(headers or {}) as (replaced, files):
         readable = files if prelude is None else (*files, prelude)
         return run_clang(text.encode(), ("-emit-llvm", *_FRONTEND, *options, *replaced), readable)
+
+
+def opencl_to_ir(text: str, include_dirs: Sequence[Path]) -> ClangResult:
+    """Unoptimised LLVM IR of OpenCL C, as text."""
+    dialect = ("-x", "cl", "-cl-std=CL3.0", "-fdeclare-opencl-builtins", "-isystem", str(INCLUDE), "-include", OPENCL_PRELUDE)
+    return run_clang(text.encode(), ("-emit-llvm", *_FRONTEND, *_TARGET, *dialect, *_folders(include_dirs)))
 
 
 def preprocessed(

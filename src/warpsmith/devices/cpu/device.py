@@ -18,17 +18,20 @@ from warpsmith.devices._clruntime.preprocess import opencl_tokens
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, CompileError, CompileRequest, DeviceInfo, Program
 from warpsmith.devices.cpu import spirv
+from warpsmith.devices.cpu.diagnostics import build_failure, unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY
 from warpsmith.devices.cpu.frontend import device_ir, preprocessed_tokens
-from warpsmith.devices.cpu.lower import lower, reserved_shared_bytes
+from warpsmith.devices.cpu.lower import Lowered, lower, reserved_shared_bytes
+from warpsmith.devices.cpu.opencl_c import mended
 from warpsmith.devices.cpu.program import CpuProgram
 
 # 3.0, because atomics on generic pointers do not link below.
 BUILD_OPTIONS = ("-cl-std=CL3.0",)
 
 # Words without which a source uses neither; they only decide how many launches may share a binary (`compile_key`).
-_DYNAMIC_SHARED = re.compile(r"\bextern\b|DYNAMIC_SHARED")
-_WARPS = re.compile(r"__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile", re.IGNORECASE)
+_DYNAMIC_SHARED = re.compile(r"\bextern\b|DYNAMIC_SHARED|\b(?:__)?local\b")
+# Shared memory too, for lanes may exchange values through it without a word (`ir.warp_exchange`).
+_WARPS = re.compile(r"__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile|shared", re.IGNORECASE)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(\S+)", re.MULTILINE)
 _PLAIN_HEADER = re.compile(
     r"<(?:cuda|hip/hip|device_launch|vector_|math|std|c?float|c?limits|c?assert|c(?:std)?\w+|type_traits)\w*(?:\.h)?>"
@@ -71,7 +74,7 @@ class CpuDevice:
 
     def compile(self, request: CompileRequest) -> Binary:
         if request.language is Language.OPENCL:
-            return compile_opencl_c(self._compiler, request)
+            return self._compile_opencl(request)
         kernel = lower(device_ir(request), request)
         block = request.geometry.block
         # Sub-groups follow x only, warps the linear index.
@@ -79,12 +82,25 @@ class CpuDevice:
         if flat:
             shape = [f"-DWARPSMITH_FLAT_{axis}={size}" for axis, size in zip("XYZ", block, strict=True)]
             kernel = lower(device_ir(request, shape), request)
+        return self._build(kernel, request, flat=flat)
+
+    def _compile_opencl(self, request: CompileRequest) -> Binary:
+        kernel = mended(request)
+        if kernel is None:
+            return compile_opencl_c(self._compiler, request)
+        block = request.geometry.block
+        if kernel.uses_warps and block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1:
+            feature = f"OpenCL C that relies on warps, in blocks of {block[0]} x {block[1]} x {block[2]}"
+            raise unsupported_feature(feature, str(request.source_file), 1, "make the first size a multiple of 32")
+        return self._build(kernel, request, flat=False)
+
+    def _build(self, kernel: Lowered, request: CompileRequest, *, flat: bool) -> Binary:
         session = self._compiler
         cl = session.cl
         try:
             program = build(cl, cl.Program(session.context, kernel.module), BUILD_OPTIONS)
         except BuildError as error:
-            raise CompileError("the OpenCL runtime could not build the kernel", str(error)) from error
+            raise CompileError(build_failure(str(error)), str(error)) from error
         used = resources(cl, program, cl.Kernel(program, ENTRY), session.device)
         asked = request.geometry.shared_bytes
         if used.shared_bytes is not None and kernel.uses_dynamic_shared:

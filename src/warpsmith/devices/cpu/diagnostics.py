@@ -29,6 +29,7 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"grid_group|this_grid|this_multi_grid|this_cluster|cluster_group|cudaLaunchCooperative\w*",
          "grid-wide and cluster-wide synchronisation", "split the kernel at the grid barrier"),
         (r"curand\w*|hiprand\w*|rocrand\w*", "cuRAND's device functions", "fill a buffer with random numbers beforehand"),
+        (r"__nv_fp[46]\w*", "4-bit and 6-bit floats", "use fp8"),
         (r"thrust", "thrust", "write the kernel's own loop"),
     )
 )  # fmt: skip
@@ -79,6 +80,24 @@ def _disagreement(text: str) -> str:
     if "undeclared identifier" in text or "no member named" in text or "no template named" in text:
         return f"the entry or a constant is not in the source: {text}"
     return f"the entry's arguments do not fit the kernel: {text}"
+
+
+def build_failure(log: str) -> str:
+    """Why the OpenCL runtime did not build what clang compiled; usually a function without a body."""
+    missing = re.search(r"Symbols not found: \[ *([^\s,\]]+)", log)
+    if missing is None:
+        return "the OpenCL runtime could not build the kernel"
+    return f"{_plain_name(missing[1])} is called but defined nowhere; hint: include the file that defines it"
+
+
+def _plain_name(mangled: str) -> str:
+    """The function's own name, without its namespaces and parameters."""
+    name = mangled
+    rest = re.sub(r"^_Z(?:L|N[rVK]*)?", "", mangled)
+    while match := re.match(r"\d+", rest):
+        end = match.end() + int(match[0])
+        name, rest = rest[match.end() : end], rest[end:]
+    return name
 
 
 def unsupported_feature(feature: str, file: str, line: int, hint: str) -> UnsupportedFeature:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices._clang.preprocess import users_tokens
-from warpsmith.devices.base import CompileRequest
+from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.entry import generated_tail, kernel_names
 from warpsmith.devices.cpu.ir.module import Module
@@ -15,9 +16,27 @@ from warpsmith.devices.cpu.sources import Sources
 _ROUNDS = 16
 
 
+# What had to be taken out of a source, by all of the request but its parameters: the next configuration starts from there.
+_repaired: dict[tuple[object, ...], Sources] = {}
+
+
 def device_ir(request: CompileRequest, prelude_flags: Sequence[str] = ()) -> Module:
     """The IR of what the kernel can reach. Raises CompileError or UnsupportedFeature."""
+    key = (request.source, request.source_file, request.include_dirs, request.language, request.entry)
+    known = _repaired.get(key)
+    if known is not None and known.is_current:
+        try:
+            return _compiled(known.again(request), request, prelude_flags)
+        except (CompileError, UnsupportedFeature):
+            pass  # another branch of the source may need what was taken out
     sources = Sources(request)
+    module = _compiled(sources, request, prelude_flags)
+    _repaired.clear()
+    _repaired[key] = sources
+    return module
+
+
+def _compiled(sources: Sources, request: CompileRequest, prelude_flags: Sequence[str]) -> Module:
     tail = generated_tail(request.entry, request.parameters, request.constants)
     for _ in range(_ROUNDS):
         result = clang.to_ir(f"{sources.unit}{tail}", request.language, prelude_flags, sources.folders, sources.headers)

@@ -37,7 +37,8 @@ _HOST_HEADER = re.compile(
     r"""
     (?: torch | ATen | THC | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann
       | fmt | cutlass | cute )/.*
-  | mma\.h | cuda_pipeline(?:_primitives)?\.h | cooperative_groups/memcpy_async\.h | cuda/(?:pipeline|barrier|annotated_ptr)
+  | mma\.h | cuda_fp[46]\.h | cuda_pipeline(?:_primitives)?\.h | cooperative_groups/memcpy_async\.h
+  | cuda/(?:pipeline|barrier|annotated_ptr)
   | (?: cublas | curand | cufft | cusparse | cusolver | cudnn | nvToolsExt | nccl | mpi | omp | helper_ | cutil | nvrtc
       | cuda_profiler | rocblas | hipblas | hiprand ) \w* \.h(?:pp)?
   | Python\.h | (?:sys|arpa|netinet)/\w+\.h | (?: unistd | getopt | pthread | signal | fcntl | windows | dirent ) \.h

@@ -14,9 +14,11 @@ from warpsmith.devices._clang.tokens import Kind, Token, tokenize, words
 _DEVICE_WORDS = frozenset(
     {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
 )
-# Directives inside blanked code stay, for an `#if` there may end elsewhere.
-_NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
+# Directives inside blanked code stay, for an `#if` there may end elsewhere; pragmas belong to the code.
+_NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?!\s*pragma)(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
 _SCOPES = frozenset({"class", "struct", "union"})
+_ATTRIBUTES = frozenset({"__launch_bounds__", "__attribute__", "__declspec", "__align__", "alignas"})
+_CONDITIONAL = re.compile(r"\s*#\s*(if\w*|elif\w*|else|endif)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,13 @@ def split(tokens: Sequence[Token]) -> Iterator[Item]:
             position += 2
         elif (opening := _scope_opening(tokens, position)) is not None:
             position = opening + 1
-        else:
-            end, body, is_class = _item_end(tokens, position)
-            yield Item(tuple(tokens[position:end]), tuple(tokens[body:end]) if body is not None else (), is_class)
+        elif (end := _macro_call_end(tokens, position)) is not None:
+            yield Item(tuple(tokens[position:end]), (), is_class=False)
             position = end
+        else:
+            stop, body, is_class = _item_end(tokens, position)
+            yield Item(tuple(tokens[position:stop]), tuple(tokens[body:stop]) if body is not None else (), is_class)
+            position = stop
 
 
 def device_words(tokens: Iterable[Token]) -> frozenset[str]:
@@ -111,11 +116,16 @@ def _scope_opening(tokens: Sequence[Token], position: int) -> int | None:
 def _item_end(tokens: Sequence[Token], start: int) -> tuple[int, int | None, bool]:
     """(one past the item, index of its body's brace, whether it is a class)."""
     depth = 0
+    branches: list[int] = []  # the depths where `#if`s began: each of their branches starts from there
     body: int | None = None
     is_class = assigned = called = False
-    position = start
+    position = _after_template_parameters(tokens, start)
     while position < len(tokens):
         text = tokens[position].text
+        if tokens[position].kind is Kind.DIRECTIVE:
+            depth = _depth_after(text, depth, branches)
+            position += 1
+            continue
         if depth == 0:
             if text == ";":
                 return position + 1, body, is_class
@@ -137,6 +147,51 @@ def _item_end(tokens: Sequence[Token], start: int) -> tuple[int, int | None, boo
                 return position, body, False
             body = None
     return position, body, is_class and not called
+
+
+def _after_template_parameters(tokens: Sequence[Token], position: int) -> int:
+    """Past `template <…>`, whose defaults look like assignments and whose parameters look like classes."""
+    while text_at(tokens, position) == "template" and text_at(tokens, position + 1) == "<":
+        angles = parentheses = 0
+        position += 1
+        while position < len(tokens):
+            text = tokens[position].text
+            parentheses += (text in {"(", "{"}) - (text in {")", "}"})
+            if parentheses == 0:
+                angles += (text == "<") - text.count(">") * (text in {">", ">>", ">>>"})
+            position += 1
+            if angles <= 0:
+                break
+    return position
+
+
+def _depth_after(directive: str, depth: int, branches: list[int]) -> int:
+    match = _CONDITIONAL.match(directive)
+    if match is None:
+        return depth
+    if match[1].startswith("if"):
+        branches.append(depth)
+    elif match[1] == "endif":
+        if branches:
+            branches.pop()
+    else:
+        return branches[-1] if branches else 0
+    return depth
+
+
+def _macro_call_end(tokens: Sequence[Token], start: int) -> int | None:
+    """One past a macro call that stands for a whole declaration (`INSTANTIATE(float)`): nothing follows it on its line."""
+    if tokens[start].kind is not Kind.WORD or tokens[start].text in _ATTRIBUTES or text_at(tokens, start + 1) != "(":
+        return None
+    depth = 0
+    for position in range(start + 1, len(tokens)):
+        depth += tokens[position].text == "("
+        depth -= tokens[position].text == ")"
+        if depth == 0:
+            following = tokens[position + 1] if position + 1 < len(tokens) else None
+            ends = following is None or (following.line > tokens[position].line and following.text not in {"{", ":", ";"})
+            return position + 1 if ends else None
+    return None
 
 
 def _spaces(match: re.Match[str]) -> str:

@@ -40,20 +40,31 @@ def reserved_shared_bytes(asked: int) -> int:
 
 def lower(module: Module, request: CompileRequest) -> Lowered:
     """Raises UnsupportedFeature or CompileError. The module is used up."""
+    safe, _ = made_safe(module, request)
+    return translated(safe, request)
+
+
+def made_safe(module: Module, request: CompileRequest) -> tuple[Module, bool]:
+    """The module with what it cannot do refused and its barriers safe, and whether it needed more than that to be right."""
     kernels = kernel_names(len(request.constants))
     _bind_dynamic_shared(module, reserved_shared_bytes(request.geometry.shared_bytes))
     module.keep_reachable(kernels)
     refuse(module, request.source_file)
     write_out_saturating_casts(module)
-    keep_warps_in_step(module)
+    kept_in_step = keep_warps_in_step(module)
     try:
-        module = with_safe_barriers(module, kernels, users_line)
+        safe = with_safe_barriers(module, kernels, users_line)
     except HiddenBarrier as barrier:
         feature = f"a barrier inside {barrier.function}, which cannot be inlined"
         raise unsupported_feature(feature, str(request.source_file), 1, "call the function directly") from barrier
+    return safe, kept_in_step or safe is not module
+
+
+def translated(module: Module, request: CompileRequest) -> Lowered:
+    """To SPIR-V, in a form that the runtime vectorises well."""
     can_trap = TRAP in module.reachable([ENTRY])
     if not can_trap:
-        module.keep_reachable(name for name in kernels if name != READ_TRAP)
+        module.keep_reachable(name for name in kernel_names(len(request.constants)) if name != READ_TRAP)
     sign_subscripts(module)
     copy_vectors_whole(module)
     bound_thread_index(module)

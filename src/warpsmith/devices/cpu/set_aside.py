@@ -3,7 +3,8 @@
 A file often holds a kernel with textures or tensor cores next to a plain one. Another *kernel* that does not compile is blanked:
 nothing can call it. A device *function* keeps its declaration, for without it a call might silently pick another overload; its
 body becomes a call of a marker, and a kernel that reaches that is refused with what clang said (`Sources.refuse_set_aside`).
-Only a declaration that names an unknown type goes as a whole: no code that compiles can call it.
+Only a declaration that names an unknown type (`f(at::Half)`, `struct Traits<c10::Half>`) goes as a whole: no code that compiles
+can use it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,14 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
     tokens = list(tokenize(text))
     name = entry.partition("<")[0].rpartition("::")[2].strip()
     edits: list[tuple[int, int, str]] = []
-    for item in _functions(split(tokens), device_words(tokens)):
+    items = list(split(tokens))
+    for item in items:
+        in_head = [error for error in errors if item.head and item.head[0].line <= error.line <= item.head[-1].line]
+        if (item.is_class or _is_variable_template(item)) and _names_unknown_type(in_head):
+            start, end = item.span
+            edits.append((start, end, _blanked(text[start:end])))
+    gone = {start for start, _, _ in edits}
+    for item in _functions((item for item in items if item.span[0] not in gone), device_words(tokens)):
         refused = [error for error in errors if error.line in item.lines]
         is_kernel = any(token.text == "__global__" for token in item.head)
         if not refused or (is_kernel and any(token.text == name for token in item.head)):
@@ -38,9 +46,13 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
         elif is_kernel or _names_unknown_type(refused):
             start, end = item.span
             edits.append((start, end, _blanked(text[start:end])))
-    for start, end, replacement in reversed(edits):
+    for start, end, replacement in sorted(edits, reverse=True):
         text = text[:start] + replacement + text[end:]
     return text if edits else None
+
+
+def _is_variable_template(item: Item) -> bool:
+    return item.tokens[0].text == "template" and not item.body and not _is_function(item)
 
 
 def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:

@@ -31,10 +31,23 @@ class Sources:
         self._headers_only = headers_only
         self._main = str(request.source_file)
         self._texts = {self._main: self._cleaned(request.source)}
+        self._times: dict[str, int] = {}
         self._logs: list[str] = []
         self._refused: dict[tuple[str, int], str] = {}
         self._taken_out: set[str] = set()
         self._first_taken = -1
+
+    def again(self, request: CompileRequest) -> Sources:
+        """The same repairs for a request that differs in its parameters only."""
+        other = Sources(request, headers_only=self._headers_only)
+        other._texts = dict(self._texts)  # noqa: SLF001
+        other._refused = dict(self._refused)  # noqa: SLF001
+        return other
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the headers that were looked into are still the same."""
+        return all(Path(file).is_file() and Path(file).stat().st_mtime_ns == time for file, time in self._times.items())
 
     @property
     def unit(self) -> str:
@@ -76,6 +89,8 @@ class Sources:
 
     def _repair_file(self, file: str, errors: Sequence[Diagnostic]) -> bool:
         seen = self._texts.get(file)
+        if seen is None:
+            self._times[file] = Path(file).stat().st_mtime_ns
         text = self._cleaned(Path(file).read_text(encoding="utf-8", errors="replace")) if seen is None else seen
         if missing := diagnostics.missing_headers(errors):
             text = host_code.without_host_headers(text, missing, self.folders)

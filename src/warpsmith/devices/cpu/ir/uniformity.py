@@ -20,7 +20,8 @@ _BARRIER = re.compile(r"@\"?\w*__spirv_ControlBarrier\w*\"?\((?:\w+ )+?(?P<scope
 _GROUP_VOTE = re.compile(r"@\w*__spirv_Group(?:All|Any|SMin|SMax)\w*\(")
 _THREAD_SOURCE = re.compile(
     r"llvm\.spv\.(?:thread|flattened\.thread|subgroup|wave)|BuiltIn(?:LocalInvocation|GlobalInvocation|GlobalLinear|Subgroup)"
-    r"|[Aa]tomic|[Cc]lock|GroupNonUniform(?!Shuffle|Broadcast)|Subgroup(?!Shuffle)|sub_group(?!_shuffle|_broadcast|_barrier)"
+    r"|get_(?:local|global)_(?:linear_)?id|[Aa]tomic|[Cc]lock|GroupNonUniform(?!Shuffle|Broadcast)|Subgroup(?!Shuffle)"
+    r"|sub_group(?!_shuffle|_broadcast|_barrier)"
 )
 
 

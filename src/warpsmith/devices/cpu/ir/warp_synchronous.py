@@ -20,10 +20,10 @@ _BARRIER = "_Z22__spirv_ControlBarrieriii"
 IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent"
 
 
-def keep_warps_in_step(module: Module) -> None:
+def keep_warps_in_step(module: Module) -> bool:
     """Changes the module in place, where there is shared memory and something volatile that is not a thread's own variable."""
-    if not any(name is not None and " addrspace(3) global " in lines[0] for name, lines in module.pieces):
-        return
+    if not module.shared_objects:
+        return False
     changed = False
     for name, lines in module.functions.items():
         if any(_VOLATILE.search(line) for line in lines):
@@ -33,6 +33,7 @@ def keep_warps_in_step(module: Module) -> None:
                 changed = True
     if changed:
         declare_barrier(module)
+    return changed
 
 
 def declare_barrier(module: Module) -> None:

@@ -53,10 +53,13 @@ WARPSMITH_FN __nv_bfloat16 bfloat16_directed(float x, rounding mode) {
   }
   return round_directed_16(x, near, back, mode);
 }
+template <class T> WARPSMITH_FN __nv_bfloat16 integer_to_bfloat16(T x, rounding mode) {
+  return bfloat16_directed(integer_to_float(x, mode), mode);
+}
 }  // namespace __warpsmith
 
-#define H __nv_bfloat16
-#define H2 __nv_bfloat162
+#define __H __nv_bfloat16
+#define __H2 __nv_bfloat162
 #include "warpsmith/half_family.inc"
 
 WARPSMITH_FN __nv_bfloat16 __float2bfloat16(float x) { return __nv_bfloat16(x); }
@@ -93,9 +96,9 @@ WARPSMITH_FN __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { return __bui
   WARPSMITH_FN T __bfloat162##name##_ru(__nv_bfloat16 x) { return (T)ceilf((float)x); }          \
   WARPSMITH_FN T __bfloat162##name##_rd(__nv_bfloat16 x) { return (T)floorf((float)x); }         \
   WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_rn(T x) { return __nv_bfloat16(x); }          \
-  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_rz(T x) { return __float2bfloat16_rz(__warpsmith::integer_to_float(0ll + x, __warpsmith::rounding::zero)); }  \
-  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_ru(T x) { return __float2bfloat16_ru(__warpsmith::integer_to_float(0ll + x, __warpsmith::rounding::up)); }    \
-  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_rd(T x) { return __float2bfloat16_rd(__warpsmith::integer_to_float(0ll + x, __warpsmith::rounding::down)); }
+  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_rz(T x) { return __warpsmith::integer_to_bfloat16(0ll + x, __warpsmith::rounding::zero); }  \
+  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_ru(T x) { return __warpsmith::integer_to_bfloat16(0ll + x, __warpsmith::rounding::up); }  \
+  WARPSMITH_FN __nv_bfloat16 __##name##2bfloat16_rd(T x) { return __warpsmith::integer_to_bfloat16(0ll + x, __warpsmith::rounding::down); }
 WARPSMITH_BFLOAT16_INTEGER(int, int) WARPSMITH_BFLOAT16_INTEGER(unsigned int, uint) WARPSMITH_BFLOAT16_INTEGER(short, short)
 WARPSMITH_BFLOAT16_INTEGER(unsigned short, ushort) WARPSMITH_BFLOAT16_INTEGER(long long, ll)
 WARPSMITH_BFLOAT16_INTEGER(unsigned long long, ull)

@@ -46,8 +46,8 @@ WARPSMITH_FN __half half_directed(float x, rounding mode) {
 }
 }  // namespace __warpsmith
 
-#define H __half
-#define H2 __half2
+#define __H __half
+#define __H2 __half2
 #include "warpsmith/half_family.inc"
 
 WARPSMITH_FN __half __float2half(float x) { return __half(x); }

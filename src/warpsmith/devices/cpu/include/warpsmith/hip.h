@@ -16,7 +16,7 @@
 #define hipGridDim_y gridDim.y
 #define hipGridDim_z gridDim.z
 
-WARPSMITH_DEVICE_FN long long wall_clock64() { return clock64(); }
+WARPSMITH_FN long long wall_clock64() { return clock64(); }
 WARPSMITH_FN unsigned int __lane_id() { return __warpsmith::lane_id(); }
 
 // Component by component, vector with vector or with a number.

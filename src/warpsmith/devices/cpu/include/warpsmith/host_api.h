@@ -16,7 +16,13 @@ typedef int CUdevice;
 // Handles only: reading through one is refused.
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
 typedef struct cudaArray* cudaArray_t;
-enum cudaError { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotSupported = 801, cudaErrorUnknown = 999 };
+enum cudaError {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorNotSupported = 801,
+  cudaErrorUnknown = 999
+};
 typedef enum cudaError cudaError_t;
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,

@@ -16,6 +16,8 @@ using ballot_mask = unsigned int __attribute__((ext_vector_type(4)));
 WARPSMITH_EXTERN __attribute__((convergent)) void __spirv_ControlBarrier(int execution, int memory, int semantics);
 WARPSMITH_EXTERN __attribute__((convergent)) void __spirv_MemoryBarrier(int memory, int semantics);
 
+WARPSMITH_EXTERN unsigned long __spirv_ReadClockKHR(int scope);
+
 // Any lane's value; a value from a lane that all agree on; the value `delta` lanes further on, around the warp, for an agreed delta.
 #define WARPSMITH_SHUFFLES(type)                                                                                                \
   WARPSMITH_EXTERN __attribute__((convergent)) type __spirv_GroupNonUniformShuffle(int scope, type value, unsigned lane);       \

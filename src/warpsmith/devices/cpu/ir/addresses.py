@@ -1,0 +1,106 @@
+"""Addresses written out as sums, so that two computations of the same address give the same text.
+
+Only as far as it goes without optimising: variables that are written once stand for their value, others for themselves. Equal
+texts mean equal addresses as long as no variable in them changes; addresses with different texts may still be equal.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from warpsmith.devices.cpu.ir.function import Function, Instruction
+from warpsmith.devices.cpu.ir.module import NAME
+from warpsmith.devices.cpu.ir.points_to import load_pointer, operands, store_parts
+
+_LOCAL = re.compile(rf"%{NAME}")
+_NUMBER = re.compile(r"-?\d+")
+_ARRAY = re.compile(r"[\[<](\d+) x (.*)[\]>]$")
+_METADATA = re.compile(r"(?:, ![\w.]+ !\d+)+$")
+_POINTER_CAST = re.compile(r"addrspacecast \(ptr(?: addrspace\(\d+\))? (@[^ ]+) to ptr[^()]*(?:\(\d+\))?\)")
+_BYTES = {"i1": 1, "i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4, "i64": 8, "double": 8, "ptr": 8}
+_SAME_NUMBER = frozenset({"sext", "zext", "addrspacecast", "freeze"})
+_OPAQUE = frozenset({"alloca", "phi", "call", "atomicrmw", "cmpxchg"})
+_DEPTH = 24
+
+
+class Addresses:
+    def __init__(self, function: Function) -> None:
+        instructions = [i for block in function.blocks.values() for i in block.instructions]
+        self._definitions = {i.result: i for i in instructions if i.result is not None}
+        written: dict[str, list[str]] = {}
+        for instruction in instructions:
+            if instruction.opcode == "store":
+                value, pointer = store_parts(instruction)
+                written.setdefault(self._variable(pointer), []).append(value)
+        # What is written once is another name for its value: the copies of parameters that inlining leaves.
+        self._once = {name: values[0] for name, values in written.items() if len(values) == 1}
+        self._known: dict[str, str] = {}
+
+    def of(self, operand: str) -> str:
+        """The text of an operand, as in `ptr addrspace(4) %x`."""
+        return self._text(operand, _DEPTH)
+
+    def _text(self, operand: str, depth: int) -> str:
+        value = _POINTER_CAST.sub(r"\1", operand)
+        value = value[value.rindex(" ") + 1 :] if " " in value and not value.endswith(")") else value
+        return _LOCAL.sub(lambda match: self._value(match[0], depth), value)
+
+    def _value(self, name: str, depth: int) -> str:
+        definition = self._definitions.get(name)
+        if definition is None or depth == 0 or definition.opcode in _OPAQUE:
+            return name
+        if name not in self._known:
+            self._known[name] = self._written_out(definition, depth - 1)
+        return self._known[name]
+
+    def _written_out(self, definition: Instruction, depth: int) -> str:
+        body = _METADATA.sub("", definition.body)
+        if definition.opcode == "load":
+            variable = self._variable(load_pointer(definition))
+            return self._text(self._once[variable], depth) if variable in self._once else f"[{variable}]"
+        if definition.opcode == "getelementptr" and (total := self._sum(body, depth)) is not None:
+            return total
+        if definition.opcode in _SAME_NUMBER and definition.operands:
+            return self._value(definition.operands[0], depth)
+        return f"({_LOCAL.sub(lambda match: self._value(match[0], depth), body)})"
+
+    def _sum(self, body: str, depth: int) -> str | None:
+        """`{base + constant + index * bytes + …}`; None for members of structures."""
+        kind, pointer, *indices = operands(re.sub(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*", "", body))
+        base, constant, terms = self._text(pointer, depth), 0, []
+        if base.startswith("{"):
+            base, first, *rest = base[1:-1].split(" + ")
+            constant, terms = int(first), rest
+        for position, index in enumerate(indices):
+            if position > 0:
+                array = _ARRAY.match(kind)
+                if array is None:
+                    return None
+                kind = array[2]
+            step = _size(kind)
+            if step is None:
+                return None
+            number = index.rpartition(" ")[2]
+            if _NUMBER.fullmatch(number):
+                constant += int(number) * step
+            else:
+                terms.append(f"{self._text(index, depth)} * {step}")
+        return "{" + " + ".join([base, str(constant), *sorted(terms)]) + "}"
+
+    def _variable(self, pointer: str) -> str:
+        """The pointer's name, or that of the variable it is a cast of."""
+        name = pointer.rpartition(" ")[2]
+        definition = self._definitions.get(name)
+        if definition is not None and definition.opcode == "addrspacecast" and definition.operands:
+            return self._variable(definition.operands[0])
+        return name
+
+
+@cache
+def _size(kind: str) -> int | None:
+    array = _ARRAY.match(kind)
+    if array is None:
+        return _BYTES.get(kind.split(" ", maxsplit=1)[0])
+    element = _size(array[2])
+    return None if element is None else int(array[1]) * element

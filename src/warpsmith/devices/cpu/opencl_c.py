@@ -1,0 +1,87 @@
+"""OpenCL C that the runtime would get wrong: threads that leave before a barrier, or exchange values without one.
+
+The runtime compiles OpenCL C itself, and well. But it takes the standard at its word, and real kernels do not: they return early,
+finish reductions warp-synchronously, overwrite what others still read. GPUs forgive that; so the CPU device gives such a kernel,
+and only such, to clang and to the same passes as CUDA (`lower`).
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+from warpsmith.devices._clang.preprocess import definitions, parse_log
+from warpsmith.devices.base import CompileError, CompileRequest
+from warpsmith.devices.cpu import clang
+from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP
+from warpsmith.devices.cpu.ir.module import Module
+from warpsmith.devices.cpu.ir.points_to import operands
+from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
+from warpsmith.devices.cpu.lower import Lowered, made_safe, reserved_shared_bytes, translated
+
+# Without shared memory and barriers threads cannot get in each other's way. Included files may hold anything.
+_MAY_NEED_MENDING = re.compile(r"\b(?:__)?local\b|\bbarrier\b|\bwork_group_barrier\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
+_BARRIER_CALL = re.compile(r"call spir_func void @_Z(?:7barrier|18work_group_barrier)\w*\([^)]*\)")
+_BLOCK_BARRIER = "call spir_func void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 776)"
+_KERNEL_METADATA = re.compile(r" !kernel_arg_\w+ !\d+")
+_LOCAL_PARAMETER = re.compile(r"^ptr addrspace\(3\) .*(%[\w.]+)$")
+_TAIL = f"""
+#line 1 "warpsmith-entry"
+__global int {TRAP}[2];
+__kernel void {READ_TRAP}(__global int* out) {{
+  for (int i = 0; i < 2; ++i) {{ out[i] = {TRAP}[i]; {TRAP}[i] = 0; }}
+}}
+"""
+
+
+def mended(request: CompileRequest) -> Lowered | None:
+    """The kernel as SPIR-V without its races, or None if there is nothing to mend. Raises CompileError or UnsupportedFeature."""
+    if not _MAY_NEED_MENDING.search(request.source):
+        return None
+    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{request.source}{_TAIL}'
+    result = clang.opencl_to_ir(text, (request.source_file.parent, *request.include_dirs, *_bindings_folders()))
+    if not result.succeeded:
+        raise _failure(result.log)
+    ir = _BARRIER_CALL.sub(_BLOCK_BARRIER, result.output.decode())
+    # The runtime must find the kernel under the name that `lower` and `program` know.
+    module = Module(re.sub(rf"@{re.escape(request.entry)}\(", f"@{ENTRY}(", ir))
+    declare_barrier(module)
+    if ENTRY not in module.functions:
+        return None  # the runtime will say which kernels there are
+    _bind_local_parameters(module, request)
+    safe, needed = made_safe(module, request)
+    return translated(safe, request) if needed else None
+
+
+def _bindings_folders() -> list[Path]:
+    """Where pyopencl keeps headers (complex numbers, random numbers) that it offers to every program it builds."""
+    spec = find_spec("pyopencl")
+    return [Path(folder) / "cl" for folder in (spec.submodule_search_locations or ())] if spec else []
+
+
+def _bind_local_parameters(module: Module, request: CompileRequest) -> None:
+    """Turns `__local` parameters into variables, each with its share of the launch's shared bytes."""
+    header, *body = module.functions[ENTRY]
+    opening = header.index(f"@{ENTRY}(") + len(ENTRY) + 2
+    closing = header.index(") #", opening)
+    parameters = operands(header[opening:closing]) if closing > opening else ()
+    local = {match[1]: f"__warpsmith_local_{index}" for index, p in enumerate(parameters) if (match := _LOCAL_PARAMETER.match(p))}
+    others = [parameter for parameter in parameters if not _LOCAL_PARAMETER.match(parameter)]
+    if len(others) != len(request.parameters):
+        takes = f"{len(others)} parameters besides its __local ones"
+        raise CompileError(f"the kernel {request.entry} takes {takes}; {len(request.parameters)} are given")
+    header = header[:opening] + ", ".join(others) + _KERNEL_METADATA.sub("", header[closing:])
+    for parameter, variable in local.items():
+        pattern = re.compile(rf"{re.escape(parameter)}(?![\w.])")
+        body = [pattern.sub(f"@{variable}", line) for line in body]
+        share = max(reserved_shared_bytes(request.geometry.shared_bytes) // len(local), 1)
+        module.pieces.append((variable, [f"@{variable} = internal addrspace(3) global [{share} x i8] undef, align 128"]))
+    module.replace(ENTRY, [header, *body])
+
+
+def _failure(log: str) -> CompileError:
+    error = next((diagnostic for diagnostic in parse_log(log) if diagnostic.is_error), None)
+    if error is None:
+        return CompileError("clang failed without an error message", log)
+    return CompileError(f"{Path(error.file).name}:{error.line}: {error.text}", log)
