@@ -115,3 +115,27 @@ def test_a_missing_header_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_function_without_a_body_is_named(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="twice is called but defined nowhere"):
         run_file(tmp_path, f"namespace a {{ __device__ float twice(float x); }}\nusing a::twice;\n{KERNEL}")
+
+
+def test_another_configuration_gets_what_the_first_one_could_not_use(tmp_path: Path) -> None:
+    source = """
+    #if WIDE
+    struct Wide { float v; };
+    #endif
+    __device__ float f(float x) { return 0 * x; }
+    __device__ float f(Wide x) { return 2 * x.v; }
+    #if WIDE
+    __device__ float twice(float x) { return f(Wide{x}); }
+    #else
+    __device__ float twice(float x) { return f(x) + 2 * x; }
+    #endif
+    """
+    for wide in (0, 1, 0, 1):
+        np.testing.assert_array_equal(launch(source + KERNEL, [OUT], folder=tmp_path, defines={"WIDE": wide}), EXPECTED)
+
+
+def test_a_header_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    host = "#include <torch/extension.h>\nat::Tensor forward(at::Tensor x);\n"
+    run_file(tmp_path, f'#include "header.cuh"\n{KERNEL}', header=host + TWICE)
+    (tmp_path / "header.cuh").write_text(host + TWICE.replace("2 * x", "3 * x"))
+    np.testing.assert_array_equal(launch(f'#include "header.cuh"\n{KERNEL}', [OUT], folder=tmp_path), EXPECTED * 1.5)

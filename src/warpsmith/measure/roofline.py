@@ -27,7 +27,8 @@ _PROBES = Path(__file__).parent / "probes"
 _MOST_STREAMS = 4
 _ROUNDS = 4
 # (threads a block, floats a block): which one a machine likes best differs, so the roof is the best of them.
-_STREAM_SHAPES = ((8192, 8192), (4096, 4096), (1024, 1024), (256, 256), (1024, 4096), (8, 16384))
+_STREAM_SHAPES = ((4096, 4096), (1024, 1024), (256, 256), (1024, 4096), (256, 4096), (8, 4096), (8, 256))
+_LARGE, _SMALL = 4096, 256  # floats to which large and small streams are rounded up, so that blocks have no remainder
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +113,20 @@ def _stream(workload: str, needs: Needs) -> tuple[Kernel, list[Configuration]]:
         mode = _IN_PLACE if needs.in_place_bytes >= needs.written_bytes else _WRITE
         streams = min(_MOST_STREAMS, round(needs.read_bytes / changed))
     moved = needs.read_bytes + needs.written_bytes + 2 * needs.in_place_bytes
-    n = max(1024, math.ceil(moved / 4 / (streams + mode)))
-    sums = max(-(-n // chunk) * threads for threads, chunk in _STREAM_SHAPES)
+    floats = moved / 4 / (streams + mode)
+    whole = _LARGE if floats > 64 * _LARGE else _SMALL
+    n = math.ceil(floats / whole) * whole
+    shapes = [(threads, chunk) for threads, chunk in _STREAM_SHAPES if n % chunk == 0]
+    sums = max(n // chunk * threads for threads, chunk in shapes)
     sizes = {"n": n, "read": n * max(streams, 1), "written": sums if mode == _ONLY_READ else n}
     probe = load_kernel(_PROBES / "stream")
     # Only what is updated in place is put back before each launch, as for the kernel under test.
     role = Role.INOUT if mode == _IN_PLACE else Role.OUT
     arguments = tuple(replace(a, role=role) if isinstance(a, Buffer) and a.name == "out" else a for a in probe.arguments)
     probe = replace(probe, arguments=arguments, workloads=(Workload(_stream_name(workload), sizes),))
-    shapes = [
-        Configuration.of({"THREADS": threads, "CHUNK": chunk, "STREAMS": streams, "MODE": mode})
-        for threads, chunk in _STREAM_SHAPES
+    return probe, [
+        Configuration.of({"THREADS": threads, "CHUNK": chunk, "STREAMS": streams, "MODE": mode}) for threads, chunk in shapes
     ]
-    return probe, shapes
 
 
 def _peak() -> tuple[Kernel, list[Configuration]]:

@@ -24,7 +24,7 @@ def device_ir(request: CompileRequest, prelude_flags: Sequence[str] = ()) -> Mod
     """The IR of what the kernel can reach. Raises CompileError or UnsupportedFeature."""
     key = (request.source, request.source_file, request.include_dirs, request.language, request.entry)
     known = _repaired.get(key)
-    if known is not None and known.is_current:
+    if known is not None and known.is_reusable:
         try:
             return _compiled(known.again(request), request, prelude_flags)
         except (CompileError, UnsupportedFeature):

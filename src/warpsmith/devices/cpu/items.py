@@ -14,6 +14,7 @@ from warpsmith.devices._clang.tokens import Kind, Token, tokenize, words
 _DEVICE_WORDS = frozenset(
     {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
 )
+_FOR_BOTH_SIDES = frozenset({"constexpr", "consteval"})
 # Directives inside blanked code stay, for an `#if` there may end elsewhere; pragmas belong to the code.
 _NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?!\s*pragma)(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
 _SCOPES = frozenset({"class", "struct", "union"})
@@ -42,8 +43,10 @@ class Item:
         return range(self.tokens[0].line, self.tokens[-1].line + self.tokens[-1].text.count("\n") + 1)
 
     def is_marked(self, marks: frozenset[str]) -> bool:
-        """Whether it says that it is for the device; of a class, whether any part does."""
-        return any(token.text in marks for token in (self.tokens if self.is_class else self.head))
+        """Whether it says that it is for the device; of a class, whether any part does, other than by being `constexpr`."""
+        if self.is_class:
+            return any(token.text in marks and token.text not in _FOR_BOTH_SIDES for token in self.tokens)
+        return any(token.text in marks for token in self.head)
 
 
 def split(tokens: Sequence[Token]) -> Iterator[Item]:

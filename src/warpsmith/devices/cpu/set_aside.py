@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from warpsmith.devices._clang.preprocess import Diagnostic
-from warpsmith.devices._clang.tokens import tokenize
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.devices.cpu.items import Item, blank, device_words, split
 
 MARKER = "__warpsmith_set_aside"
@@ -30,7 +31,7 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
     items = list(split(tokens))
     for item in items:
         in_head = [error for error in errors if item.head and item.head[0].line <= error.line <= item.head[-1].line]
-        if (item.is_class or _is_variable_template(item)) and _names_unknown_type(in_head):
+        if (item.is_class or _is_only_constant_of_its_name(item, tokens)) and _names_unknown_type(in_head):
             start, end = item.span
             edits.append((start, end, _blanked(text[start:end])))
     gone = {start for start, _, _ in edits}
@@ -51,8 +52,14 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
     return text if edits else None
 
 
-def _is_variable_template(item: Item) -> bool:
-    return item.tokens[0].text == "template" and not item.body and not _is_function(item)
+def _is_only_constant_of_its_name(item: Item, tokens: Sequence[Token]) -> bool:
+    """A `constexpr` variable that no other of that name, in an outer scope, could take the place of."""
+    texts = [token.text for token in item.tokens]
+    if item.body or "constexpr" not in texts or "=" not in texts or _is_function(item):
+        return False
+    names = [one.text for one, following in pairwise(item.tokens) if following.text == "=" and one.kind is Kind.WORD]
+    declared = [one.text for one, following in pairwise(tokens) if following.text in {"=", "{", ";", "["}]
+    return bool(names) and declared.count(names[-1]) == 1
 
 
 def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:

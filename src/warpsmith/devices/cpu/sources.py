@@ -36,18 +36,21 @@ class Sources:
         self._refused: dict[tuple[str, int], str] = {}
         self._taken_out: set[str] = set()
         self._first_taken = -1
+        self._dropped_declarations = False
 
     def again(self, request: CompileRequest) -> Sources:
         """The same repairs for a request that differs in its parameters only."""
         other = Sources(request, headers_only=self._headers_only)
-        other._texts = dict(self._texts)  # noqa: SLF001
-        other._refused = dict(self._refused)  # noqa: SLF001
+        other._texts = dict(self._texts)
+        other._refused = dict(self._refused)
         return other
 
     @property
-    def is_current(self) -> bool:
-        """Whether the headers that were looked into are still the same."""
-        return all(Path(file).is_file() and Path(file).stat().st_mtime_ns == time for file, time in self._times.items())
+    def is_reusable(self) -> bool:
+        """Whether the repairs can do no harm under other parameters, and the headers that were looked into are still the same."""
+        return not self._dropped_declarations and all(
+            Path(file).is_file() and Path(file).stat().st_mtime_ns == time for file, time in self._times.items()
+        )
 
     @property
     def unit(self) -> str:
@@ -101,6 +104,7 @@ class Sources:
 
     def _without(self, text: str, errors: Sequence[Diagnostic]) -> str:
         shorter = host_code.without_host_lines(text, {error.line for error in errors})
+        of_device = shorter is None
         if shorter is None:
             shorter = set_aside.without_refused_code(text, errors, self._request.entry)
             if shorter is None:
@@ -110,7 +114,9 @@ class Sources:
                 self._refused[place] = f"{self._refused.get(place, '')}{said}\n"
         if not self._taken_out:
             self._first_taken = len(self._logs) - 1
-        self._taken_out |= names_taken_out(text, shorter)
+        names = names_taken_out(text, shorter)
+        self._taken_out |= names
+        self._dropped_declarations |= of_device and bool(names)
         return shorter
 
     def _cleaned(self, text: str) -> str:

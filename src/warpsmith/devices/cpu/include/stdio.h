@@ -4,3 +4,5 @@
 #include <stddef.h>
 
 typedef struct _IO_FILE FILE;
+
+#define EOF (-1)
