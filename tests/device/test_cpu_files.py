@@ -70,6 +70,10 @@ REACHED = {
     template <> struct F<float> {
       static __device__ float f() { return made_up(); } };
     __device__ float twice(float x) { return F<float>::f() * x; }""",
+    "specialised function on one line": """template <class T> struct F { static __device__ T f() { return 2; } };
+
+    template <> struct F<float> { static __device__ float f() { return made_up(); } };
+    __device__ float twice(float x) { return F<float>::f() * x; }""",
     "specialised constant": """template <class T> struct F { static constexpr T f = 2; };
     template <> struct F<float> {
       static constexpr float f = made_up; };

@@ -79,3 +79,24 @@ def test_containers_and_algorithms(run):
     }"""
     run(code, out, block=(1, 1, 1))
     assert out.tolist() == [14, 7.5, 6, 10, 13, 9, 6, 19.25]
+
+
+def test_cuda_std_is_std(run):
+    out = np.zeros(32, np.float32)
+    source = """
+    #include <cuda/std/array>
+    #include <cuda/std/cmath>
+    #include <cuda/std/cstdint>
+    #include <cuda/std/limits>
+    #include <cuda/std/tuple>
+    #include <cuda/std/type_traits>
+    #include <cuda/std/utility>
+    #include <cuda_device_runtime_api.h>
+    __global__ void k(float* out) {
+      static_assert(cuda::std::is_same_v<cuda::std::uint8_t, unsigned char>);
+      const cuda::std::array<int, 3> values{1, 2, 3};
+      const auto pair = cuda::std::make_tuple(cuda::std::sqrt(4.f), cuda::std::numeric_limits<int>::max());
+      out[threadIdx.x] = values[threadIdx.x % 3] + cuda::std::get<0>(pair) + (cuda::std::get<1>(pair) < 0);
+    }"""
+    run(source, out)
+    assert (out == np.arange(32) % 3 + 3).all()

@@ -174,3 +174,11 @@ def test_a_function_goes_only_if_its_declaration_names_an_unknown_type() -> None
     assert "bad f(bad x)" in once
     assert (without_refused_code(once, errors(1), "k") or "").split() == KERNEL.split()
     assert without_refused_code(once, errors(1, text="redefinition of 'f'"), "k") is None
+
+
+def test_a_class_goes_only_if_its_head_names_an_unknown_type() -> None:
+    text = f"template <> struct Traits<Bad> {{ int x = Bad(); }};\n{KERNEL}"
+    in_head, in_body = (Diagnostic("x.cu", 1, "error", "unknown type name 'Bad'", column) for column in (27, 42))
+    assert text[26:29] == text[41:44] == "Bad"
+    assert (without_refused_code(text, [in_head], "k") or "").split() == KERNEL.split()
+    assert without_refused_code(text, [in_body], "k") is None

@@ -20,6 +20,7 @@ class Diagnostic:
     line: int
     kind: str
     text: str
+    column: int | None = None
 
     @property
     def is_error(self) -> bool:
@@ -28,7 +29,9 @@ class Diagnostic:
 
 def parse_log(log: str) -> list[Diagnostic]:
     found = (_DIAGNOSTIC.match(line) for line in log.splitlines())
-    return [Diagnostic(m["file"], int(m["line"]), m["kind"], m["text"]) for m in found if m]
+    return [
+        Diagnostic(m["file"], int(m["line"]), m["kind"], m["text"], int(m["column"]) if m["column"] else None) for m in found if m
+    ]
 
 
 def definitions(defines: Mapping[str, Value]) -> str:

@@ -29,10 +29,12 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
     name = entry.partition("<")[0].rpartition("::")[2].strip()
     edits: list[tuple[int, int, str]] = []
     items = list(split(tokens))
+    places = {_offset(text, error): error for error in errors}
     for item in items:
-        in_head = [error for error in errors if item.head and item.head[0].line <= error.line <= item.head[-1].line]
+        start, end = item.span
+        body = item.body[0].start if item.body else end
+        in_head = [error for place, error in places.items() if place is not None and start <= place < body]
         if (item.is_class or _is_only_constant_of_its_name(item, tokens)) and _names_unknown_type(in_head):
-            start, end = item.span
             edits.append((start, end, _blanked(text[start:end])))
     gone = {start for start, _, _ in edits}
     for item in _functions((item for item in items if item.span[0] not in gone), device_words(tokens)):
@@ -60,6 +62,14 @@ def _is_only_constant_of_its_name(item: Item, tokens: Sequence[Token]) -> bool:
     names = [one.text for one, following in pairwise(item.tokens) if following.text == "=" and one.kind is Kind.WORD]
     declared = [one.text for one, following in pairwise(tokens) if following.text in {"=", "{", ";", "["}]
     return bool(names) and declared.count(names[-1]) == 1
+
+
+def _offset(text: str, error: Diagnostic) -> int | None:
+    """Where in the text an error is. Columns count bytes: behind other letters on its line the place is not known well enough."""
+    lines = text.split("\n", error.line)
+    if error.column is None or len(lines) < error.line or not lines[error.line - 1].isascii():
+        return None
+    return sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
 
 
 def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:
