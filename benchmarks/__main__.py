@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, or those named: `python -m benchmarks overhead startup`."""
+"""`make bench`: the quick benchmarks, or those named: `python -m benchmarks overhead bundled`."""
 
 from __future__ import annotations
 

@@ -29,9 +29,7 @@ class _Worst:
     failures: int = 0
 
 
-def compare(
-    name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float
-) -> ArgumentCheck:
+def compare(name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float) -> ArgumentCheck:
     """`expected` as the oracle gives it: float64 for floats, else the type of `got`."""
     if got.shape != expected.shape:
         raise ValueError(f"{name}: got shape {got.shape}, expected {expected.shape}")
