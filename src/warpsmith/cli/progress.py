@@ -59,7 +59,7 @@ class _Reporter:
                 self._say(f"identity  {detail}")
             case BaselineMeasured(outcome=outcome):
                 times = ", ".join(f"{t.workload} {t.median_us / 1e3:.2f} ms" for t in outcome.times)
-                self._say(f"baseline  {times}  (while searching: on part of the cores)")
+                self._say(f"baseline  {times}  (on the searching cores)")
                 self._begin("search", self._total)
             case EvaluationFinished():
                 self._evaluated(event)
@@ -80,10 +80,12 @@ class _Reporter:
         self._total = min(event.configurations, event.budget.evaluations or event.configurations)
         info = event.device
         self._say(f"run       {event.run}")
-        self._say(f"device    {info.name}: {info.description}")
+        self._say(f"device    {info.name}: {info.description}, {info.limits.compute_units} compute units")
+        limits = [f"{event.budget.evaluations} evaluations"] if event.budget.evaluations is not None else []
+        limits += [f"{event.budget.seconds:g} s"] if event.budget.seconds is not None else []
         self._say(
             f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations; strategy {event.strategy},"
-            f" at most {self._total} evaluations"
+            f" at most {' or '.join(limits) or 'all of them'}"
         )
         if event.resumed_evaluations:
             self._say(f"resumed   {event.resumed_evaluations} evaluations from the record")

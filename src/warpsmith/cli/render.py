@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -139,8 +140,13 @@ def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
     )
     certificate = result["template"]["certificate"]
     notes.append(f"The template at its defaults is the original: {certificate['detail']}.")
-    notes.append(f"Run {result['run']}, stored in {result['stored_in']}")
+    notes.append(f"Run {result['run']}, stored in {_short(result['stored_in'])}")
     return [Text(note) for note in notes]
+
+
+def _short(path: str) -> str:
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
 def _time(us: float) -> str:

@@ -45,6 +45,8 @@ class CompilePool:
         self._device = load_device(device)
         self._disk = DiskCache(cache_dir) if cache_dir is not None else None
         self._deadline_s = deadline_s
+        self._memory_bytes = memory_bytes
+        self._pinned = cores is not None
         self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[CompileOutcome]] = OrderedDict()
@@ -60,7 +62,7 @@ class CompilePool:
     def describe(self) -> DeviceInfo:
         """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
         if self._info is None:
-            info: DeviceInfo = self._ask(Describe(self._name))
+            info: DeviceInfo = self._result_of(self._describe() if self._pinned else self._call(Describe(self._name)))
             self._environment = environment_key(self._device, info)
             self._info = info
         return self._info
@@ -93,7 +95,7 @@ class CompilePool:
 
     def preprocess(self, request: CompileRequest) -> list[str]:
         """The source's tokens after preprocessing. Raises InputError when it cannot be preprocessed."""
-        tokens: list[str] = self._ask(Preprocess(self._name, request))
+        tokens: list[str] = self._result_of(self._call(Preprocess(self._name, request)))
         return tokens
 
     def pause(self) -> None:
@@ -127,13 +129,23 @@ class CompilePool:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _ask(self, job: Job[Any]) -> Any:
+    def _describe(self) -> Any:
+        """In a worker of its own, on all cores: a pinned one would see a device with only as many compute units."""
+        slot = Slot(lambda: WorkerProcess(_WORKER, memory_bytes=self._memory_bytes))
+        try:
+            return slot.run(Describe(self._name), self._deadline_s)
+        finally:
+            slot.close()
+
+    def _call(self, job: Job[Any]) -> Any:
         future: Future[Any] = Future()
         self._put(job, future)
-        result = future.result()
-        if isinstance(result, Crashed | TimedOut):
-            raise WarpsmithError(f"the compile worker failed: {result.reason}")
-        return result
+        return future.result()
+
+    def _result_of(self, answer: Any) -> Any:
+        if isinstance(answer, Crashed | TimedOut):
+            raise WarpsmithError(f"the compile worker failed: {answer.reason}")
+        return answer
 
     def _put(self, job: Job[Any], future: Future[Any]) -> None:
         if self._closed.is_set():

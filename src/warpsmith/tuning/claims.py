@@ -179,7 +179,7 @@ class Claimant:
     # ── reporting ──
 
     def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
-        choice = self._never_below_baseline(choice, processes)
+        choice = self._never_worse(choice, processes)
         known = [w for w in processes[0].roof_us if all(w in p.roof_us for p in processes)]
         roof = Roof({w: float(np.median([p.roof_us[w] for p in processes])) for w in known})
         others = [p.others for p in processes if p.others is not None]
@@ -201,14 +201,17 @@ class Claimant:
             },
         }
 
-    def _never_below_baseline(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> Choice:
-        """What the fresh processes did not find faster goes back to the default, which is the original."""
+    def _never_worse(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> Choice:
+        """What the fresh processes did not find faster gives way to what was chosen before it, in the end to the original."""
 
-        def kept(configuration: Configuration, weights: Mapping[str, float]) -> Configuration:
-            speedup = finalists.claim_overall(configuration, processes, weights, self._default, self._rng)
-            return configuration if speedup.value > 1 else self._default
+        def best(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
+            def speedup(configuration: Configuration) -> float:
+                return finalists.claim_overall(configuration, processes, weights, self._default, self._rng).value
 
-        return Choice(kept(choice.general, self._weights), {w: kept(c, {w: 1.0}) for w, c in choice.per_workload.items()})
+            return max(candidates, key=speedup)
+
+        general = best((self._default, choice.general), self._weights)
+        return Choice(general, {w: best((self._default, general, c), {w: 1.0}) for w, c in choice.per_workload.items()})
 
     def _entries(
         self, configurations: Mapping[str, Configuration], processes: Sequence[ProcessMeasurement], roof: Roof
