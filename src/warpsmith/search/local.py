@@ -1,10 +1,10 @@
 """Greedy local search from many starts.
 
-A descent begins at the default configuration and tries the neighbours of its centre: adjacent values first, then any change of
-one parameter. The first neighbour that beats the centre becomes the new centre, and the change that led there is tried further.
-When a neighbourhood holds nothing better, the next descent begins near the best known configuration (two or three parameters
-changed) and at a random one in turn. While results are outstanding it goes on with the neighbours it has, then with random
-configurations. It ends only when every configuration was proposed.
+The default configuration and a few random scouts are tried first. A descent begins at the best of them and tries the neighbours
+of its centre: adjacent values first, then any change of one parameter. The first neighbour that beats the centre becomes the new
+centre, and the change that led there is tried further. When a neighbourhood holds nothing better, the next descent begins near
+the best known configuration (two or three parameters changed) and at a random one in turn. While results are outstanding it goes
+on with the neighbours it has, then with random configurations. It ends only when every configuration was proposed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from warpsmith.search.visits import Visits
 from warpsmith.space import Space
 
 _KICKS = 20
+# The default suits another device than the one at hand (GPU code on a CPU): a look around beats starting there.
+_SCOUTS_AT_MOST = 8
+_SPACE_PER_SCOUT = 8
 
 
 class Local:
@@ -33,8 +36,8 @@ class Local:
         self._centre: int | None = None
         self._kick_next = True
         start = space.index(space.default)
-        if start is not None:
-            self._begin(start)
+        scouts = self._rng.choice(len(space), size=min(_SCOUTS_AT_MOST, len(space) // _SPACE_PER_SCOUT), replace=False)
+        self._queue = deque([*([] if start is None else [start]), *(int(scout) for scout in scouts)])
 
     def ask(self, n: int = 1) -> list[Configuration]:
         chosen: list[Configuration] = []
@@ -91,7 +94,10 @@ class Local:
         self._queue = deque(order)
 
     def _restart(self) -> int | None:
-        """Near the best known configuration and anywhere, in turn."""
+        """At the best scout, the first time; then near the best known configuration and anywhere, in turn."""
+        best = self._best()
+        if self._centre is None and best is not None:
+            return best
         self._kick_next = not self._kick_next
         if not self._kick_next and (kicked := self._kick()) is not None:
             return kicked
@@ -99,7 +105,7 @@ class Local:
 
     def _kick(self) -> int | None:
         """The best known configuration with two or three parameters changed; None when no such one is new and feasible."""
-        best = min((i for i, score in self._scores.items() if score < inf), key=self._scores.__getitem__, default=None)
+        best = self._best()
         parameters = self._space.parameters
         if best is None or len(parameters) < 2:
             return None
@@ -113,6 +119,9 @@ class Local:
             if index is not None and index not in self._visits:
                 return index
         return None
+
+    def _best(self) -> int | None:
+        return min((i for i, score in self._scores.items() if score < inf), key=self._scores.__getitem__, default=None)
 
     def _neighbours(self, index: int) -> list[int]:
         near, wide = self._space.neighbour_numbers(self._space.row(index))

@@ -12,7 +12,7 @@ _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    evaluations: int | None = 60
+    evaluations: int | None = 100
     seconds: float | None = None
 
     def __post_init__(self) -> None:

@@ -35,8 +35,8 @@ class Shortlist:
         return tuple(dict.fromkeys([*self.general, *(c for some in self.per_workload.values() for c in some)]))
 
 
-def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, general: int = 3, each: int = 2) -> Shortlist:
-    """The best few by score and by each workload's own relative time."""
+def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, general: int = 8, each: int = 3) -> Shortlist:
+    """The best few by score and by each workload's own relative time; several, because the search saw only part of the cores."""
     measured = [(e.configuration, e.outcome) for e in evaluations if isinstance(e.outcome, Measured)]
 
     def best(key: Callable[[Measured], float], count: int) -> tuple[Configuration, ...]:
