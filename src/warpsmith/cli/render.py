@@ -95,8 +95,8 @@ def render_result(result: Mapping[str, Any]) -> None:
 
 
 def _result_table(result: Mapping[str, Any]) -> RenderableType:
-    table = _table("", "time", "speedup", "95 % interval", "of roofline")
-    table.title = f"{result['kernel']} on {result['device']}"
+    title = f"{result['kernel']} on {result['device']}"
+    table = _table("", "time", "speedup", "95 % interval", "of roofline", title=title)
     baseline, general = result["baseline"], result["general"]
     table.add_row(Text("baseline (the original)", style="bold"), *_cells(baseline))
     for name, entry in baseline["workloads"].items():

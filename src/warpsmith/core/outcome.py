@@ -112,7 +112,6 @@ class TimedOut:
 
 
 Outcome: TypeAlias = Measured | Infeasible | CompileFailed | LaunchFailed | WrongResult | Crashed | TimedOut
-Failure: TypeAlias = Infeasible | CompileFailed | LaunchFailed | WrongResult | Crashed | TimedOut
 
 OUTCOME_KINDS: tuple[str, ...] = ("Measured", "Infeasible", "CompileFailed", "LaunchFailed", "WrongResult", "Crashed", "TimedOut")
 

@@ -31,7 +31,6 @@ class PairPlan:
 class PairedTime:
     ratio: Ratio  # candidate / incumbent
     candidate_us: float
-    incumbent_us: float
     launches: int
 
 
@@ -43,7 +42,7 @@ def time_beside(
     if not isinstance(warm_up, list):
         return warm_up
     if warm_up[1] > plan.hopeless_above * warm_up[0]:
-        return PairedTime(Ratio(warm_up[1] / warm_up[0], 0.0, math.inf), warm_up[1] / 1e3, warm_up[0] / 1e3, 1)
+        return PairedTime(Ratio(warm_up[1] / warm_up[0], 0.0, math.inf), warm_up[1] / 1e3, 1)
     ours: list[int] = []
     theirs: list[int] = []
     pairs = plan.quick_pairs
@@ -57,7 +56,7 @@ def time_beside(
         beaten = min(np.divide(ours, theirs)) > plan.beaten_above
         settled = len(ours) >= plan.max_pairs or ratio.half_width < plan.tight_half_width
         if beaten or settled or time.perf_counter() - began > plan.max_seconds:
-            return PairedTime(ratio, float(np.median(ours)) / 1e3, float(np.median(theirs)) / 1e3, len(ours))
+            return PairedTime(ratio, float(np.median(ours)) / 1e3, len(ours))
         pairs = min(plan.step_pairs, plan.max_pairs - len(ours))
 
 

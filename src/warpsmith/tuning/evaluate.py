@@ -32,6 +32,7 @@ from warpsmith.measure.candidates import assemble
 from warpsmith.measure.paired import PairPlan, time_beside
 from warpsmith.measure.statistics import weighted_mean
 from warpsmith.space import Space
+from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Workload
 from warpsmith.template import Template
 
@@ -44,7 +45,7 @@ class Builder:
         self.template = template
         self._pool = pool
         kernel = binder.kernel
-        self._original = Source(kernel.source.read_text(), kernel.source)
+        self._original = Source(read_source(kernel.source), kernel.source)
         self._templated = Source(template.source, template.path)
 
     def requests(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:

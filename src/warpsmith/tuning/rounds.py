@@ -146,9 +146,9 @@ class _Run:
                 self.store.add_seconds(run, time.perf_counter() - began)
                 if status != "finished":
                     self.store.finish(run, status, None)
-            self.store.finish(run, status, None)
-            record = self.store.find(run)
-            whole = {**header_of(record, self.store.outcome_counts(run)), **result, "stored_in": str(self.settings.database)}
+            # Status and result are written at once: a run is never marked finished without its result.
+            header = header_of(self.store.find(run), self.store.outcome_counts(run))
+            whole = {**header, "status": status, **result, "stored_in": str(self.settings.database)}
             self.store.finish(run, status, whole)
         self.emit(RunFinished(whole))
         return whole

@@ -103,9 +103,6 @@ class Arena:
         region = next(region for region in self._regions if region.name == name)
         return self._data(region).view(region.dtype.numpy).reshape(region.shape)
 
-    def pristine(self, name: str) -> Array:
-        return self._pristine[name]
-
     def mark_touched(self) -> None:
         """Say that something was launched on it: the next reset may rely on nothing."""
         self._intact = False

@@ -15,8 +15,6 @@ _OPCODE = re.compile(r"^(?:(?:tail|musttail|notail) )?(\w+)")
 _UNNAMED = re.compile(r"%(?=\d)|^(?=\d+:)")
 _STRING = re.compile(r'c?"(?:[^"\\]|\\.)*"')
 
-TERMINATORS = frozenset({"br", "switch", "ret", "unreachable", "indirectbr"})
-
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
