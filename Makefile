@@ -33,8 +33,13 @@ format: venv     ## apply the formatter and the safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: venv      ## overheads and accuracy, as ratios within one run
+bench: $(VENV)/.peers   ## overheads, accuracy and comparisons with peers, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+# Only the benchmarks need the tuners we compare with.
+$(VENV)/.peers: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

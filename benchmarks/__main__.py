@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("startup", "overhead", "repeatability")
+BENCHMARKS = ("startup", "overhead", "repeatability", "construction", "search")
 
 
 def main() -> None:

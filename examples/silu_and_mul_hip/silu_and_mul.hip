@@ -1,7 +1,8 @@
 // SwiGLU's gate: out[t, i] = silu(input[t, i]) * input[t, d + i].
 //
-// One block per token; every thread moves 16 bytes at a time. Rows must therefore be 16-byte aligned: d * sizeof(T) % 16 == 0,
-// which the caller guarantees. Arithmetic is done in float whatever the storage type.
+// One block per token. Every thread loads and stores 16 bytes at a time at element offsets, a block's width apart; what does not
+// fill such an access is done element by element. Rows must be 16-byte aligned, which the caller guarantees. Arithmetic is done in
+// float whatever the storage type.
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
@@ -10,6 +11,9 @@
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T lane[N];
+
+  __device__ __forceinline__ void load(const T* from) { *this = *reinterpret_cast<const Pack*>(from); }
+  __device__ __forceinline__ void store(T* to) const { *reinterpret_cast<Pack*>(to) = *this; }
 };
 
 __device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
@@ -17,24 +21,25 @@ __device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
 template <typename T>
 __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ input, int d) {
   constexpr int kLanes = 16 / sizeof(T);
-  using Packed = Pack<T, kLanes>;
-
   const int64_t token = blockIdx.x;
-  const Packed* gate = reinterpret_cast<const Packed*>(input + token * 2 * d);
-  const Packed* up = reinterpret_cast<const Packed*>(input + token * 2 * d + d);
-  Packed* row = reinterpret_cast<Packed*>(out + token * d);
+  const T* gate = input + token * 2 * d;
+  const T* up = gate + d;
+  T* row = out + token * d;
 
 #pragma unroll 1
   for (int i = threadIdx.x; i < d / kLanes; i += blockDim.x) {
-    const Packed g = gate[i];
-    const Packed u = up[i];
-    Packed result;
+    Pack<T, kLanes> g, u, result;
+    g.load(gate + i * kLanes);
+    u.load(up + i * kLanes);
 #pragma unroll
     for (int lane = 0; lane < kLanes; ++lane) {
-      const float x = static_cast<float>(g.lane[lane]);
-      const float y = static_cast<float>(u.lane[lane]);
-      result.lane[lane] = static_cast<T>(silu(x) * y);
+      result.lane[lane] = static_cast<T>(silu(static_cast<float>(g.lane[lane])) * static_cast<float>(u.lane[lane]));
     }
-    row[i] = result;
+    result.store(row + i * kLanes);
+  }
+
+#pragma unroll 1
+  for (int i = d - d % kLanes + threadIdx.x; i < d; i += blockDim.x) {
+    row[i] = static_cast<T>(silu(static_cast<float>(gate[i])) * static_cast<float>(up[i]));
   }
 }

@@ -24,6 +24,9 @@
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T lane[N];
+
+  __device__ __forceinline__ void load(const T* from) { *this = *reinterpret_cast<const Pack*>(from); }
+  __device__ __forceinline__ void store(T* to) const { *reinterpret_cast<Pack*>(to) = *this; }
 };
 
 #if EXP == 0
@@ -32,15 +35,17 @@ __device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
 __device__ __forceinline__ float silu(float x) { return __fdividef(x, 1.0f + __expf(-x)); }
 #else
 // 2^t for t = -x / ln 2: adding 1.5 * 2^23 leaves the nearest integer in the low bits, from where it is shifted into the exponent
-// of a degree-5 Taylor polynomial in the fraction. Relative error below 3e-6 within the clamp, beyond which silu is x or 0.
+// of a polynomial in the fraction, fitted for the least relative error (3e-6). Beyond the clamp silu is x or 0. Comparisons clamp
+// in one instruction everywhere, where fminf may need more to return the number of a number and a NaN.
 __device__ __forceinline__ float silu(float x) {
-  const float t = fminf(fmaxf(x * -1.44269504f, -126.0f), 126.0f);
+  float t = x * -1.44269504f;
+  t = -126.0f > t ? -126.0f : t;
+  t = 126.0f < t ? 126.0f : t;
   const float shifted = t + 12582912.0f;
   const float f = t - (shifted - 12582912.0f);
-  float power = fmaf(f, 1.33335581e-3f, 9.61812911e-3f);
-  power = fmaf(f, power, 5.55041087e-2f);
-  power = fmaf(f, power, 2.40226507e-1f);
-  power = fmaf(f, power, 6.93147181e-1f);
+  float power = fmaf(f, 9.58285294e-3f, 5.59064262e-2f);
+  power = fmaf(f, power, 2.40240991e-1f);
+  power = fmaf(f, power, 6.93124175e-1f);
   power = fmaf(f, power, 1.0f);
   return x / (1.0f + __uint_as_float(__float_as_uint(power) + (__float_as_uint(shifted) << 23)));
 }
@@ -49,60 +54,55 @@ __device__ __forceinline__ float silu(float x) {
 template <typename T>
 __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ input, int d) {
   constexpr int kLanes = VEC_BYTES / sizeof(T);
-  using Packed = Pack<T, kLanes>;
-
 #if SPLIT_ROW
-  constexpr int kTile = BLOCK * UNROLL;  // in packs, as all counts below
   const int packs = d / kLanes;
-  const int tiles = (packs + kTile - 1) / kTile;
+  const int width = blockDim.x;  // never more than packs
+  const int tiles = (packs + width * UNROLL - 1) / (width * UNROLL);
   const int64_t token = blockIdx.x / tiles;
+  const int begin = static_cast<int>(blockIdx.x % tiles) * width * UNROLL;
 #else
   const int64_t token = blockIdx.x;
 #endif
-  const Packed* gate = reinterpret_cast<const Packed*>(input + token * 2 * d);
-  const Packed* up = reinterpret_cast<const Packed*>(input + token * 2 * d + d);
-  Packed* row = reinterpret_cast<Packed*>(out + token * d);
+  const T* gate = input + token * 2 * d;
+  const T* up = gate + d;
+  T* row = out + token * d;
 
 #if SPLIT_ROW
-  if (packs >= kTile) {
-    // The last tile moves back so that it ends with the row. What two tiles share is computed twice, to the same values; in
-    // return no thread ever needs a bounds check.
-    const int begin = min(static_cast<int>(blockIdx.x % tiles) * kTile, packs - kTile);
-    gate += begin;
-    up += begin;
-    row += begin;
 #pragma unroll
-    for (int step = 0; step < UNROLL; ++step) {
-      const int i = step * BLOCK + threadIdx.x;
-      const Packed g = gate[i];
-      const Packed u = up[i];
-      Packed result;
+  for (int step = 0; step < UNROLL; ++step) {
+    // What would go beyond the row moves back to end with it. Some packs are then computed twice, to the same values; in return no
+    // thread ever needs a bounds check.
+    const int64_t first = min(begin + step * width, packs - width) * kLanes;
+    const int i = threadIdx.x;
+    Pack<T, kLanes> g, u, result;
+    g.load(gate + first + i * kLanes);
+    u.load(up + first + i * kLanes);
 #pragma unroll
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const float x = static_cast<float>(g.lane[lane]);
-        const float y = static_cast<float>(u.lane[lane]);
-        result.lane[lane] = static_cast<T>(silu(x) * y);
-      }
-      row[i] = result;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      result.lane[lane] = static_cast<T>(silu(static_cast<float>(g.lane[lane])) * static_cast<float>(u.lane[lane]));
     }
-    return;
+    result.store(row + first + i * kLanes);
   }
-#endif
+#else
 #if UNROLL == 1
 #pragma unroll 1
 #else
 #pragma unroll UNROLL
 #endif
   for (int i = threadIdx.x; i < d / kLanes; i += blockDim.x) {
-    const Packed g = gate[i];
-    const Packed u = up[i];
-    Packed result;
+    Pack<T, kLanes> g, u, result;
+    g.load(gate + i * kLanes);
+    u.load(up + i * kLanes);
 #pragma unroll
     for (int lane = 0; lane < kLanes; ++lane) {
-      const float x = static_cast<float>(g.lane[lane]);
-      const float y = static_cast<float>(u.lane[lane]);
-      result.lane[lane] = static_cast<T>(silu(x) * y);
+      result.lane[lane] = static_cast<T>(silu(static_cast<float>(g.lane[lane])) * static_cast<float>(u.lane[lane]));
     }
-    row[i] = result;
+    result.store(row + i * kLanes);
   }
+
+#pragma unroll 1
+  for (int i = d - d % kLanes + threadIdx.x; i < d; i += blockDim.x) {
+    row[i] = static_cast<T>(silu(static_cast<float>(gate[i])) * static_cast<float>(up[i]));
+  }
+#endif
 }

@@ -1,6 +1,6 @@
 // transpose with its execution choices made explicit. With every parameter at its default the preprocessed tokens are those of
 // transpose.cu.
-#ifndef TILE         // side of the square a block moves
+#ifndef TILE         // side of the square a block moves, or its columns when PATH is 3
 #define TILE 32
 #endif
 #ifndef ROWS         // rows of threads in a block
@@ -8,6 +8,12 @@
 #endif
 #ifndef PATH         // 0: through shared memory · 1: coalesced reads, each thread writes along its row of the output
 #define PATH 0       // 2: coalesced writes, each thread reads along its row of the input
+#endif               // 3: each thread turns 4 x 4 squares in its registers
+#ifndef DEPTH        // most rows a block moves when PATH is 3
+#define DEPTH 64
+#endif
+#ifndef STRIP        // rows a thread moves before it goes on to its next columns when PATH is 3
+#define STRIP 4
 #endif
 #ifndef PAD          // extra columns of the shared tile
 #define PAD 1
@@ -21,7 +27,7 @@
 constexpr int kTile = TILE;
 constexpr int kRows = ROWS;
 
-#if WHOLE || PATH != 0
+#if WHOLE || PATH == 1 || PATH == 2
 // The body, with or without bounds checks. A block's first row and column are the same for all its threads, and only the small
 // offsets inside the tile differ: the strides stay visible to the compiler.
 template <bool kChecked>
@@ -64,8 +70,82 @@ __device__ __forceinline__ void move_tile(float* __restrict__ out, const float* 
 }
 #endif
 
+#if PATH == 3
+template <int kWidth>
+__device__ __forceinline__ void read4(float* to, const float* from) {
+  if constexpr (kWidth == 4) {
+    const float4 v = *reinterpret_cast<const float4*>(from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+  } else {
+    to[0] = from[0], to[1] = from[1], to[2] = from[2], to[3] = from[3];
+  }
+}
+
+template <int kWidth>
+__device__ __forceinline__ void write4(float* to, float a, float b, float c, float d) {
+  if constexpr (kWidth == 4) {
+    *reinterpret_cast<float4*>(to) = make_float4(a, b, c, d);
+  } else if constexpr (kWidth == 2) {
+    *reinterpret_cast<float2*>(to) = make_float2(a, b);
+    *reinterpret_cast<float2*>(to + 2) = make_float2(c, d);
+  } else {
+    to[0] = a, to[1] = b, to[2] = c, to[3] = d;
+  }
+}
+
+// depth x TILE elements, with reads of kRead elements and writes of kWrite. Neighbouring threads read neighbouring columns; in a
+// strip of 16 rows each of them writes whole cache lines.
+template <int kRead, int kWrite>
+__device__ __forceinline__ void move_squares(float* __restrict__ to, const float* __restrict__ from, int64_t rows, int64_t cols,
+                                             int depth) {
+  for (int strip = 0; strip < depth; strip += STRIP) {
+    for (int c = threadIdx.y * 4; c < kTile; c += kRows * 4) {
+#pragma unroll
+      for (int r = strip; r < strip + STRIP; r += 4) {
+        float square[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) read4<kRead>(square[i], from + (r + i) * cols + c);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          write4<kWrite>(to + (c + j) * rows + r, square[0][j], square[1][j], square[2][j], square[3][j]);
+        }
+      }
+    }
+  }
+}
+#endif
+
 __global__ void transpose_kernel(float* __restrict__ out, const float* __restrict__ input, int rows, int cols) {
-#if WHOLE || PATH != 0
+#if PATH == 3
+  // The rows are shared out evenly, in whole strips.
+  const int share = (rows + static_cast<int>(gridDim.y) - 1) / static_cast<int>(gridDim.y);
+  const int depth = (share + STRIP - 1) / STRIP * STRIP;
+  if (rows >= depth && cols >= kTile) {
+    // The last blocks move back so that they end with the matrix. What two blocks share is written twice, with the same values;
+    // in return no thread ever needs a bounds check.
+    const int64_t first_row = min(static_cast<int>(blockIdx.y) * depth, rows - depth);
+    const int64_t first_col = min(static_cast<int>(blockIdx.x) * kTile, cols - kTile);
+    float* to = out + first_col * rows + first_row;
+    const float* from = input + first_row * cols + first_col;
+    if (cols % 4 == 0 && rows % 4 == 0) {
+      move_squares<4, 4>(to, from, rows, cols, depth);
+    } else if (cols % 4 == 0 && rows % 2 == 0) {
+      move_squares<4, 2>(to, from, rows, cols, depth);
+    } else {
+      move_squares<1, 1>(to, from, rows, cols, depth);
+    }
+  } else {
+    const int64_t first_row = static_cast<int64_t>(blockIdx.y) * share;
+    const int64_t first_col = static_cast<int64_t>(blockIdx.x) * kTile;
+    const int rows_here = min(share, static_cast<int>(rows - first_row));
+    const int cols_here = min(kTile, static_cast<int>(cols - first_col));
+    float* to = out + first_col * rows + first_row;
+    const float* from = input + first_row * cols + first_col;
+    for (int c = threadIdx.y; c < cols_here; c += kRows) {
+      for (int r = 0; r < rows_here; ++r) to[static_cast<int64_t>(c) * rows + r] = from[static_cast<int64_t>(r) * cols + c];
+    }
+  }
+#elif WHOLE || PATH != 0
   const int64_t first_row = blockIdx.y * kTile;
   const int64_t first_col = blockIdx.x * kTile;
 #if WHOLE

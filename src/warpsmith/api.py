@@ -9,6 +9,8 @@ print(result["general"]["speedup"], result["general"]["ci95"])
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from warpsmith.compile.pool import CompilePool
@@ -18,6 +20,8 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.record.store import RunRecord, Store
+from warpsmith.replay import ReplayResult, replay
+from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
@@ -25,15 +29,19 @@ from warpsmith.template import Template
 from warpsmith.tuning import rounds
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import Emit, ignore
-from warpsmith.tuning.result import header_of
+from warpsmith.tuning.order import Order
+from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.warm import find_sources
 
 __all__ = [
     "Budget",
+    "ReplayResult",
     "describe_device",
     "list_devices",
     "list_runs",
     "load_kernel",
     "parse_configuration",
+    "replay",
     "resume",
     "show_run",
     "tune",
@@ -44,13 +52,20 @@ def tune(
     kernel: Kernel,
     *,
     device: str = "cpu",
-    strategy: str = "local",
+    strategy: str = DEFAULT_STRATEGY,
     budget: Budget | None = None,
     seed: int = 0,
+    warm: Iterable[str | Path] = (),
     emit: Emit = ignore,
 ) -> dict[str, Any]:
-    """Tune a kernel and return the object that `warpsmith tune --json` prints."""
-    return rounds.start(rounds.Order(kernel, device, strategy, budget or Budget(), seed), read_settings(), emit)
+    """Tune a kernel and return the object that `warpsmith tune --json` prints.
+
+    `warm` names what to start from: earlier runs (or `last`), Kernel Tuner caches, T4 files.
+    """
+    settings = read_settings()
+    with Store(settings.database) as store:
+        sources = find_sources(warm, store)
+    return rounds.start(Order(kernel, device, strategy, budget or Budget(), seed, sources), settings, emit)
 
 
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
@@ -96,7 +111,7 @@ def show_run(run: str = "last", *, evaluations: bool = False) -> dict[str, Any]:
     with Store(settings.database) as store:
         record = store.find(run)
         known = store.evaluations(record.run)
-        result = dict(record.result) if record.result is not None else _unfinished(store, record, known)
+        result = recorded_result(record.result) if record.result is not None else _unfinished(store, record, known)
         if evaluations:
             result["evaluation_list"] = [_evaluation_entry(e) for e in known]
         return result
@@ -106,7 +121,7 @@ def _unfinished(store: Store, record: RunRecord, known: list[Evaluation]) -> dic
     measured = [e for e in known if e.score is not None]
     best = min(measured, key=lambda e: e.score or 0.0, default=None)
     return {
-        **header_of(record, store.outcome_counts(record.run)),
+        **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),
         "best_so_far": {"config": dict(best.configuration.pairs), "speedup": 1 / best.score} if best and best.score else None,
         "stored_in": str(store.path),
     }

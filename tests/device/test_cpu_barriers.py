@@ -172,6 +172,22 @@ def test_voting_barriers_count_only_threads_that_stay(vote: str, expected) -> No
     np.testing.assert_array_equal(run(f"if (i >= n) return; o[i] = {vote};"), np.where(live, answers, UNTOUCHED).ravel())
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int j = 0; j < rounds; ++j) { s[t] = j + 1; __syncthreads(); r += s[0] * (j + 1); __syncthreads(); }",
+        "int j = 0; while (true) { if (j >= rounds) break; s[t] = ++j; __syncthreads(); if (t % 3 == 0) { r += s[0] * j; } else { r += j * j; } __syncthreads(); }",
+        "int j = 0; do { s[t] = ++j; __syncthreads(); r += s[0] * j; __syncthreads(); if (j > 50) return; } while (j < rounds);",
+    ],
+    ids=["for", "break", "do, with a return"],
+)
+def test_each_thread_leaves_the_last_loop_after_its_own_number_of_rounds(loop: str) -> None:
+    out = run(f"const int rounds = t == 0 ? 9 : 1 + i % 7; float r = 0; {loop} o[i] = r * 100 + s[t];")
+    rounds = np.where(np.arange(SIZE) % BLOCK == 0, 9, 1 + np.arange(SIZE) % 7)
+    squares = rounds * (rounds + 1) * (2 * rounds + 1) / 6
+    np.testing.assert_array_equal(out, squares * 100 + rounds)
+
+
 DISAGREEMENTS = {
     "loop": "for (int j = t; j < 250; j += blockDim.x) { s[t] += 1; __syncthreads(); } __syncthreads(); o[i] = s[t];",
     "continue": "for (int q = 0; q < 2; ++q) { if (t == 3 && q == 0) continue; s[t] = q; __syncthreads(); } o[i] = s[0];",

@@ -61,6 +61,32 @@ def test_parameters(parameters: str, expression: str, arguments: list, expected)
     np.testing.assert_allclose(launch(source, [OUT, *arguments]), np.broadcast_to(expected, 64))
 
 
+def test_a_structure_by_value_is_given_as_its_bytes() -> None:
+    source = """
+    struct P { float scale[3]; int n; double shift; };
+    template <class A> struct Two { A first, second; };
+    __global__ void k(float* o, P p, Two<long long> q) { o[threadIdx.x] = p.scale[threadIdx.x % 3] * p.n + p.shift + q.second; }"""
+    raw = np.array([((1, 2, 3), 5, 0.5)], np.dtype([("scale", "f4", 3), ("n", "i4"), ("shift", "f8")]))
+    out = launch(source, [OUT, np.frombuffer(raw.tobytes(), np.uint8).copy(), np.array([7, 9], np.int64)])
+    np.testing.assert_array_equal(out, (np.arange(64) % 3 + 1) * 5 + 9.5)
+    with pytest.raises(CompileError, match=r"parameter 2 \('a1'\) is a structure in the kernel; give a buffer with its bytes"):
+        compile_kernel(source, [OUT, np.float32(1), np.array([7, 9], np.int64)])
+
+
+@pytest.mark.parametrize("amount", [0, 5, 31, 32, 40])
+def test_shifts_by_too_much_shift_everything_out(amount: int) -> None:
+    source = """
+    __global__ void k(int* o, int n) {
+      const int t = threadIdx.x;
+      const int values[] = {(int)(1u << n), (int)(0xffffffffu >> n), (-5 - t) >> n, (int)(1u << (n & 31))};
+      o[t] = values[t % 4];
+    }"""
+    values = [2**amount % 2**32, (2**32 - 1) >> amount, None, 2 ** (amount % 32)]
+    expected = [(-5 - t) >> amount if t % 4 == 2 else values[t % 4] for t in range(64)]
+    out = launch(source, [np.zeros(64, np.int32), np.int32(amount)])
+    np.testing.assert_array_equal(out, np.array(expected, np.int64).astype(np.uint32).view(np.int32))
+
+
 def test_parameters_that_do_not_fit_are_named() -> None:
     source = "__global__ void k(float* o, int n) { o[0] = n; }"
     with pytest.raises(CompileError, match=r"does not take 3 parameters; it takes \(float \*, int\)"):

@@ -140,7 +140,9 @@ def test_opencl_a_result_read_by_all_is_overwritten_without_a_barrier() -> None:
 
 def test_opencl_threads_that_disagree_about_a_barrier_fail_the_launch() -> None:
     with pytest.raises(LaunchError, match=r"disagree about reaching a barrier: branch at line 4"):
-        run_opencl("for (int j = t; j < n; j += 64) { s[t] = j; barrier(CLK_LOCAL_MEM_FENCE); out[i] = s[0]; }")
+        run_opencl(
+            "for (int j = t; j < n; j += 64) { s[t] = j; barrier(CLK_LOCAL_MEM_FENCE); out[i] = s[0]; } barrier(CLK_LOCAL_MEM_FENCE);"
+        )
 
 
 def test_opencl_without_races_is_left_to_the_runtime() -> None:

@@ -45,7 +45,7 @@ def test_template_has_the_tokens_of_its_original(builder: Builder, pool: Compile
 def test_sampled_configurations_are_right_on_the_heldout_workloads(builder: Builder):
     kernel, limits = builder.binder.kernel, builder.binder.limits
     space = Space.build(kernel.parameters, kernel.constraints, kernel.launch, kernel.workloads, limits)
-    chosen = [kernel.default_configuration, *space.sample(np.random.default_rng(0), _SAMPLED)]
+    chosen = [kernel.default_configuration, *(space[number] for number in space.sample(_SAMPLED, np.random.default_rng(0)))]
     workloads = kernel.heldout_workloads
     for configuration in chosen:
         builder.prefetch(configuration, workloads)

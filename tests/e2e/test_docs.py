@@ -41,7 +41,7 @@ def test_links_lead_somewhere(page: Path):
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_commands_exist(page: Path):
-    known = {"devices", "init", "check", "space", "tune", "show", "resume"}
+    known = {"devices", "init", "check", "space", "tune", "show", "resume", "replay"}
     for command in re.findall(
         r"`?\bwarpsmith ([a-z]+)\b", " ".join(_blocks(page, "console") + re.findall(r"`[^`\n]+`", page.read_text()))
     ):

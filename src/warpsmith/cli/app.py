@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli import check, devices, init, resume, show, space, tune
+from warpsmith.cli import check, devices, init, replay, resume, show, space, tune
 
 app = typer.Typer(
     name="warpsmith",
@@ -39,3 +39,4 @@ app.command("space")(space.space)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)
+app.command("replay")(replay.replay)

@@ -17,9 +17,11 @@ from warpsmith.tuning.events import (
     Event,
     RunFinished,
     RunStarted,
+    SourceLearned,
     StageAdvanced,
     StageStarted,
     TemplateCertified,
+    Warned,
 )
 
 _LINES_EVERY = 10  # evaluations, where there is no terminal to draw on
@@ -55,6 +57,11 @@ class _Reporter:
         match event:
             case RunStarted():
                 self._started(event)
+            case SourceLearned(source=source):
+                kept = f"{source.evaluations} of {source.found:,}" if source.found > source.evaluations else str(source.found)
+                self._say(f"warm      {kept} evaluations of {source.kernel} on {source.device}, from {source.name}")
+            case Warned(message=message):
+                self._say(f"warning   {message}")
             case TemplateCertified(detail=detail):
                 self._say(f"identity  {detail}")
             case BaselineMeasured(outcome=outcome):

@@ -86,6 +86,7 @@ def render_result(result: Mapping[str, Any]) -> None:
         best = result.get("best_so_far")
         if best:
             _print(f"best so far in the search (not a claim): {best['speedup']:.2f}x  {_configuration(best['config'])}")
+        _print(*map(Text, _warm(result)))
         if result["status"] != "finished":
             _print(f"go on with: warpsmith resume {result['run']}")
     else:
@@ -138,10 +139,19 @@ def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
         f"{_counts(result['evaluations'])} in {result['seconds']:.0f} s; claims from {evidence['processes']} fresh processes"
         f" (they differ by {evidence['process_spread'] - 1:.0%}); every time verified against {evidence['oracle']}."
     )
+    notes += _warm(result)
     certificate = result["template"]["certificate"]
     notes.append(f"The template at its defaults is the original: {certificate['detail']}.")
     notes.append(f"Run {result['run']}, stored in {_short(result['stored_in'])}")
     return [Text(note) for note in notes]
+
+
+def _warm(result: Mapping[str, Any]) -> list[str]:
+    return [
+        f"Started warm from {entry['evaluations']} evaluations of {entry['kernel']} on {entry['device']}"
+        f" ({_short(entry['source'])})."
+        for entry in result["warm"]
+    ]
 
 
 def _short(path: str) -> str:

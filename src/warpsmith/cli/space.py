@@ -27,7 +27,7 @@ def space(
         "kernel": loaded.name,
         "device": device,
         "cartesian_size": built.cartesian_size,
-        "feasible": len(built),
+        "feasible": built.size,
         "parameters": {p.name: list(p.values) for p in template.parameters},
         "removed": [
             {"constraint": r.constraint, "reason": r.reason, "removes": r.count, "estimate": r.estimate} for r in built.removed

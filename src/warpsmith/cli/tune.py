@@ -12,15 +12,22 @@ from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, prin
 def tune(
     kernel: KernelArgument,
     device: DeviceOption = "cpu",
-    strategy: Annotated[str, typer.Option("--strategy", "-s", help="exhaustive, random, local, or a plug-in's name.")] = "local",
+    strategy: Annotated[
+        str | None, typer.Option("--strategy", "-s", help="gp (the default), local, random, exhaustive, …, or a plug-in's name.")
+    ] = None,
     evaluations: Annotated[int | None, typer.Option("--evaluations", "-n", help="Most configurations to evaluate.")] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the strategy and of the inputs.")] = 0,
+    warm: Annotated[
+        list[str] | None,
+        typer.Option("--warm", metavar="SOURCE", help="Start from a run, `last`, a Kernel Tuner cache or a T4 file; repeatable."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Search the kernel's template for the best configuration: verified, measured, recorded."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
+    from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
     from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
 
     seconds = parse_duration(time) if time is not None else None
@@ -28,7 +35,13 @@ def tune(
     count = evaluations if evaluations is not None or seconds is not None else Budget().evaluations
     with progress() as emit:
         result = api.tune(
-            api.load_kernel(kernel), device=device, strategy=strategy, budget=Budget(count, seconds), seed=seed, emit=emit
+            api.load_kernel(kernel),
+            device=device,
+            strategy=strategy or DEFAULT_STRATEGY,
+            budget=Budget(count, seconds),
+            seed=seed,
+            warm=warm or (),
+            emit=emit,
         )
     finish(result, json=json)
 

@@ -38,7 +38,32 @@ CREATE TABLE evaluations (
 ) STRICT;
 """
 
-MIGRATIONS: Sequence[str] = (_VERSION_1,)
+# What a run started from is kept with it: it must resume the same way when the source has changed or is gone.
+_VERSION_2 = """
+CREATE TABLE sources (
+    run    TEXT NOT NULL REFERENCES runs(run),
+    place  INTEGER NOT NULL,        -- the order in which they were given
+    source TEXT NOT NULL,           -- a run's name, or a file
+    kernel TEXT NOT NULL,
+    device TEXT NOT NULL,
+    found  INTEGER NOT NULL,        -- evaluations that the source had; those below may be fewer
+    PRIMARY KEY (run, place)
+) STRICT;
+CREATE TABLE source_evaluations (
+    run           TEXT NOT NULL,
+    place         INTEGER NOT NULL,
+    number        INTEGER NOT NULL,
+    configuration TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    outcome       TEXT NOT NULL,
+    seconds       REAL NOT NULL,
+    started_at    REAL NOT NULL,
+    PRIMARY KEY (run, place, number),
+    FOREIGN KEY (run, place) REFERENCES sources(run, place)
+) STRICT;
+"""
+
+MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2)
 
 
 def open_database(path: Path) -> sqlite3.Connection:

@@ -8,7 +8,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +18,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
 from warpsmith.record.schema import open_database
+from warpsmith.record.source import Source, SourceSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +64,40 @@ class Store:
 
     # ── runs ──
 
-    def begin(self, header: RunHeader) -> str:
+    def begin(self, header: RunHeader, sources: Sequence[Source] = ()) -> str:
+        """A new run, durable together with all that it starts from."""
         run = f"{header.kernel}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-        self._connection.execute(
-            "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings,"
-            " device_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                run,
-                header.kernel,
-                header.kernel_path,
-                header.fingerprint,
-                header.device,
-                header.agent,
-                header.strategy,
-                header.seed,
-                time.time(),
-                json.dumps(header.settings),
-                json.dumps(header.device_info),
-            ),
-        )
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings,"
+                " device_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run,
+                    header.kernel,
+                    header.kernel_path,
+                    header.fingerprint,
+                    header.device,
+                    header.agent,
+                    header.strategy,
+                    header.seed,
+                    time.time(),
+                    json.dumps(header.settings),
+                    json.dumps(header.device_info),
+                ),
+            )
+            for place, source in enumerate(sources):
+                self._connection.execute(
+                    "INSERT INTO sources (run, place, source, kernel, device, found) VALUES (?, ?, ?, ?, ?, ?)",
+                    (run, place, source.name, source.kernel, source.device, source.found),
+                )
+                self._connection.executemany(
+                    "INSERT INTO source_evaluations (run, place, number, configuration, kind, outcome, seconds, started_at)"
+                    " VALUES (:run, :place, :number, :configuration, :kind, :outcome, :seconds, :started_at)",
+                    (
+                        {"run": run, "place": place, "number": number, **_columns(evaluation)}
+                        for number, evaluation in enumerate(source.evaluations)
+                    ),
+                )
         return run
 
     def runs(self) -> list[RunRecord]:
@@ -113,36 +129,61 @@ class Store:
 
     def append(self, run: str, evaluation: Evaluation) -> None:
         """Durable when this returns. The same configuration twice in a run is a bug, and refused."""
-        kind, outcome = encode_outcome(evaluation.outcome)
         self._connection.execute(
             "INSERT INTO evaluations (run, number, configuration, kind, outcome, seconds, started_at)"
             " SELECT :run, coalesce(max(number) + 1, 0), :configuration, :kind, :outcome, :seconds, :started_at"
             " FROM evaluations WHERE run = :run",
-            {
-                "run": run,
-                "configuration": evaluation.configuration.key,
-                "kind": kind,
-                "outcome": outcome,
-                "seconds": evaluation.seconds,
-                "started_at": evaluation.started_at,
-            },
+            {"run": run, **_columns(evaluation)},
         )
 
     def evaluations(self, run: str) -> list[Evaluation]:
         rows = self._connection.execute("SELECT * FROM evaluations WHERE run = ? ORDER BY number", (run,))
-        return [
-            Evaluation(
-                Configuration.from_key(row["configuration"]),
-                decode_outcome(row["kind"], row["outcome"]),
-                row["seconds"],
-                row["started_at"],
-            )
-            for row in rows
-        ]
+        return [_evaluation(row) for row in rows]
 
     def outcome_counts(self, run: str) -> dict[str, int]:
         rows = self._connection.execute("SELECT kind, count(*) AS n FROM evaluations WHERE run = ? GROUP BY kind", (run,))
         return {row["kind"]: row["n"] for row in rows}
+
+    # ── what a run started from ──
+
+    def sources(self, run: str) -> tuple[Source, ...]:
+        """In the order they were given; none for a cold start."""
+        rows = self._connection.execute(
+            "SELECT * FROM source_evaluations WHERE run = ? ORDER BY place, number", (run,)
+        ).fetchall()
+        return tuple(
+            Source(
+                about["source"],
+                about["kernel"],
+                about["device"],
+                tuple(_evaluation(row) for row in rows if row["place"] == about["place"]),
+                about["found"],
+            )
+            for about in self._connection.execute("SELECT * FROM sources WHERE run = ? ORDER BY place", (run,)).fetchall()
+        )
+
+    def source_summaries(self, run: str) -> list[SourceSummary]:
+        """As `sources`, without reading the evaluations."""
+        rows = self._connection.execute(
+            "SELECT s.*, count(e.number) AS evaluations, count(CASE WHEN e.kind = 'Measured' THEN 1 END) AS measured"
+            " FROM sources s LEFT JOIN source_evaluations e USING (run, place) WHERE s.run = ? GROUP BY s.place ORDER BY s.place",
+            (run,),
+        )
+        return [
+            SourceSummary(row["source"], row["kernel"], row["device"], row["evaluations"], row["measured"], row["found"])
+            for row in rows
+        ]
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing of what is written within."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
 
 
 @contextlib.contextmanager
@@ -155,6 +196,22 @@ def run_lock(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end") from error
         yield
+
+
+def _columns(evaluation: Evaluation) -> dict[str, Any]:
+    kind, outcome = encode_outcome(evaluation.outcome)
+    return {
+        "configuration": evaluation.configuration.key,
+        "kind": kind,
+        "outcome": outcome,
+        "seconds": evaluation.seconds,
+        "started_at": evaluation.started_at,
+    }
+
+
+def _evaluation(row: sqlite3.Row) -> Evaluation:
+    outcome = decode_outcome(row["kind"], row["outcome"])
+    return Evaluation(Configuration.from_key(row["configuration"]), outcome, row["seconds"], row["started_at"])
 
 
 def _run_record(row: sqlite3.Row) -> RunRecord:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What an earlier run found out about the same kernel: on another device, another workload, or with an earlier template.
+
+    Its scores are comparable with each other only. Its configurations may lack parameters of the space at hand, or have others.
+    """
+
+    source: str
+    evaluations: tuple[Evaluation, ...]
 
 
 class Strategy(Protocol):
@@ -20,4 +32,13 @@ class Strategy(Protocol):
 
     def tell(self, evaluation: Evaluation) -> None:
         """Learn from one finished evaluation, in any order relative to other outstanding ones."""
+        ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A strategy that can start from earlier runs."""
+
+    def learn(self, prior: Prior) -> None:
+        """Called once for each prior, before the first ask. A misleading one must do no lasting harm."""
         ...

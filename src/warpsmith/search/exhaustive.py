@@ -22,7 +22,7 @@ class Exhaustive:
         if self._default is not None and self._default not in self._visits and n > 0:
             chosen.append(self._default)
             self._visits.add(self._default)
-        while len(chosen) < n and self._next < len(self._space):
+        while len(chosen) < n and self._next < self._space.size:
             if self._next not in self._visits:
                 chosen.append(self._next)
                 self._visits.add(self._next)

@@ -14,48 +14,30 @@ from math import inf
 
 import numpy as np
 
-from warpsmith.core.configuration import Configuration
-from warpsmith.core.outcome import Evaluation
-from warpsmith.search.visits import Visits
+from warpsmith.search.stepwise import Stepwise
 from warpsmith.space import Space
 
 _KICKS = 20
 # The default suits another device than the one at hand (GPU code on a CPU): a look around beats starting there.
-_SCOUTS_AT_MOST = 8
+_SCOUTS_AT_MOST = 15
 _SPACE_PER_SCOUT = 8
 
 
-class Local:
+class Local(Stepwise):
     def __init__(self, space: Space, rng: np.random.Generator) -> None:
-        self._space = space
-        self._rng = rng
-        self._visits = Visits(space, rng)
-        self._scores: dict[int, float] = {}  # of what was told; a failure is infinitely slow
-        self._queue: deque[int] = deque()
+        super().__init__(space, rng)
+        self._queue = deque(space.sample(min(_SCOUTS_AT_MOST, space.size // _SPACE_PER_SCOUT), rng))
         self._descent: set[int] = set()  # proposed since the centre was chosen, and without a result yet
         self._centre: int | None = None
         self._kick_next = True
-        start = space.index(space.default)
-        scouts = self._rng.choice(len(space), size=min(_SCOUTS_AT_MOST, len(space) // _SPACE_PER_SCOUT), replace=False)
-        self._queue = deque([*([] if start is None else [start]), *(int(scout) for scout in scouts)])
 
-    def ask(self, n: int = 1) -> list[Configuration]:
-        chosen: list[Configuration] = []
-        while len(chosen) < n:
-            index = self._next()
-            if index is None:
-                break
-            self._visits.add(index)
+    def _next(self) -> int | None:
+        index = super()._next()
+        if index is not None:
             self._descent.add(index)
-            chosen.append(self._space[index])
-        return chosen
+        return index
 
-    def tell(self, evaluation: Evaluation) -> None:
-        index = self._visits.mark(evaluation.configuration)
-        if index is None:
-            return
-        score = evaluation.score
-        self._scores[index] = inf if score is None else score
+    def _learn(self, index: int) -> None:
         self._descent.discard(index)
         if self._centre is None or self._centre not in self._scores:
             return
@@ -65,7 +47,7 @@ class Local:
         if self._scores[better] < self._scores[self._centre]:
             self._move(better)
 
-    def _next(self) -> int | None:
+    def _propose(self) -> int | None:
         while True:
             while self._queue:
                 index = self._queue.popleft()

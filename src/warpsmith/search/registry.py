@@ -16,6 +16,7 @@ from warpsmith.spec.problems import nearest
 StrategyFactory: TypeAlias = Callable[[Space, np.random.Generator], Strategy]
 
 GROUP = "warpsmith.strategies"
+DEFAULT_STRATEGY = "gp"
 
 
 def strategy_names() -> tuple[str, ...]:

@@ -31,14 +31,18 @@ class Visits:
             self.add(index)
         return index
 
+    @property
+    def exhausted(self) -> bool:
+        return len(self._seen) >= self._space.size
+
     def random(self) -> int | None:
         """Some configuration not proposed yet, each as likely; None when there is none. The caller adds it."""
-        size = len(self._space)
-        if len(self._seen) >= size:
+        size = self._space.size  # unlike len(), without bound
+        if self.exhausted:
             return None
         if self._rest is None and len(self._seen) <= (1 - _CROWDED) * size:
             while True:
-                index = int(self._rng.integers(size))
+                (index,) = self._space.sample(1, self._rng)
                 if index not in self._seen:
                     return index
         if self._rest is None:

@@ -1,104 +1,123 @@
-"""From parameters and rules to the table of feasible configurations.
+"""From parameters and rules to the graph of feasible configurations.
 
-Rows hold positions in the parameters' value lists. Parameters are joined one after another, in an order that completes rules
-early, and each rule is applied as soon as all its parameters are bound: what it forbids is never multiplied further. A rule is
-computed once over the product of its own parameters, which is nearly always small, and rows are filtered by looking it up there.
+Each rule becomes an automaton by itself. Run side by side over the parameters they make the graph: a node is what each automaton
+that is under way knows. A rule too large for that (no structure to use, and too many combinations) keeps the assignments it has
+seen instead, and is asked when its last parameter is assigned: then only about what all others allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from warpsmith.core.configuration import Value
-from warpsmith.core.expression.vector import packed
+from warpsmith.core.errors import InputError
+from warpsmith.space.automaton import automaton_of
+from warpsmith.space.codes import combined, numbered
+from warpsmith.space.graph import Graph, Layer
+from warpsmith.space.ordering import better_order
+from warpsmith.space.problem import Problem
+from warpsmith.space.readers import Early, Late, Reader
 from warpsmith.space.rules import Rule
-from warpsmith.spec.kernel import Parameter
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-# A rule over more assignments than this is computed on the rows it filters instead.
-TABLE_LIMIT = 10_000_000
+_EDGES_AT_MOST = 50_000_000
+# Built in a fraction of a second: what the declared order may take when another one promises less.
+_EDGES_TO_TRY = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """`settings` are the assignments of all other names, one for each workload: a configuration must be allowed in every one."""
-
-    parameters: tuple[Parameter, ...]
-    rules: tuple[Rule, ...]
-    settings: Mapping[str, Mapping[str, Value]]
-
-    def parameters_of(self, rule: Rule) -> tuple[int, ...]:
-        return tuple(i for i, parameter in enumerate(self.parameters) if parameter.name in rule.names)
-
-    def allowed(self, rule: Rule, bound: Sequence[int], positions: Sequence[Array], rows: int) -> Array:
-        """Which of the rows the rule allows on every workload; `positions` are the columns of the parameters `bound`."""
-        columns: dict[str, Any] = {}
-        for parameter, column in zip((self.parameters[i] for i in bound), positions, strict=True):
-            if parameter.name in rule.names:
-                columns[parameter.name] = packed(list(parameter.values))[column]
-        verdicts = [np.broadcast_to(rule.allows({**setting, **columns}), (rows,)) for setting in self._distinct(rule)]
-        return reduce(np.logical_and, verdicts)
-
-    def _distinct(self, rule: Rule) -> list[Mapping[str, Value]]:
-        """The settings that differ in what the rule uses."""
-        seen = {tuple(sorted((n, s[n]) for n in rule.names if n in s)): s for s in self.settings.values()}
-        return list(seen.values())
-
-    def table(self, rule: Rule) -> Array | None:
-        """The rule over the product of its own parameters, one axis each; None when that is too large."""
-        own = self.parameters_of(rule)
-        shape = tuple(len(self.parameters[i].values) for i in own)
-        if prod(shape) > TABLE_LIMIT:
-            return None
-        positions = [axis.ravel() for axis in np.indices(shape, dtype=np.int32)] if shape else []
-        return self.allowed(rule, own, positions, prod(shape)).reshape(shape)
+def construct(problem: Problem) -> Graph:
+    """Raises InputError when the rules tie the parameters together in a way that neither merges nor prunes."""
+    scopes = [problem.scope(rule) for rule in problem.rules]
+    feasible = all(problem.always(rule) for rule, scope in zip(problem.rules, scopes, strict=True) if not scope)
+    split = (part for rule, scope in zip(problem.rules, scopes, strict=True) if feasible and scope for part in rule.parts())
+    parts = [(part, problem.scope(part)) for part in split]
+    declared = tuple(range(len(problem.parameters)))
+    other = better_order(problem.sizes, [scope for _, scope in parts])
+    if other is not None:
+        try:
+            return _build(problem, parts, declared, _EDGES_TO_TRY, feasible=feasible)
+        except InputError:
+            declared = other
+    return _build(problem, parts, declared, _EDGES_AT_MOST, feasible=feasible)
 
 
-def construct(problem: Problem) -> Array:
-    """The feasible rows (one column per parameter, in their order), sorted lexicographically."""
-    count = len(problem.parameters)
-    rows = np.zeros((1, count), dtype=np.int32)
-    bound: set[int] = set()
-    waiting = list(problem.rules)
-    for index in (None, *_join_order(problem)):
-        if index is not None:
-            size = len(problem.parameters[index].values)
-            rows = np.repeat(rows, size, axis=0)
-            rows[:, index] = np.tile(np.arange(size, dtype=np.int32), len(rows) // size)
-            bound.add(index)
-        ready = [rule for rule in waiting if bound.issuperset(problem.parameters_of(rule))]
-        waiting = [rule for rule in waiting if rule not in ready]
-        for rule in ready:
-            rows = rows[_filter(problem, rule, rows)]
-    return rows[np.lexsort(rows.T[::-1])] if count else rows
+def _build(
+    problem: Problem, parts: list[tuple[Rule, frozenset[int]]], order: tuple[int, ...], most: int, *, feasible: bool
+) -> Graph:
+    readers: list[Reader] = []
+    for rule, scope in parts:
+        own = tuple(index for index in order if index in scope)
+        automaton = automaton_of(problem, rule, own)
+        if automaton is None:
+            readers.append(Late(problem, rule, own))
+        elif not automaton.feasible:
+            feasible = False
+        elif not automaton.trivial:
+            readers.append(Early(automaton))
+    layers = _run(problem, order, readers if feasible else [], most)
+    return Graph(layers, feasible=feasible, bound=prod(problem.sizes))
 
 
-def _filter(problem: Problem, rule: Rule, rows: Array) -> Array:
-    own = problem.parameters_of(rule)
-    if prod(len(problem.parameters[i].values) for i in own) <= max(len(rows), 1):
-        table = problem.table(rule)
-        if table is not None:
-            return (
-                np.broadcast_to(table[tuple(rows[:, i] for i in own)], (len(rows),)) if own else np.full(len(rows), bool(table))
-            )
-    return problem.allowed(rule, own, [rows[:, i] for i in own], len(rows))
+def _run(problem: Problem, order: tuple[int, ...], readers: list[Reader], most: int) -> list[Layer]:
+    layers: list[Layer] = []
+    width = 1
+    for index in order:
+        size = problem.sizes[index]
+        if width * size > most:
+            raise _too_large(problem, order, len(layers), width, readers)
+        reading = [reader for reader in readers if index in reader.scope]
+        under_way = [reader for reader in readers if reader.read and reader not in reading]
+        if not reading:
+            targets = np.arange(width, dtype=np.int32).repeat(size).reshape(width, size)
+        elif len(reading) == 1 and not under_way and isinstance(reading[0], Early) and reading[0].classes == width:
+            # With one rule at work, nodes are its classes.
+            targets, width = reading[0].follow()
+        else:
+            targets, width = _join(reading, under_way, width, size)
+        if reading:
+            readers = [reader for reader in readers if reader.read < len(reader.scope)]
+        layers.append(Layer(index, targets))
+    return layers
 
 
-def _join_order(problem: Problem) -> list[int]:
-    """Next come the parameters of the rule that needs the fewest new rows to be decided."""
-    order: list[int] = []
-    rules = [problem.parameters_of(rule) for rule in problem.rules]
+def _join(reading: list[Reader], under_way: list[Reader], width: int, size: int) -> tuple[Array, int]:
+    """The edges of one layer, and the number of nodes after it."""
+    edges: Array | None = None  # those that no rule forbids; None while these are all
+    known: list[tuple[Reader, Array]] = []
+    # Automata first: they are quick, and what they forbid the others need not look at.
+    for reader in sorted(reading, key=lambda reader: isinstance(reader, Late)):
+        if not reader.read:
+            reader.codes = reader.codes.repeat(width)
+        codes = reader.advance(edges, size)
+        alive = codes >= 0
+        if not alive.all():
+            edges = alive.nonzero()[0] if edges is None else edges[alive]
+            known = [(earlier, before[alive]) for earlier, before in known]
+            codes = codes[alive]
+        known.append((reader, codes))
+    for reader in under_way:
+        codes = reader.codes.repeat(size)
+        known.append((reader, codes if edges is None else codes[edges]))
+    known = [(reader, codes) for reader, codes in known if reader.read < len(reader.scope)]
+    count = width * size if edges is None else len(edges)
+    first, nodes = numbered(*combined([(codes, reader.span) for reader, codes in known], count))
+    for reader, codes in known:
+        reader.codes = codes[first]
+    if edges is None:
+        return nodes.astype(np.int32).reshape(width, size), len(first)
+    targets: Array = np.full(width * size, -1, dtype=np.int32)
+    targets[edges] = nodes
+    return targets.reshape(width, size), len(first)
 
-    def cost(own: tuple[int, ...]) -> int:
-        return prod(len(problem.parameters[i].values) for i in own if i not in order)
 
-    while pending := [own for own in rules if not set(own) <= set(order)]:
-        order += [i for i in min(pending, key=cost) if i not in order]
-    return order + [i for i in range(len(problem.parameters)) if i not in order]
+def _too_large(problem: Problem, order: tuple[int, ...], at: int, width: int, readers: list[Reader]) -> InputError:
+    waiting = [reader.rule.text for reader in readers if isinstance(reader, Late) and reader.read]
+    name = problem.parameters[order[at]].name
+    blame = f" for {waiting[0]!r}" if waiting else ""
+    return InputError(
+        f"the space is too large to construct: {width:,} partial configurations must be told apart before {name}{blame}",
+        hint="split the constraint into ones over fewer parameters, or give the parameters fewer values",
+    )

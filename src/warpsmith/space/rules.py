@@ -7,7 +7,7 @@ An assignment for which it cannot be computed at all (say, a division by zero) i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol, TypeAlias
 
@@ -16,7 +16,10 @@ import numpy as np
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
+from warpsmith.core.expression.grid import evaluate_grid
+from warpsmith.core.expression.nodes import Binary, Compare, Literal, Logic, Node, names_in
 from warpsmith.core.hardware import Limits
+from warpsmith.space.conjuncts import conjuncts
 from warpsmith.spec.kernel import Constraint, Launch
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -49,7 +52,24 @@ class Rule(Protocol):
     @property
     def names(self) -> frozenset[str]: ...
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What it computes from an assignment: it sees nothing else of it."""
+        ...
+
+    def parts(self) -> tuple[Rule, ...]:
+        """Rules that together allow the same: smaller ones, which are decided earlier."""
+        ...
+
     def allows(self, columns: Columns) -> Array: ...
+
+    def allows_grid(self, axes: Columns) -> Array | bool | None:
+        """As `allows`, over a grid: each name has values along axes of its own. None where that is not possible."""
+        ...
+
+    def holds(self, names: Names) -> bool:
+        """Whether it allows one assignment."""
+        ...
 
     def objection(self, names: Names) -> str | None:
         """What is wrong with this assignment, with its numbers; None if it is allowed."""
@@ -74,10 +94,37 @@ class ConstraintRule:
     def names(self) -> frozenset[str]:
         return self.constraint.expression.names
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.constraint.expression,)
+
+    def parts(self) -> tuple[Rule, ...]:
+        whole = self.constraint.expression
+        found = conjuncts(whole.tree)
+        if len(found) == 1:
+            return (self,)
+        groups: dict[frozenset[str], list[Node]] = {}
+        for node in found:
+            groups.setdefault(names_in(node), []).append(node)
+        if len(groups) == 1:
+            return (self,)
+        joined = (nodes[0] if len(nodes) == 1 else Logic("and", tuple(nodes), whole.tree.span) for nodes in groups.values())
+        return tuple(ConstraintRule(Constraint(whole.part(node), self.reason)) for node in joined)
+
     def allows(self, columns: Columns) -> Array:
         return _rows(
             columns, self.names, lambda part: self.constraint.expression.evaluate_many(part).astype(bool), self.objection
         )
+
+    def allows_grid(self, axes: Columns) -> Array | bool | None:
+        found = evaluate_grid(self.constraint.expression.tree, axes)
+        return found.astype(bool, copy=False) if isinstance(found, np.ndarray) else found if found is None else bool(found)
+
+    def holds(self, names: Names) -> bool:
+        try:
+            return bool(self.constraint.expression.evaluate(names))
+        except InputError:
+            return False
 
     def objection(self, names: Names) -> str | None:
         try:
@@ -109,6 +156,21 @@ class LimitRule:
     def names(self) -> frozenset[str]:
         return frozenset().union(*(factor.names for factor in self.factors))
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return self.factors
+
+    def parts(self) -> tuple[Rule, ...]:
+        """Each factor for itself, and their product: what a product may be says nothing about its factors."""
+        if len(self.factors) == 1 or self.limit is None:
+            return tuple(replace(self, factors=(factor,)) for factor in self.factors)
+        alone = [replace(self, factors=(factor,), limit=None) for factor in self.factors]
+        product = self.factors[0].tree
+        for factor in self.factors[1:]:
+            product = Binary("*", product, factor.tree, product.span)
+        within = Compare(product, (("<=", Literal(self.limit, product.span)),), product.span)
+        return (*alone, ConstraintRule(Constraint(self.factors[0].part(within), self.reason)))
+
     def allows(self, columns: Columns) -> Array:
         return _rows(columns, self.names, self._all_within, self.objection)
 
@@ -121,6 +183,24 @@ class LimitRule:
         allowed = np.all(np.array([factor >= self.least for factor in factors]), axis=0)
         result: Array = allowed if self.limit is None else allowed & (total <= self.limit)
         return result
+
+    def allows_grid(self, axes: Columns) -> Array | bool | None:
+        # Extents are nearly always one factor; the others are asked row by row.
+        if len(self.factors) > 1:
+            return None
+        value = evaluate_grid(self.factors[0].tree, axes)
+        if value is None or isinstance(value, bool) or (isinstance(value, np.ndarray) and value.dtype.kind == "b"):
+            return None
+        within = value >= self.least
+        return within if self.limit is None else within & (value <= self.limit)
+
+    def holds(self, names: Names) -> bool:
+        try:
+            values = [factor.evaluate(names) for factor in self.factors]
+        except InputError:
+            return False
+        extents = [value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= self.least]
+        return len(extents) == len(values) and (self.limit is None or prod(extents) <= self.limit)
 
     def objection(self, names: Names) -> str | None:
         try:
@@ -161,7 +241,8 @@ def _rows(
     used = {name: columns[name] for name in names}
     length = next((len(c) for c in columns.values() if isinstance(c, np.ndarray)), 1)
     try:
-        return np.broadcast_to(evaluate(used), (length,))
+        found = evaluate(used)
+        return found if len(found) == length else np.broadcast_to(found, (length,))
     except InputError:
         lists = {name: c.tolist() if isinstance(c, np.ndarray) else [c] * length for name, c in used.items()}
         rows = ({name: values[i] for name, values in lists.items()} for i in range(length))

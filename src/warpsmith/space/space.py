@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
-from warpsmith.space.construction import Problem, construct
+from warpsmith.space.construction import construct
+from warpsmith.space.listing import Listing
+from warpsmith.space.problem import Problem
+from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import ConstraintRule, Rule, Violation, rules_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_SAMPLES = 100_000
+LIST_LIMIT = 50_000_000
+_BLOCK = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """How many configurations of the whole product one rule forbids by itself; `estimate` when they were sampled, not counted."""
+class Members(Protocol):
+    """A numbered set of rows."""
 
-    constraint: str
-    reason: str
-    count: int
-    estimate: bool
+    @property
+    def size(self) -> int: ...
+
+    def row(self, number: int) -> Array: ...
+
+    def rows(self, numbers: Array) -> Array: ...
+
+    def number(self, row: Array) -> int: ...
+
+    def numbers(self, rows: Array) -> Array: ...
+
+    def listed(self) -> Array: ...
 
 
 class Space:
     """Immutable. Configurations are numbered from 0 in the order of their parameters' values."""
 
-    def __init__(self, problem: Problem, default: Configuration) -> None:
+    def __init__(self, problem: Problem, members: Members, default: Configuration) -> None:
         self._problem = problem
-        self._rows = construct(problem)
+        self._members = members
         self.parameters = problem.parameters
         self.default = default
-        self.cartesian_size = prod(len(p.values) for p in problem.parameters)
+        self.cartesian_size = prod(problem.sizes)
 
     @classmethod
     def build(
@@ -58,23 +68,52 @@ class Space:
         """
         settings = {w.name: {**limits.names(), **w.sizes} for w in workloads}
         problem = Problem(parameters, rules_of(constraints, launch, limits), settings)
-        space = cls(problem, Configuration(tuple((p.name, p.default) for p in parameters)))
+        space = cls(problem, construct(problem), Configuration(tuple((p.name, p.default) for p in parameters)))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
             hint = "the default is the original kernel: it must run on every workload, on this device"
             raise InputError(f"the default configuration ({space.default}) is not allowed:\n{reasons}", hint=hint)
         return space
 
+    @classmethod
+    def listed(cls, parameters: tuple[Parameter, ...], rows: Array, default: Configuration) -> Space:
+        """A space whose configurations are given: `rows` of positions in the parameters' value lists, in any order.
+
+        For recorded measurements, whose constraints are not known. Raises InputError when the default is not among them.
+        """
+        problem = Problem(parameters, (), {})
+        space = cls(problem, Listing(problem.sizes, rows), default)
+        if space.default not in space:
+            raise InputError(f"the default configuration ({default}) is not among the {len(space)} listed ones")
+        return space
+
     # ── a sequence of configurations ──
 
+    @property
+    def size(self) -> int:
+        """How many configurations there are; unlike `len`, without an upper bound."""
+        return self._members.size
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return self.size
 
     def __getitem__(self, index: int) -> Configuration:
-        return self.decode(self._rows[index])
+        return self.decode(self.row(index))
 
     def __iter__(self) -> Iterator[Configuration]:
-        return (self.decode(row) for row in self._rows)
+        for begin in range(0, self.size, _BLOCK):
+            numbers = range(begin, min(begin + _BLOCK, self.size))
+            yield from (self.decode(row) for row in self._members.rows(np.array(numbers)))
+
+    @cached_property
+    def rows(self) -> Array:
+        """Every configuration, encoded, in the order of their numbers (read-only). Raises InputError when they are too many."""
+        if self.size > LIST_LIMIT:
+            message = f"the space has {self.size:,} configurations; at most {LIST_LIMIT:,} are listed"
+            raise InputError(message, hint="sample() and iteration work for a space of any size")
+        table = self._members.listed()
+        table.flags.writeable = False
+        return table
 
     def __contains__(self, configuration: object) -> bool:
         return isinstance(configuration, Configuration) and self.index(configuration) is not None
@@ -85,13 +124,25 @@ class Space:
             row = self.encode(configuration)
         except InputError:
             return None
-        number = int(self._numbers(row[None, :])[0])
+        number = self._members.number(row)
         return number if number >= 0 else None
 
-    def sample(self, rng: np.random.Generator, n: int) -> list[Configuration]:
-        """Up to `n` distinct configurations, uniformly."""
-        chosen = rng.choice(len(self), size=min(n, len(self)), replace=False)
-        return [self[int(index)] for index in chosen]
+    def indices(self, rows: Array) -> Array:
+        """The number of each encoded configuration, -1 for those that are not feasible."""
+        return self._members.numbers(rows)
+
+    def sample(self, n: int, rng: np.random.Generator) -> list[int]:
+        """The numbers of up to `n` distinct configurations, uniformly."""
+        if self.size < 2**63:
+            return [int(number) for number in rng.choice(self.size, size=min(n, self.size), replace=False)]
+        # More than a generator's integers can number: so many that a repetition is drawn again at once.
+        chosen: dict[int, None] = {}
+        width = (self.size - 1).bit_length()
+        while len(chosen) < n:
+            number = int.from_bytes(rng.bytes((width + 7) // 8), "little") % (1 << width)
+            if number < self.size:
+                chosen.setdefault(number)
+        return list(chosen)
 
     # ── neighbourhoods ──
 
@@ -108,12 +159,15 @@ class Space:
         """The numbers of an encoded configuration's neighbours: (adjacent, all others)."""
         near: list[int] = []
         wide: list[int] = []
-        for parameter, position in enumerate(row):
-            changed = np.repeat(row[None, :], len(self.parameters[parameter].values), axis=0)
-            changed[:, parameter] = np.arange(len(changed))
-            numbers = self._numbers(changed)
-            below = [int(n) for n in numbers[:position] if n >= 0]
-            above = [int(n) for n in numbers[position + 1 :] if n >= 0]
+        sizes = self._problem.sizes
+        ends = np.cumsum(sizes)
+        changed = np.repeat(np.asarray(row)[None, :], sum(sizes), axis=0)
+        for parameter, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+            changed[end - size : end, parameter] = np.arange(size)
+        numbers = self.indices(changed).tolist() if sizes else []
+        for end, size, position in zip(ends.tolist(), sizes, np.asarray(row).tolist(), strict=True):
+            below = [n for n in numbers[end - size : end - size + position] if n >= 0]
+            above = [n for n in numbers[end - size + position + 1 : end] if n >= 0]
             near += below[-1:] + above[:1]
             wide += below[:-1] + above[1:]
         return near, wide
@@ -122,40 +176,28 @@ class Space:
 
     def encode(self, configuration: Configuration) -> Array:
         """The position of each value in its parameter's list. Raises InputError for values that are not there."""
-        row = np.empty(len(self.parameters), dtype=np.int32)
-        problems = self._strangers(configuration)
-        if problems:
-            raise InputError("; ".join(violation.detail for violation in problems))
-        for i, parameter in enumerate(self.parameters):
-            row[i] = parameter.values.index(configuration[parameter.name])
-        return row
+        chosen = dict(configuration.pairs)
+        try:
+            row = [parameter.values.index(chosen.pop(parameter.name)) for parameter in self.parameters]
+        except (KeyError, ValueError):
+            row = []
+        if chosen or len(row) < len(self.parameters):
+            raise InputError("; ".join(violation.detail for violation in self._strangers(configuration)))
+        return np.array(row, dtype=np.int32)
 
     def decode(self, row: Array) -> Configuration:
         return Configuration(tuple((p.name, p.values[int(at)]) for p, at in zip(self.parameters, row, strict=True)))
 
     def row(self, index: int) -> Array:
         """The configuration of that number, encoded."""
-        found: Array = self._rows[index].copy()
-        return found
+        number = index + self.size if index < 0 else index
+        if not 0 <= number < self.size:
+            raise IndexError(f"configuration {index} of a space of {self.size}")
+        return self._members.row(number)
 
-    @cached_property
-    def _keys(self) -> tuple[Array, Array]:
-        """The rows' places in the whole product, ascending, and the weight of each column in them."""
-        sizes = [len(p.values) for p in self.parameters]
-        # Beyond 64 bits Python's integers do, slower.
-        kind = np.int64 if self.cartesian_size < 2**63 else object
-        weights = np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=kind)
-        return self._rows.astype(kind) @ weights if sizes else np.zeros(len(self._rows), dtype=np.int64), weights
-
-    def _numbers(self, rows: Array) -> Array:
-        """The number of each encoded configuration, -1 for those that are not feasible."""
-        keys, weights = self._keys
-        wanted = rows.astype(weights.dtype) @ weights if len(weights) else np.zeros(len(rows), dtype=np.int64)
-        places = np.searchsorted(keys, wanted)
-        found: Array = (
-            np.where(keys[np.minimum(places, len(keys) - 1)] == wanted, places, -1) if len(keys) else np.full(len(rows), -1)
-        )
-        return found
+    def encoded(self, numbers: Sequence[int]) -> Array:
+        """The configurations of those numbers, one row each."""
+        return self._members.rows(np.array(numbers, dtype=np.int64 if self.size < 2**63 else object))
 
     # ── why ──
 
@@ -165,7 +207,10 @@ class Space:
         if strangers:
             return strangers
         found = (self._violation(rule, configuration) for rule in self._problem.rules)
-        return [violation for violation in found if violation is not None]
+        violations = [violation for violation in found if violation is not None]
+        if not violations and configuration not in self:
+            return [Violation("listed", "", None, f"{configuration} is not among the {self.size} listed configurations")]
+        return violations
 
     def _violation(self, rule: Rule, configuration: Configuration) -> Violation | None:
         for workload, setting in self._problem.settings.items():
@@ -189,20 +234,8 @@ class Space:
     @cached_property
     def removed(self) -> tuple[Removal, ...]:
         """What each rule alone removes from the whole product, for the rules that remove anything or come from kernel.toml."""
-        removals = [(rule, self._removal(rule)) for rule in self._problem.rules]
+        removals = [(rule, removal_of(self._problem, rule)) for rule in self._problem.rules]
         return tuple(removal for rule, removal in removals if removal.count or isinstance(rule, ConstraintRule))
-
-    def _removal(self, rule: Rule) -> Removal:
-        table = self._problem.table(rule)
-        if table is not None:
-            # The rule says the same for every value of the parameters it does not use.
-            count = int(np.count_nonzero(~table)) * (self.cartesian_size // max(table.size, 1))
-            return Removal(rule.text, rule.reason, count, estimate=False)
-        rng = np.random.default_rng(0)
-        own = self._problem.parameters_of(rule)
-        columns = [rng.integers(len(self.parameters[i].values), size=_SAMPLES) for i in own]
-        share = np.count_nonzero(~self._problem.allowed(rule, own, columns, _SAMPLES)) / _SAMPLES
-        return Removal(rule.text, rule.reason, round(share * self.cartesian_size), estimate=True)
 
 
 def space_of(kernel: Kernel, template: Template, limits: Limits) -> Space:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
+from warpsmith.record.source import SourceSummary
 from warpsmith.tuning.budget import Budget
 
 
@@ -21,6 +22,20 @@ class RunStarted:
     configurations: int
     cartesian_size: int
     resumed_evaluations: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLearned:
+    """The run starts from what an earlier one found."""
+
+    source: SourceSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that may be a mistake, but need not be."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +81,15 @@ class RunFinished:
 
 
 Event: TypeAlias = (
-    RunStarted | TemplateCertified | BaselineMeasured | EvaluationFinished | StageStarted | StageAdvanced | RunFinished
+    RunStarted
+    | SourceLearned
+    | Warned
+    | TemplateCertified
+    | BaselineMeasured
+    | EvaluationFinished
+    | StageStarted
+    | StageAdvanced
+    | RunFinished
 )
 Emit: TypeAlias = Callable[[Event], None]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
+from warpsmith.record.source import SourceSummary
 from warpsmith.record.store import RunRecord
 from warpsmith.tuning.finalists import Claim
 
@@ -22,7 +23,7 @@ class Roof:
         return round(self.us[workload] / median_us, 4) if workload in self.us else None
 
 
-def header_of(record: RunRecord, counts: Mapping[str, int]) -> dict[str, Any]:
+def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[SourceSummary]) -> dict[str, Any]:
     """The part that every run has, finished or not."""
     header = record.header
     return {
@@ -33,6 +34,17 @@ def header_of(record: RunRecord, counts: Mapping[str, int]) -> dict[str, Any]:
         "agent": header.agent,
         "strategy": header.strategy,
         "seed": header.seed,
+        "warm": [
+            {
+                "source": source.name,
+                "kernel": source.kernel,
+                "device": source.device,
+                "evaluations": source.evaluations,
+                "measured": source.measured,
+                "found": source.found,
+            }
+            for source in sources
+        ],
         "rounds": 1,
         "evaluations": {kind: counts.get(kind, 0) for kind in OUTCOME_KINDS},
         "seconds": round(record.seconds, 3),
@@ -41,6 +53,11 @@ def header_of(record: RunRecord, counts: Mapping[str, int]) -> dict[str, Any]:
         "per_workload": {},
         "heldout": {},
     }
+
+
+def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A finished run's object as it was recorded; those of earlier versions lack what came later."""
+    return {"warm": [], **result}
 
 
 def claim_entry(workload: str, claim: Claim, roof: Roof) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import Evaluation, Measured, Verdict
 from warpsmith.devices.base import DeviceInfo
@@ -24,33 +22,21 @@ from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings
 from warpsmith.space import Space, space_of
-from warpsmith.spec.kernel import Kernel
-from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, Template, template_of
-from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.certify import certify
 from warpsmith.tuning.claims import Claimant
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.evaluate import Builder, Evaluator
 from warpsmith.tuning.events import BaselineMeasured, Emit, EvaluationFinished, RunFinished, RunStarted, TemplateCertified
-from warpsmith.tuning.result import header_of
+from warpsmith.tuning.order import Order, kernel_fingerprint, order_of
+from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.search import search
+from warpsmith.tuning.warm import announce, check_sources, warm_strategy
 from warpsmith.verify.prepared import PreparedWorkload
 
 # A launch this many times slower than the original is as good as hanging; but a busy machine must not miss the deadline either.
 _HOPELESS = 50
 _SHORTEST_DEADLINE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What to tune and how: everything that a run's record must know to be resumed."""
-
-    kernel: Kernel
-    device: str = "cpu"
-    strategy: str = "local"
-    budget: Budget = Budget()  # noqa: RUF009 - frozen
-    seed: int = 0
 
 
 def start(order: Order, settings: Settings, emit: Emit) -> dict[str, Any]:
@@ -76,28 +62,10 @@ def resume(name: str, settings: Settings, emit: Emit) -> dict[str, Any]:
     with Store(settings.database) as store:
         record = store.find(name)
         if record.status == "finished" and record.result is not None:
-            return dict(record.result)
-        order = _order_of(record)
+            return recorded_result(record.result)
+        order = order_of(record, store)
         with _pool(order, settings) as pool:
             return _Run(order, settings, store, pool, pool.describe(), emit).work(record)
-
-
-def _order_of(record: RunRecord) -> Order:
-    header = record.header
-    kernel = load_kernel(Path(header.kernel_path))
-    if kernel_fingerprint(kernel) != header.fingerprint:
-        raise InputError(
-            f"the kernel's files changed since run {record.run} began, so its evaluations no longer mean this kernel",
-            location=Location(kernel.path),
-            hint="start a new run with `warpsmith tune`, or bring the files back",
-        )
-    budget = Budget(header.settings["evaluations"], header.settings["seconds"])
-    return Order(kernel, header.device, header.strategy, budget, header.seed)
-
-
-def kernel_fingerprint(kernel: Kernel) -> str:
-    files = [kernel.path, kernel.source, kernel.template_source, kernel.reference.file]
-    return fingerprint(*(file.read_bytes() for file in files if file is not None))
 
 
 def _pool(order: Order, settings: Settings) -> CompilePool:
@@ -124,12 +92,13 @@ class _Run:
             )
         self.template: Template = template_of(kernel)
         self.space: Space = space_of(kernel, self.template, info.limits)
+        check_sources(order.strategy, self.space, order.warm)
         self.builder = Builder(Binder(kernel, info.limits), self.template, pool)
         self.workloads = {w.name: w for w in kernel.workloads}
 
     def work(self, about: RunHeader | RunRecord) -> dict[str, Any]:
         began = time.perf_counter()
-        run = about.run if isinstance(about, RunRecord) else self.store.begin(about)
+        run = about.run if isinstance(about, RunRecord) else self.store.begin(about, self.order.warm)
         # A killed run could not say how long it took: its evaluations can.
         spent_before = max(self.store.find(run).seconds, sum(e.seconds for e in self.store.evaluations(run)))
         folder = self.settings.run_folder(run)
@@ -147,7 +116,7 @@ class _Run:
                 if status != "finished":
                     self.store.finish(run, status, None)
             # Status and result are written at once: a run is never marked finished without its result.
-            header = header_of(self.store.find(run), self.store.outcome_counts(run))
+            header = header_of(self.store.find(run), self.store.outcome_counts(run), self.store.source_summaries(run))
             whole = {**header, "status": status, **result, "stored_in": str(self.settings.database)}
             self.store.finish(run, status, whole)
         self.emit(RunFinished(whole))
@@ -168,6 +137,7 @@ class _Run:
                 len(recorded),
             )
         )
+        announce(self.order.warm, kernel.name, self.emit)
         rng = np.random.default_rng([self.order.seed, len(recorded)])  # only orders launches; the strategy has its own
         with contextlib.ExitStack() as stack:
             prepared = {
@@ -229,7 +199,9 @@ class _Run:
                 left = self.order.budget.seconds_left(number, elapsed_s())
                 self.emit(EvaluationFinished(number, evaluation, best, elapsed_s(), left, from_record))
 
-            strategy = load_strategy(self.order.strategy)(self.space, np.random.default_rng(self.order.seed))
+            # From the store also when it was just put there: a resumed run then learns from exactly the same.
+            sources = self.store.sources(run)
+            strategy = warm_strategy(self.order.strategy, self.space, self.order.seed, sources)
             evaluations = search(
                 strategy,
                 evaluator,
@@ -238,6 +210,7 @@ class _Run:
                 record=lambda evaluation: self.store.append(run, evaluation),
                 report=report,
                 elapsed_s=elapsed_s,
+                first=baseline if sources else None,  # a cold strategy asks for it; one that knows better places need not
             )
         # Told from the record or not, the baseline takes part in the final.
         return certificate, list({e.configuration: e for e in (baseline, *evaluations)}.values())

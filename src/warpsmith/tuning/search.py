@@ -1,7 +1,8 @@
 """The search itself: ask, evaluate, record, tell. Knows nothing of devices, so recorded outcomes drive it as well as live ones.
 
-A run is a function of its strategy, its seed and its outcomes. Resuming therefore means running the same loop again with the
-recorded evaluations at hand: what is recorded is told, not repeated, and the loop goes on where it stopped.
+A run is a function of its strategy, of what that learnt from earlier runs, of its seed and of its outcomes. Resuming therefore
+means running the same loop again with the recorded evaluations at hand: what is recorded is told, not repeated, and the loop goes
+on where it stopped.
 """
 
 from __future__ import annotations
@@ -37,14 +38,21 @@ def search(
     record: Callable[[Evaluation], None],
     report: Callable[[int, Evaluation, bool], None],
     elapsed_s: Callable[[], float],
+    first: Evaluation | None = None,
     lookahead: int = 2,
 ) -> list[Evaluation]:
     """Run to the end of the budget or of the space. `lookahead` configurations are asked for ahead, so that compilers keep busy.
 
+    `first` was evaluated without being asked for: it is told before the first question, and counts.
     The number asked ahead is fixed, so the sequence of asks and tells (and with it the run) does not depend on timing.
     """
     done: list[Evaluation] = []
     queue: deque[Configuration] = deque()
+    if first is not None:
+        done.append(first)
+        evaluate.observe(first)
+        strategy.tell(first)
+        report(1, first, True)
     while not budget.spent(len(done), elapsed_s()):
         room = lookahead if budget.evaluations is None else min(lookahead, budget.evaluations - len(done))
         if len(queue) < room:

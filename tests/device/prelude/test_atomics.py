@@ -157,3 +157,27 @@ def test_hip_has_extremes_of_floats(run):
     code = "__global__ void k(float* o) { atomicMax(o, (float)threadIdx.x); atomicMin(o + 1, 2.0f - threadIdx.x); unsafeAtomicAdd(o + 2, 1.0f); }"
     run(code, out, language=Language.HIP)
     assert out.tolist() == [31, -29, 32]
+
+
+def test_atomic_objects_and_references(run):
+    counts, total, bits = np.zeros(4, np.int32), np.zeros(1, np.float32), np.zeros(1, np.uint32)
+    code = """
+    #include <cuda/atomic>
+    __global__ void k(int* counts, float* total, unsigned* bits) {
+      cuda::atomic_ref<int, cuda::thread_scope_device> count(counts[0]);
+      count.fetch_add(2, cuda::memory_order_relaxed);
+      count++;
+      cuda::atomic_ref<int, cuda::thread_scope_block>(counts[1]).fetch_max((int)threadIdx.x);
+      int expected = 0;
+      if (cuda::atomic_ref<int>(counts[2]).compare_exchange_strong(expected, 7, cuda::std::memory_order_acq_rel)) atomicAdd(&counts[3], 1);
+      cuda::atomic_ref<float>(*total).fetch_add(0.5f);
+      __shared__ cuda::atomic<unsigned, cuda::thread_scope_block> seen;
+      if (threadIdx.x == 0) seen = 0;
+      __syncthreads();
+      seen.fetch_or(1u << (threadIdx.x % 20));
+      __syncthreads();
+      if (threadIdx.x == 0) *bits = seen.load(cuda::memory_order_acquire);
+    }"""
+    run(code, counts, total, bits, block=(96, 1, 1))
+    assert counts.tolist() == [3 * 96, 95, 7, 1]
+    assert (total[0], bits[0]) == (48, 2**20 - 1)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-HEADERS = """algorithm array bit cassert cfloat climits cmath concepts cstddef cstdint cstdio cstdlib cstring functional initializer_list
+HEADERS = """
+algorithm array bit cassert cfloat climits cmath concepts cstddef cstdint cstdio cstdlib cstring functional initializer_list
 limits numbers numeric optional tuple type_traits utility assert.h float.h limits.h math.h stdbool.h stddef.h stdint.h stdio.h stdlib.h
 string.h iostream fstream sstream iomanip string vector map set unordered_map memory chrono random thread mutex stdexcept exception
-complex.h sys/time.h unistd.h time.h ctime cctype cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h cuda_fp16.h cuda_bf16.h
+sys/time.h unistd.h time.h ctime cctype cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h cuda_fp16.h cuda_bf16.h
 cuda_fp8.h cooperative_groups.h cooperative_groups/reduce.h vector_types.h vector_functions.h math_constants.h device_functions.h
-cub/cub.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh""".replace("complex.h", "").split()
+cub/cub.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh cub/block/block_radix_sort.cuh cub/block/block_load.cuh cuComplex.h complex
+thrust/complex.h cuda/std/complex cuda/atomic cuda/cmath cuda/functional cuda/std/span atomic bitset charconv immintrin.h malloc.h pthread.h
+sys/mman.h wchar.h fcntl.h dlpack/dlpack.h nv/target bits/stdc++.h cub/device/device_reduce.cuh sm_60_atomic_functions.h nvml.h
+"""
 
 
-def test_all_headers_together(run):
+@pytest.mark.parametrize("macros", ["", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"], ids=["plain", "after macros of one letter"])
+def test_all_headers_together(run, macros):
     out = np.zeros(1, np.int32)
-    includes = "\n".join(f"#include <{header}>" for header in HEADERS)
+    includes = "".join(f"#define {letter} float\n" for letter in macros) + "\n".join(
+        f"#include <{header}>" for header in HEADERS.split()
+    )
     run(
         f"{includes}\nvoid host(std::vector<float>&, const std::string&);\n__global__ void k(int* out) {{ *out = 5; }}",
         out,

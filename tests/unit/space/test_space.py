@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.space import Space
-from warpsmith.space import construction as construction_module
+from warpsmith.space import automaton as automaton_module
 from warpsmith.spec.kernel import Constraint, Launch, Parameter, Workload
 
 LIMITS = Limits(1024, 1024, 512, 64, 49152, 32, 4)
@@ -103,7 +99,7 @@ def test_no_parameters_give_one_empty_configuration():
     assert space.index(Configuration()) == 0
     assert space.neighbours(Configuration()) == []
     assert space.cartesian_size == 1
-    assert space.sample(np.random.default_rng(0), 5) == [Configuration()]
+    assert space.sample(5, np.random.default_rng(0)) == [0]
 
 
 def test_removed_counts_each_constraint_alone():
@@ -120,7 +116,8 @@ def test_removed_counts_each_constraint_alone():
 
 
 def test_removed_is_sampled_and_said_to_be_when_the_product_is_too_large(monkeypatch):
-    monkeypatch.setattr(construction_module, "TABLE_LIMIT", 10)
+    monkeypatch.setattr(automaton_module, "_ONE_BY_ONE", 0)
+    monkeypatch.setattr(automaton_module, "_AT_MOST", 10)
     space = build([BLOCKS, VECS], ["BLOCK * VEC <= 1024"])
     (removal,) = space.removed
     assert removal.estimate
@@ -130,6 +127,15 @@ def test_removed_is_sampled_and_said_to_be_when_the_product_is_too_large(monkeyp
 def test_adjacent_values_skip_what_is_not_feasible():
     space = build([Parameter("V", (1, 2, 3, 4, 5), 4)], ["V != 3", "V != 2"])
     assert [c["V"] for c in space.adjacent(space.default)] == [1, 5]
+
+
+def test_numbers_are_checked():
+    space = build([VECS], ["VEC != 3"])
+    assert space[-1] == Configuration.of({"VEC": 4})
+    for number in (3, -4):
+        with pytest.raises(IndexError, match=f"configuration {number} of a space of 3"):
+            space.row(number)
+    assert space.indices(np.array([[0], [2], [3], [4], [-1]])).tolist() == [0, -1, 2, -1, -1]
 
 
 def test_a_large_product_is_never_enumerated():
@@ -150,80 +156,21 @@ def test_a_product_beyond_64_bits():
     assert len(space.neighbours(space.default)) == 9
 
 
-# ── laws ──
-
-_VALUES = st.one_of(
-    st.lists(st.integers(-3, 70), min_size=1, max_size=4, unique=True),
-    st.lists(st.sampled_from(["row", "column", "tiled"]), min_size=1, max_size=3, unique=True),
-)
-_TEXTS = [
-    "A <= n", "n % max(1, B) == 0", "A * B < 40 or C == A", "A in (1, 2, 4, B)", "A != B", "B == 'row' or C != 1",
-    "n > 10", "A == 'row' or B == 'row'", "C >= 0 && !(A == C)", "A + B + C > n", "n / A >= 1",
-]  # fmt: skip
-
-
-@st.composite
-def problems(draw):
-    names = draw(st.sampled_from([[], ["A"], ["A", "B"], ["A", "B", "C"], ["A", "B", "C", "D"]]))
-    parameters = []
-    for name in names:
-        values = tuple(draw(_VALUES))
-        parameters.append(Parameter(name, values, draw(st.sampled_from(values))))
-    usable = [t for t in _TEXTS if Expression.parse(t).names <= {"n", *names}]
-    texts = draw(st.lists(st.sampled_from(usable), max_size=3, unique=True)) if usable else []
-    block = draw(st.sampled_from([[32], ["A"], ["A", "B"]])) if len(names) > 1 else [32]
-    sizes = draw(st.lists(st.integers(1, 64), min_size=1, max_size=2))
-    workloads = tuple(Workload(f"w{i}", {"n": n}) for i, n in enumerate(sizes))
-    return tuple(parameters), texts, launch_of(block=block), workloads
+def test_a_space_can_be_given_as_a_list():
+    rows = np.array([[4, 1], [0, 0], [2, 1], [2, 3]])
+    space = Space.listed((BLOCKS, VECS), rows, Configuration.of({"BLOCK": 128, "VEC": 2}))
+    assert space.rows.tolist() == [[0, 0], [2, 1], [2, 3], [4, 1]]
+    assert [str(c) for c in space] == ["BLOCK=32 VEC=1", "BLOCK=128 VEC=2", "BLOCK=128 VEC=4", "BLOCK=2048 VEC=2"]
+    assert space.indices(np.array([[2, 3], [1, 1], [0, 0]])).tolist() == [2, -1, 0]
+    assert [c["VEC"] for c in space.neighbours(space.default)] == [2, 4]
+    assert space.cartesian_size == 20
+    assert space.removed == ()
+    (why,) = space.explain(Configuration.of({"BLOCK": 32, "VEC": 4}))
+    assert str(why) == "BLOCK=32 VEC=4 is not among the 4 listed configurations"
+    with pytest.raises(ValueError, match="read-only"):
+        space.rows[0, 0] = 1
 
 
-def allowed_by_hand(values, texts, launch, workloads):
-    for workload in workloads:
-        names = {**LIMITS.names(), **workload.sizes, **values}
-        try:
-            if not all(Expression.parse(text).evaluate(names) for text in texts):
-                return False
-            block = [e.evaluate(names) for e in launch.block]
-        except InputError:
-            return False
-        if not all(type(extent) is int and 1 <= extent <= 512 for extent in block) or np.prod(block) > 1024:
-            return False
-    return True
-
-
-@settings(max_examples=150, deadline=None)
-@given(problems(), st.integers(0, 2**32))
-def test_construction_equals_brute_force(problem, seed):
-    parameters, texts, launch, workloads = problem
-    names = [p.name for p in parameters]
-    rows = [dict(zip(names, values, strict=True)) for values in product(*(p.values for p in parameters))]
-    expected = [Configuration.of(row) for row in rows if allowed_by_hand(row, texts, launch, workloads)]
-    default = Configuration(tuple((p.name, p.default) for p in parameters))
-    if default not in expected:
-        with pytest.raises(InputError, match="default configuration"):
-            build(parameters, texts, launch, workloads)
-        return
-    space = build(parameters, texts, launch, workloads)
-    assert list(space) == expected
-    assert len(space) == len(expected)
-    for row in rows:
-        configuration = Configuration.of(row)
-        assert (configuration in space) == (space.explain(configuration) == []) == (configuration in expected)
-    for index, configuration in enumerate(space):
-        assert space.index(configuration) == index
-        assert space.decode(space.encode(configuration)) == configuration
-        _check_neighbours(space, configuration)
-    sample = space.sample(np.random.default_rng(seed), 3)
-    assert len(set(sample)) == min(3, len(space))
-    assert all(configuration in space for configuration in sample)
-
-
-def _check_neighbours(space, configuration):
-    def distance(other):
-        return sum(configuration[name] != other[name] for name in other)
-
-    neighbours = space.neighbours(configuration)
-    assert sorted(map(str, neighbours)) == sorted(str(c) for c in space if distance(c) == 1)
-    adjacent = space.adjacent(configuration)
-    assert neighbours[: len(adjacent)] == adjacent
-    assert len(adjacent) <= 2 * len(space.parameters)
+def test_the_default_of_a_list_is_in_it():
+    with pytest.raises(InputError, match="is not among the 1 listed"):
+        Space.listed((VECS,), np.array([[0]]), Configuration.of({"VEC": 2}))

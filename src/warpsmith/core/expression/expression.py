@@ -51,7 +51,12 @@ class Expression:
                     _in(text, fault.message), location=_place(text, location, fault.offset), hint=fault.hint
                 ) from None
         reporter = _Reporter(text, location)
-        return cls(text, location, tree, names_in(tree), compile_scalar(tree, reporter))
+        return cls(text, location, tree, names_in(tree), _when_used(tree, reporter))
+
+    def part(self, tree: Node) -> Expression:
+        """An expression for a part of this one's tree, or for nodes made from such parts: errors point into this one's text."""
+        text = self.text[tree.span[0] : tree.span[1]]
+        return Expression(text, self.location, tree, names_in(tree), _when_used(tree, _Reporter(self.text, self.location)))
 
     def evaluate(self, names: Names) -> Value:
         """The value for one assignment. Raises InputError for unknown names and for operations without a result."""
@@ -107,6 +112,19 @@ class _Reporter:
         if part != self.text.strip():
             where += f" (expression {self.text!r})"
         raise InputError(where, location=_place(self.text, self.location, node.span[0]), hint=hint)
+
+
+def _when_used(tree: Node, reporter: _Reporter) -> Closure:
+    """Compiled at the first call: many an expression is only ever evaluated for columns."""
+    run: Closure | None = None
+
+    def first_compile(names: Names) -> Value:
+        nonlocal run
+        if run is None:
+            run = compile_scalar(tree, reporter)
+        return run(names)
+
+    return first_compile
 
 
 def _in(text: str, message: str) -> str:

@@ -7,7 +7,7 @@ not fit or does not exist: then the definitions in `operations` decide, row by r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,13 @@ from warpsmith.core.expression.operations import MAX_EXPONENT, MAX_SHIFT
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Shortcut: TypeAlias = Callable[..., Array | None]
 
-INT64 = np.iinfo(np.int64)
+
+class _Range(NamedTuple):
+    min: int
+    max: int
+
+
+INT64 = _Range(-(2**63), 2**63 - 1)
 
 
 def _bounds(value: Any) -> tuple[int, int]:

@@ -4,7 +4,8 @@ CUDA lets a thread return before a barrier that the others still reach; the runt
 (`ir.module`) every barrier is in the entry, and there are three cases:
 
 * all branches that decide about a barrier are uniform: nothing to do;
-* threads leave for good (`if (i >= n) return;`): they are kept walking from barrier to barrier, doing nothing (`ir.predication`);
+* threads leave for good (`if (i >= n) return;`, or out of the last loop): they are kept walking from barrier to barrier, doing
+  nothing (`ir.predication`);
 * anything else: a vote at the branch makes sure, at run time, that the threads agree, and the launch fails where they do not.
 """
 
@@ -18,16 +19,16 @@ from warpsmith.devices.cpu.entry import TRAP
 from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
 from warpsmith.devices.cpu.ir.hazards import separate_reads_from_overwrites
 from warpsmith.devices.cpu.ir.module import Module, SourceLine
-from warpsmith.devices.cpu.ir.predication import predicated
+from warpsmith.devices.cpu.ir.predication import ANY, predicated
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
 from warpsmith.devices.cpu.ir.walk import NotPredicable
 from warpsmith.devices.cpu.ir.warp_exchange import keep_exchanges_in_step
 from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
 
 TRAP_DISAGREEMENT = 3
-_ALL, _ANY = "_Z16__spirv_GroupAllib", "_Z16__spirv_GroupAnyib"
+_ALL = "_Z16__spirv_GroupAllib"
 _SMALLEST, _LARGEST = "_Z17__spirv_GroupSMiniil", "_Z17__spirv_GroupSMaxiil"
-_VOTES = (f"i1 @{_ALL}(i32, i1)", f"i1 @{_ANY}(i32, i1)", f"i64 @{_SMALLEST}(i32, i32, i64)", f"i64 @{_LARGEST}(i32, i32, i64)")
+_VOTES = (f"i1 @{_ALL}(i32, i1)", f"i1 @{ANY}(i32, i1)", f"i64 @{_SMALLEST}(i32, i32, i64)", f"i64 @{_LARGEST}(i32, i32, i64)")
 
 
 class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
@@ -70,7 +71,7 @@ def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Mod
     except NotPredicable:
         troubled = Uniformity(function, others, let_leave=False).troubled
         lines = _with_votes(function, troubled, lambda text: locate(flat, text))
-        _declare_votes(flat)
+    _declare_votes(flat)
     flat.replace(entry, lines)
     return flat
 
@@ -116,7 +117,7 @@ def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[I
     else:
         lines = [
             f"{prefix}.all = call spir_func i1 @{_ALL}(i32 2, i1 {value})",
-            f"{prefix}.any = call spir_func i1 @{_ANY}(i32 2, i1 {value})",
+            f"{prefix}.any = call spir_func i1 @{ANY}(i32 2, i1 {value})",
             f"{prefix}.mixed = xor i1 {prefix}.all, {prefix}.any",
         ]
     return [Instruction.parse(f"  {line}") for line in (*lines, f"br i1 {prefix}.mixed, label %{failed}, label %{rest}")]

@@ -20,9 +20,11 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), feature, hint)
     for pattern, feature, hint in (
         (r"w?mma\w*|nvcuda|fragment|load_matrix_sync|__hmma\w*|ldmatrix\w*", "tensor cores (wmma/mma)", "run it on a GPU device"),
-        (r"tex(?:1D|2D|3D|Cube)\w*|texture\w*|cudaTextureObject_t|surf(?:1D|2D|3D)\w*|surface\w*|cudaSurfaceObject_t|__ldg_tex",
+        ((r"tex(?:1D|2D|3D|Cube)\w*|texture\w*|cudaTextureObject_t|surf(?:1D|2D|3D)\w*|surface\w*|cudaSurfaceObject_t|__ldg_tex"
+         r"|(?:cuda|hip)(?:ReadMode|AddressMode|FilterMode|ChannelFormat)\w*"),
          "textures and surfaces", "read from plain global memory instead"),
         (r"cudaDeviceSynchronize|cudaLaunchDevice\w*|cudaGetParameterBuffer\w*", "dynamic parallelism", "launch from the host"),
+        (r"malloc|calloc|realloc|free", "allocation inside a kernel", "pass a buffer to the kernel instead"),
         (r"pipeline\w*|memcpy_async|__pipeline_\w+|cp_async\w*|arrive_and_wait|mbarrier\w*|cuda::barrier|barrier",
          "asynchronous copies and barriers (cuda::pipeline, cuda::barrier, memcpy_async)", "copy through registers instead"),
         (r"cutlass|cute", "CUTLASS", "run it on a GPU device"),
@@ -109,6 +111,8 @@ def _unsupported(error: Diagnostic, diagnostics: list[Diagnostic], source_file: 
         return unsupported_feature(
             "inline PTX (asm)", error.file, error.line, "use the intrinsic instead, or run it on a GPU device"
         )
+    if "kernel launch from __device__" in error.text:
+        return unsupported_feature("dynamic parallelism", error.file, error.line, "launch from the host")
     names = {part for quoted in _QUOTED.findall(error.text) for part in re.split(r"::|[<>/.\s&*(),]+", quoted) if part}
     for pattern, feature, hint in _FEATURES:
         if any(pattern.fullmatch(name) for name in names):

@@ -2,7 +2,8 @@
 
 The prelude turns `__global__` into a plain device function. The wrapper is what OpenCL launches: its pointer parameters are in
 global memory, so that the runtime sees where loads and stores go once the user's function is inlined into it. The C++ types
-come from the user's function itself, for kernel.toml names memory: `u8` memory may be a `uchar4*`, an `i32` scalar an enum.
+come from the user's function itself, for kernel.toml names memory: `u8` memory may be a `uchar4*`, an `i32` scalar an enum, a
+buffer a structure that the kernel takes by value.
 """
 
 from __future__ import annotations
@@ -75,17 +76,22 @@ def _entry(entry: str, parameters: Sequence[ParameterType]) -> list[str]:
         cpp_type = f"__warpsmith_signature::__type<{index}>"
         if parameter.is_pointer:
             checks.append(
-                f"static_assert(__warpsmith::__pointer<{cpp_type}>::__is, "
+                f"static_assert(__warpsmith::__pointer<{cpp_type}>::__takes_buffer, "
                 f"\"parameter {index + 1} ('{parameter.name}') is not a pointer in the kernel\");"
             )
             declared.append(f"__warpsmith::__pointer<{cpp_type}>::__in_global __p{index}")
-            passed.append(f"({cpp_type})__p{index}")
+            passed.append(f"__warpsmith::__from_buffer<{cpp_type}>(__p{index})")
         else:
+            carrier = _CARRIER[parameter.dtype]
             checks.append(
                 f"static_assert(!__warpsmith::__pointer<{cpp_type}>::__is, "
                 f"\"parameter {index + 1} ('{parameter.name}') is a pointer in the kernel\");"
             )
-            declared.append(f"{_CARRIER[parameter.dtype]} __p{index}")
+            checks.append(
+                f"static_assert(__warpsmith::__pointer<{cpp_type}>::__is || __warpsmith::__fits<{cpp_type}, {carrier}>, "
+                f"\"parameter {index + 1} ('{parameter.name}') is a structure in the kernel; give a buffer with its bytes\");"
+            )
+            declared.append(f"{carrier} __p{index}")
             passed.append(f"__warpsmith::__scalar<{cpp_type}>(__p{index})")
     return [
         *checks,

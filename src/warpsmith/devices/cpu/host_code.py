@@ -37,10 +37,13 @@ _HOST_HEADER = re.compile(
     r"""
     (?: torch | ATen | THC | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann
       | fmt | cutlass | cute )/.*
+  | cub/(?: device | util_ | agent | iterator | grid | thread ) .* | (?: GL | SDL2? | glog | gflags | Eigen | hdf5 ) /.*
   | mma\.h | cuda_fp[46]\.h | cuda_pipeline(?:_primitives)?\.h | cooperative_groups/memcpy_async\.h
   | cuda/(?:pipeline|barrier|annotated_ptr)
   | (?: cublas | curand | cufft | cusparse | cusolver | cudnn | nvToolsExt | nccl | mpi | omp | helper_ | cutil | nvrtc
-      | cuda_profiler | rocblas | hipblas | hiprand ) \w* \.h(?:pp)?
+      | cuda_profiler | rocblas | hipblas | hiprand | nvml | zlib | png | jpeglib | tiff | fftw3 | mkl | papi | hdf5 | netcdf
+      | cuda_occupancy | cuda_texture | texture_ | surface_ | sm_ | cuda_surface | hip_ext ) \w* \.h(?:pp)?
+  | crt/\w+\.h(?:pp)? | hip/hip_(?:ext|profile|texture_types)\.h | vector_functions\.hpp
   | Python\.h | (?:sys|arpa|netinet)/\w+\.h | (?: unistd | getopt | pthread | signal | fcntl | windows | dirent ) \.h
     """,
     re.VERBOSE,

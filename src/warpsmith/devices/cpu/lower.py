@@ -12,6 +12,7 @@ from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
+from warpsmith.devices.cpu.ir.shifts import saturate_shifts
 from warpsmith.devices.cpu.ir.subscripts import sign_subscripts
 from warpsmith.devices.cpu.ir.thread_index import bound_thread_index
 from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
@@ -40,6 +41,7 @@ def reserved_shared_bytes(asked: int) -> int:
 
 def lower(module: Module, request: CompileRequest) -> Lowered:
     """Raises UnsupportedFeature or CompileError. The module is used up."""
+    saturate_shifts(module)
     safe, _ = made_safe(module, request)
     return translated(safe, request)
 

@@ -1,4 +1,4 @@
-"""Refuses, in the IR of one kernel, what cannot run here: assembly, recursion, calls through pointers. Each with its line.
+"""Refuses, in the IR of one kernel, what cannot run here, with its line: assembly, allocation, recursion, calls through pointers.
 
 Only code that the kernel can reach is looked at. What already fails in clang (tensor cores, textures): `diagnostics`.
 """
@@ -16,6 +16,7 @@ from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import NAME, SYMBOL, Module, SourceLine
 
 _ASM = re.compile(r'\bcall\b.* asm (?:\w+ )*"')  # what a macro brought in
+_ALLOCATION = re.compile(r"\bcall\b.* @_Zn[wa][jm]\w*\(")  # operator new
 _DIRECT_CALL = re.compile(rf"@{NAME}\(")
 _GENERATED = (str(clang.INCLUDE), GENERATED_FILE, "<")
 
@@ -27,6 +28,7 @@ def users_line(module: Module, instruction: str) -> SourceLine | None:
 def refuse(module: Module, source_file: Path) -> None:
     """Raises UnsupportedFeature."""
     _refuse_assembly(module, source_file)
+    _refuse_allocation(module, source_file)
     _refuse_indirect_calls(module, source_file)
     _refuse_recursion(module, source_file)
 
@@ -43,6 +45,14 @@ def _refuse_assembly(module: Module, source_file: Path) -> None:
                 raise unsupported(
                     "inline PTX (asm)", "use the intrinsic instead, or run it on a GPU device", module, line, source_file
                 )
+
+
+def _refuse_allocation(module: Module, source_file: Path) -> None:
+    for lines in module.functions.values():
+        for line in lines:
+            if _ALLOCATION.search(line):
+                hint = "pass a buffer to the kernel instead"
+                raise unsupported("allocation inside a kernel", hint, module, line, source_file)
 
 
 def _refuse_indirect_calls(module: Module, source_file: Path) -> None:

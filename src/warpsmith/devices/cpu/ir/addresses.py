@@ -11,7 +11,7 @@ from functools import cache
 
 from warpsmith.devices.cpu.ir.function import Function, Instruction
 from warpsmith.devices.cpu.ir.module import NAME
-from warpsmith.devices.cpu.ir.points_to import load_pointer, operands, store_parts
+from warpsmith.devices.cpu.ir.points_to import PointsTo, load_pointer, operands, store_parts
 
 _LOCAL = re.compile(rf"%{NAME}")
 _NUMBER = re.compile(r"-?\d+")
@@ -25,16 +25,20 @@ _DEPTH = 24
 
 
 class Addresses:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, points_to: PointsTo) -> None:
         instructions = [i for block in function.blocks.values() for i in block.instructions]
         self._definitions = {i.result: i for i in instructions if i.result is not None}
-        written: dict[str, list[str]] = {}
+        writers: dict[str, list[Instruction]] = {}
         for instruction in instructions:
-            if instruction.opcode == "store":
-                value, pointer = store_parts(instruction)
-                written.setdefault(self._variable(pointer), []).append(value)
-        # What is written once is another name for its value: the copies of parameters that inlining leaves.
-        self._once = {name: values[0] for name, values in written.items() if len(values) == 1}
+            if instruction.opcode in {"store", "call"}:
+                pointer = store_parts(instruction)[1] if instruction.opcode == "store" else instruction.body
+                for variable in points_to.private_targets(pointer):
+                    writers.setdefault(variable, []).append(instruction)
+        # What is written once, and directly, is another name for its value: the copies of parameters that inlining leaves.
+        self._once: dict[str, str] = {}
+        for variable, (instruction, *others) in writers.items():
+            if not others and instruction.opcode == "store" and self._variable(store_parts(instruction)[1]) == variable:
+                self._once[variable] = store_parts(instruction)[0]
         self._known: dict[str, str] = {}
 
     def of(self, operand: str) -> str:
@@ -78,7 +82,7 @@ class Addresses:
                 if array is None:
                     return None
                 kind = array[2]
-            step = _size(kind)
+            step = size_of(kind)
             if step is None:
                 return None
             number = index.rpartition(" ")[2]
@@ -90,7 +94,7 @@ class Addresses:
 
     def _variable(self, pointer: str) -> str:
         """The pointer's name, or that of the variable it is a cast of."""
-        name = pointer.rpartition(" ")[2]
+        name = _POINTER_CAST.sub(r"\1", pointer).rpartition(" ")[2]
         definition = self._definitions.get(name)
         if definition is not None and definition.opcode == "addrspacecast" and definition.operands:
             return self._variable(definition.operands[0])
@@ -98,9 +102,10 @@ class Addresses:
 
 
 @cache
-def _size(kind: str) -> int | None:
+def size_of(kind: str) -> int | None:
+    """Bytes of a type that is not a structure."""
     array = _ARRAY.match(kind)
     if array is None:
         return _BYTES.get(kind.split(" ", maxsplit=1)[0])
-    element = _size(array[2])
+    element = size_of(array[2])
     return None if element is None else int(array[1]) * element

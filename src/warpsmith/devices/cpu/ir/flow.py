@@ -14,6 +14,7 @@ class Flow:
     def __init__(self, function: Function, without: frozenset[tuple[str, str]] = frozenset()) -> None:
         dead_ends = {label for label, block in function.blocks.items() if block.terminator.opcode == "unreachable"}
         self.entry = function.entry
+        self._left_at = {label for label, _ in without}
         self.successors: dict[str, tuple[str, ...]] = {
             label: tuple(t for t in block.successors if t not in dead_ends and (label, t) not in without)
             for label, block in function.blocks.items()
@@ -37,7 +38,9 @@ class Flow:
     def immediate_postdominators(self) -> dict[str, str | None]:
         """For each reachable block the nearest other block that every path to the exit goes through; None is the exit itself."""
         order = self._postorder()
-        sets = _closure(order, self.successors)
+        # A loop that lost its way out ends, for this question, where that was.
+        endless = self._left_at - {label for label in self._left_at if not all(map(self.successors.get, self.reachable([label])))}
+        sets = _closure(order, {label: () if label in endless else targets for label, targets in self.successors.items()})
         rank = {label: index for index, label in enumerate(order)}
         nearest: dict[str, str | None] = {}
         for label in order:

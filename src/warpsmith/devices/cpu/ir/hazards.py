@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 
+from warpsmith.devices.cpu.ir.accesses import accesses
 from warpsmith.devices.cpu.ir.function import Instruction
-from warpsmith.devices.cpu.ir.points_to import load_pointer, store_parts, transfer_parts
+from warpsmith.devices.cpu.ir.points_to import load_pointer
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
 
 _BARRIER = re.compile(r"^\s*(?:tail )?call .*__spirv_ControlBarrier\w*\(i32 (?:noundef )?2,")
-_ATOMIC = re.compile(r"[Aa]tomic")
 
 
 def separate_reads_from_overwrites(uniformity: Uniformity, shared: frozenset[str]) -> bool:
@@ -71,15 +71,6 @@ def _overwrites(uniformity: Uniformity, objects: set[str], label: str, start: in
 
 
 def _written(instruction: Instruction, uniformity: Uniformity) -> set[str]:
-    match instruction.opcode:
-        case "store":
-            pointer = store_parts(instruction)[1]
-        case "atomicrmw" | "cmpxchg":
-            pointer = instruction.body
-        case "call" if (transfer := transfer_parts(instruction)) is not None:
-            pointer = transfer[0]
-        case "call" if _ATOMIC.search(instruction.callee or ""):
-            pointer = instruction.body
-        case _:
-            return set()
-    return uniformity.points_to.targets(pointer)
+    return {
+        target for access in accesses(instruction) if access.is_write for target in uniformity.points_to.targets(access.pointer)
+    }

@@ -11,7 +11,8 @@ barriers and what decides about them stay as they are, for all threads; the work
                                                work.3:        …; br %work.4
                                                work.4:        ret
 
-Loops around barriers thus stay one loop, whose condition the runtime itself can see to be uniform.
+Loops around barriers thus stay one loop, whose condition the runtime itself can see to be uniform. Where threads leave out of
+the loop itself, each after as many rounds as it likes, they ask at that branch, all together, whether anybody stays.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
 from warpsmith.devices.cpu.ir.walk import NotPredicable, Walk
 
 _LIVE = "%warpsmith.live"
+ANY = "_Z16__spirv_GroupAnyib"
 _VALUE = re.compile(rf"%{NAME}")
 _INCOMING = re.compile(rf"\[ (.*?), %({NAME}) \]")
 
@@ -56,6 +58,8 @@ class _Emission:
                 self._ends[label] = label
         for label in self._leaving:
             self._emit_way_out(label)
+        for label in walk.gathering:
+            self._emit_gathering(label)
         self.function = Function(self._function.header, self._blocks)
         self._complete_phis()
 
@@ -65,7 +69,21 @@ class _Emission:
     def _terminator(self, label: str) -> Instruction:
         terminator = self._function.blocks[label].terminator
         side = self._leaving.get(label)
-        return terminator if side is None else _one(_relabel(terminator.text.strip(), {side: _out(side, label)}))
+        if side is None:
+            return terminator
+        stays = self._walk.stays[label]
+        return _one(_relabel(terminator.text.strip(), {side: _out(side, label), stays: self._after(label, stays)}))
+
+    def _after(self, label: str, stays: str) -> str:
+        """Where threads go after a branch that others leave at."""
+        return f"{label}.gathering" if label in self._walk.gathering else stays
+
+    def _emit_gathering(self, label: str) -> None:
+        place, anybody = f"{label}.gathering", f"%{label}.anybody"
+        vote = f"{anybody} = call spir_func i1 @{ANY}(i32 2, i1 {anybody}.live)"
+        code = _parse(f"{anybody}.flag = load i8, ptr {_LIVE}, align 1", f"{anybody}.live = icmp ne i8 {anybody}.flag, 0", vote)
+        self._add(place, [*code, *_parse(f"br i1 {anybody}, label %{self._walk.stays[label]}, label %{place}.end")])
+        self._add(f"{place}.end", _parse("ret void"))
 
     def _emit_walked(self, block: Block) -> None:
         """Splits the block into what all threads do and guarded work, in the original order."""
@@ -98,8 +116,9 @@ class _Emission:
             self._ends[block.label] = label
             return
         following = self._walk.successors(block.label)
-        self._ends[block.label] = f"{block.label}.part{number + 1}"
-        end = following[0] if following else f"{block.label}.end"
+        gathers = block.label in self._walk.gathering
+        self._ends[block.label] = self._after(block.label, "") if gathers else f"{block.label}.part{number + 1}"
+        end = self._after(block.label, following[0]) if following else f"{block.label}.end"
         flush(ending=[self._terminator(block.label)], otherwise=end)
         if not following:
             self._add(end, _parse("ret void"))
@@ -117,7 +136,9 @@ class _Emission:
             code: list[Instruction] = []
             for instruction in self._function.blocks[name].instructions:
                 if instruction.opcode == "ret":
-                    code += _parse(f"store i8 0, ptr {_LIVE}, align 1", f"br label %{self._walk.stays[label]}")
+                    code += _parse(
+                        f"store i8 0, ptr {_LIVE}, align 1", f"br label %{self._after(label, self._walk.stays[label])}"
+                    )
                     continue
                 text = _relabel(instruction.text.strip(), names)
                 if instruction.opcode == "phi":

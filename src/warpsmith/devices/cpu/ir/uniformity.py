@@ -34,6 +34,11 @@ def is_barrier(instruction: Instruction) -> bool:
     return of_block or _GROUP_VOTE.search(instruction.text) is not None
 
 
+def is_thread_source(instruction: Instruction) -> bool:
+    """Whether the instruction asks which thread this is, or something else that differs by thread."""
+    return instruction.opcode == "call" and bool(_THREAD_SOURCE.search(instruction.callee or ""))
+
+
 class Uniformity:
     """The analysis of one function after inlining.
 

@@ -24,7 +24,10 @@ class NotPredicable(Exception):  # noqa: N818 - an answer, not a failure
 
 
 class Walk:
-    """`blocks` are those that gone threads come through, `branches` the decisions they take part in."""
+    """`blocks` are those that gone threads come through, `branches` the decisions they take part in.
+
+    `gathering` are branches that threads leave at again and again, as out of a loop: the walk ends there with the last of them.
+    """
 
     def __init__(self, uniformity: Uniformity) -> None:
         self._uniformity = uniformity
@@ -45,11 +48,13 @@ class Walk:
             if len(self._flow.successors[label]) > 1 and uniformity.region(label) & uniformity.barriers:
                 self._need_branch(label)
         self.blocks = self._follow(self.stays.values())
-        if not any(not self.successors(label) for label in self.blocks):
-            raise NotPredicable("the walk has no end")
-        for label in self.blocks:
-            if all(self.successors(other) for other in self._follow([label])):
+        self.gathering: set[str] = set()
+        endless = {label for label in self.blocks if all(self.successors(other) for other in self._follow([label]))}
+        for label in endless:
+            gathering = self._follow([label]) & self.stays.keys()
+            if not gathering:
                 raise NotPredicable(f"the walk has no end from {label}")
+            self.gathering |= gathering
 
     def is_shared(self, instruction: Instruction) -> bool:
         """Whether gone threads execute it too."""

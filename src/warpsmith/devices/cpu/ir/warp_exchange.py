@@ -1,57 +1,99 @@
 """Keeps warps in step where lanes hand values to each other through shared memory without a barrier.
 
-    if (t < 32) { s[t] += s[t + 16];  s[t] += s[t + 8];  … }         s[lane] = x;  y = s[31 - lane];
+    if (t < 32) { s[t] += s[t + 16];  s[t] += s[t + 8];  … }         if (lane == 0) s[warp] = x;  y = s[warp];
 
-Formally this needs `__syncwarp`, but lanes that move together have always made it work, and old code relies on it. So a store to
-shared memory gets a warp barrier before and after it, if a load of the same object at another address follows before any barrier.
-A thread that reads back what it has written itself needs none. (The same for `volatile` memory: `warp_synchronous`.)
+Formally this needs `__syncwarp`, but lanes that move together have always made it work, and old code relies on it. So a write to
+shared memory gets a warp barrier before and after it, if
+
+* a read of the same object follows before any barrier and may give another lane's value (`own_slots`); or
+* a lane further up has read the place just before (`s[t] = s[t - 1]`): threads run upwards here, so it would be too late.
+
+(The same for `volatile` memory: `warp_synchronous`.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from warpsmith.devices.cpu.ir.addresses import Addresses
+from warpsmith.devices.cpu.ir.accesses import Access, accesses
 from warpsmith.devices.cpu.ir.function import Instruction
-from warpsmith.devices.cpu.ir.points_to import load_pointer, store_parts
+from warpsmith.devices.cpu.ir.own_slots import OwnSlots
 from warpsmith.devices.cpu.ir.uniformity import Uniformity
 from warpsmith.devices.cpu.ir.warp_synchronous import IN_STEP
+
+_LANES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """An access that follows another one without a barrier between, and what has changed since of the first one's address."""
+
+    place: tuple[str, int]
+    access: Access
+    changed: frozenset[str]
 
 
 def keep_exchanges_in_step(uniformity: Uniformity, shared: frozenset[str]) -> bool:
     """Changes the analysed function in place, and says whether it did. `shared` are the names of objects in shared memory."""
     function = uniformity.function
-    addresses = Addresses(function)
+    slots = OwnSlots(uniformity, shared)
     barrier = Instruction.parse(IN_STEP)
-    handing_over: list[tuple[str, int]] = []
+    handing_over: set[tuple[str, int]] = set()
     for label, block in function.blocks.items():
         for index, instruction in enumerate(block.instructions):
-            if instruction.opcode != "store":
-                continue
-            pointer = store_parts(instruction)[1]
-            objects = uniformity.points_to.targets(pointer) & shared
-            own = addresses.of(pointer)
-            if objects and any(addresses.of(other) != own for other in _reads_after(uniformity, objects, (label, index + 1))):
-                handing_over.append((label, index))
-    for label, index in reversed(handing_over):
+            for access in accesses(instruction):
+                objects = uniformity.points_to.targets(access.pointer) & shared
+                if not objects:
+                    continue
+                following = _following(uniformity, slots, access, objects, (label, index + 1))
+                if not access.is_write:
+                    handing_over |= {later.place for later in following if _overwrites(slots, access, later)}
+                elif any(_hands_over(slots, access, later, label) for later in following):
+                    handing_over.add((label, index))
+    for label, index in sorted(handing_over, reverse=True):
         code = function.blocks[label].instructions
         code[index : index + 1] = [barrier, code[index], barrier]
     return bool(handing_over)
 
 
-def _reads_after(uniformity: Uniformity, objects: set[str], start: tuple[str, int]) -> Iterator[str]:
-    """The pointers through which these objects may be read from here on, before any barrier."""
-    seen: set[str] = set()
-    pending = [start]
+def _hands_over(slots: OwnSlots, write: Access, later: _Later, written_in: str) -> bool:
+    read = later.access
+    if read.is_write and not read.is_atomic:
+        return False
+    # Two atomic operations need no order between them: a histogram is one.
+    if (read.is_atomic and write.is_atomic) or slots.reads_back(later.place, read, write, written_in):
+        return False
+    apart = slots.distance(write, read, later.changed)
+    return apart is None or (apart.lanes is not None and 0 < abs(apart.lanes) < _LANES)
+
+
+def _overwrites(slots: OwnSlots, read: Access, later: _Later) -> bool:
+    if not later.access.is_write:
+        return False
+    apart = slots.distance(later.access, read, later.changed)
+    return apart is not None and apart.lanes is not None and -_LANES < apart.lanes < 0
+
+
+def _following(
+    uniformity: Uniformity, slots: OwnSlots, first: Access, objects: set[str], start: tuple[str, int]
+) -> Iterator[_Later]:
+    """The accesses to these objects from here on, before any barrier."""
+    watched = slots.changing_names(first)
+    seen: dict[str, frozenset[str]] = {}
+    pending = [(*start, frozenset[str]())]
     while pending:
-        label, first = pending.pop()
-        for instruction in uniformity.function.blocks[label].instructions[first:]:
+        label, index, changed = pending.pop()
+        for position in range(index, len(code := uniformity.function.blocks[label].instructions)):
+            instruction = code[position]
             if instruction.opcode == "call" and "__spirv_ControlBarrier" in instruction.text:
                 break
-            if instruction.opcode == "load" and uniformity.points_to.targets(load_pointer(instruction)) & objects:
-                yield load_pointer(instruction)
+            for access in accesses(instruction):
+                if uniformity.points_to.targets(access.pointer) & objects:
+                    yield _Later((label, position), access, changed)
+            changed |= slots.changed_by(instruction, watched)
         else:
             for target in uniformity.flow.successors[label]:
-                if target not in seen:
-                    seen.add(target)
-                    pending.append((target, 0))
+                if target not in seen or not changed <= seen[target]:
+                    seen[target] = seen.get(target, frozenset()) | changed
+                    pending.append((target, 0, seen[target]))

@@ -3,6 +3,8 @@
 // A bfloat16 is the upper half of a float, and is kept as those bits: the runtime has no such type, and shifts vectorise.
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 #include "warpsmith/small_float.h"
 
 struct __nv_bfloat16_raw { unsigned short x; };
@@ -109,3 +111,5 @@ WARPSMITH_BFLOAT16_INTEGER(unsigned long long, ull)
 #define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16((unsigned short)0x7F7FU)
 #define CUDART_ZERO_BF16 __ushort_as_bfloat16((unsigned short)0x0000U)
 #define CUDART_ONE_BF16 __ushort_as_bfloat16((unsigned short)0x3F80U)
+
+#include "warpsmith/pop_macros.h"

@@ -4,6 +4,8 @@
 // grid_group has no sync().
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 namespace cooperative_groups {
 namespace detail {
 // Any trivially copyable value, word by word.
@@ -206,3 +208,5 @@ template <class Group, class T, class Operation> WARPSMITH_FN T exclusive_scan(c
 template <class Group, class T> WARPSMITH_FN T inclusive_scan(const Group& group, T value) { return inclusive_scan(group, value, plus<T>()); }
 template <class Group, class T> WARPSMITH_FN T exclusive_scan(const Group& group, T value) { return exclusive_scan(group, value, plus<T>()); }
 }  // namespace cooperative_groups
+
+#include "warpsmith/pop_macros.h"

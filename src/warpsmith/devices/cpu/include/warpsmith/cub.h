@@ -4,6 +4,8 @@
 // the caller puts a __syncthreads() between two uses of one TempStorage.
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 #include "warpsmith/cooperative_groups.h"
 
 namespace cub {
@@ -19,6 +21,8 @@ WARPSMITH_OPERATION(Sum, x + y) WARPSMITH_OPERATION(Max, x < y ? y : x) WARPSMIT
 WARPSMITH_OPERATION(ArgMax, y.value > x.value || (y.value == x.value && y.key < x.key) ? y : x)
 WARPSMITH_OPERATION(ArgMin, y.value < x.value || (y.value == x.value && y.key < x.key) ? y : x)
 #undef WARPSMITH_OPERATION
+struct Equality { template <class T> WARPSMITH_METHOD bool operator()(const T& x, const T& y) const { return x == y; } };
+struct Inequality { template <class T> WARPSMITH_METHOD bool operator()(const T& x, const T& y) const { return !(x == y); } };
 
 template <class T, int Width = 32, int = 0> class WarpReduce {
  public:
@@ -187,3 +191,5 @@ template <class T, int BlockX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Block
   }
 };
 }  // namespace cub
+
+#include "warpsmith/pop_macros.h"

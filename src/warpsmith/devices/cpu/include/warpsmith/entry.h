@@ -13,14 +13,23 @@ template <class R, class... A> struct __signature<R (*)(A...) noexcept> : __sign
 // A pointer parameter, as the runtime passes it: into global memory, so that loads and stores are known to go there.
 template <class T> struct __pointer {
   static constexpr bool __is = false;
+  // A structure by value is given as a buffer with its bytes.
+  static constexpr bool __takes_buffer = __is_class(T) || __is_union(T);
   using __in_global = __attribute__((address_space(1))) char*;
 };
 template <class T> struct __pointer<T*> {
-  static constexpr bool __is = true;
+  static constexpr bool __is = true, __takes_buffer = true;
   using __in_global = __attribute__((address_space(1))) T*;
 };
 
+template <class T, class P> WARPSMITH_DEVICE_FN T __from_buffer(P* place) {
+  if constexpr (__pointer<T>::__is) return (T)place;
+  else return *(const T*)place;
+}
+
 // A scalar travels as an OpenCL type. kernel.toml names memory, so an enum takes an integer, and a class (half, a pair) its bits.
+template <class T, class V>
+inline constexpr bool __fits = !__pointer<T>::__is && (__is_arithmetic(T) || __is_enum(T) || (sizeof(T) == sizeof(V) && !__is_reference(T)));
 template <class T, class V> WARPSMITH_DEVICE_FN T __scalar(V value) {
   if constexpr (__is_arithmetic(T) || __is_enum(T)) return static_cast<T>(value);
   else return __builtin_bit_cast(T, value);

@@ -3,6 +3,8 @@
 // Round to nearest even. SATFINITE clamps to the largest number; NOSAT gives NaN (e4m3, which has no infinity) or infinity (e5m2).
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 #include "warpsmith/bfloat16.h"
 #include "warpsmith/half.h"
 
@@ -129,3 +131,5 @@ typedef __nv_fp8_e4m3_x2 __nv_fp8x2_e4m3;
 typedef __nv_fp8_e4m3_x4 __nv_fp8x4_e4m3;
 typedef __nv_fp8_e5m2_x2 __nv_fp8x2_e5m2;
 typedef __nv_fp8_e5m2_x4 __nv_fp8x4_e5m2;
+
+#include "warpsmith/pop_macros.h"

@@ -1,6 +1,8 @@
 // __half and __half2: the types, their conversions, and through half_family.inc their arithmetic.
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 #include "warpsmith/small_float.h"
 
 struct __half_raw { unsigned short x; };
@@ -101,3 +103,5 @@ WARPSMITH_FN unsigned char __half2uchar_rz(__half x) { return (unsigned char)(fl
 #define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000U)
 #define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000U)
 #define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3C00U)
+
+#include "warpsmith/pop_macros.h"

@@ -5,6 +5,9 @@
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+typedef long ssize_t;
+typedef long clock_t;
+typedef long time_t;
 
 #ifndef WARPSMITH_HIP
 typedef struct CUstream_st* cudaStream_t;

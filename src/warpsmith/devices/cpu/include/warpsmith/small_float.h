@@ -1,6 +1,8 @@
 // What half, bfloat16 and fp8 share: roundings that can be followed by another without harm.
 #pragma once
 
+#include "warpsmith/push_macros.h"
+
 namespace __warpsmith {
 // Round to odd: truncate, and set the last bit if anything was lost. A later rounding to at most 22 bits then sees the exact side.
 WARPSMITH_FN float round_to_odd(double x) {
@@ -33,3 +35,5 @@ template <class H> WARPSMITH_FN H round_directed_16(float x, H near, float back,
   return bit_cast<H>(raw);
 }
 }  // namespace __warpsmith
+
+#include "warpsmith/pop_macros.h"

@@ -1,0 +1,60 @@
+"""Strategies beside Kernel Tuner's on recorded measurements: the fraction of the optimum by unique evaluations.
+
+    python -m benchmarks.search FOLDER [--strategy S]… [--seeds 20] [--evaluations 200] [--output DIR]
+
+or `python -m benchmarks search` with the folder of caches in WARPSMITH_SPACES. The caches are not part of the project; public
+ones are in the AutoTuning Association's benchmark_hub. Kernel Tuner is in the group `bench`; without it ours run alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from benchmarks import kernel_tuner_peer
+from warpsmith.cli.render_replay import render_replay
+from warpsmith.record.foreign import load_recordings
+from warpsmith.replay.output import write_result
+from warpsmith.replay.plan import Plan
+from warpsmith.replay.pool import run_trials
+from warpsmith.replay.result import collect
+from warpsmith.search.registry import DEFAULT_STRATEGY
+
+OURS = (DEFAULT_STRATEGY, "genetic", "random")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search")
+    parser.add_argument("spaces", nargs="*", default=os.environ.get("WARPSMITH_SPACES", "").split())
+    parser.add_argument("--strategy", "-s", action="append")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--evaluations", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args(arguments or [])
+    if not options.spaces:
+        print(
+            "no recorded spaces: name a folder of Kernel Tuner caches in WARPSMITH_SPACES, or as an argument of benchmarks.search"
+        )
+        return
+    recordings = {recording.name: recording for recording in load_recordings(options.spaces)}
+    ours = tuple(options.strategy or OURS)
+    files = {name: recording.file for name, recording in recordings.items()}
+    plan = Plan(files, ours, options.seeds, options.evaluations, None)
+    traces = dict(run_trials(plan, options.jobs))
+    peers: tuple[str, ...] = ()
+    if kernel_tuner_peer.installed():
+        peers = tuple(kernel_tuner_peer.PREFIX + name for name in kernel_tuner_peer.STRATEGIES)
+        traces |= kernel_tuner_peer.run_peers(list(recordings.values()), options.seeds, options.evaluations, options.jobs)
+    else:
+        print("Kernel Tuner is not installed, so ours run alone: pip install --group bench")
+    result = collect(Plan(files, (*ours, *peers), options.seeds, options.evaluations, None), recordings, traces)
+    render_replay(result)
+    if options.output is not None:
+        write_result(result, options.output)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

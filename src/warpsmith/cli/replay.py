@@ -1,0 +1,93 @@
+"""`warpsmith replay`: strategies on recorded measurements."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from warpsmith.cli.options import JsonOption, print_json
+
+if TYPE_CHECKING:
+    from warpsmith.replay import Progress, Trial
+
+
+def replay(
+    spaces: Annotated[
+        list[Path], typer.Argument(metavar="SPACE...", help="Kernel Tuner caches, T4 results, or folders of them.")
+    ],
+    strategy: Annotated[
+        list[str] | None, typer.Option("--strategy", "-s", help="May be repeated; `tune`'s default else.")
+    ] = None,
+    evaluations: Annotated[int, typer.Option("--evaluations", "-n", help="Of each trial.")] = 200,
+    seeds: Annotated[int, typer.Option("--seeds", help="Trials of each strategy on each space.")] = 20,
+    warm: Annotated[
+        Path | None, typer.Option("--warm", metavar="SOURCE", help="Start from this record of the same kernel.")
+    ] = None,
+    warm_evaluations: Annotated[int, typer.Option("--warm-evaluations", help="How many of the source's are known.")] = 200,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Processes; all cores else. Does not change the result.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write trials.csv, summary.json and plots here.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Search recorded measurements as if they were live: how close to the optimum after how many evaluations."""
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
+
+    with _progress() as report:
+        result = api.replay(
+            spaces,
+            strategies=strategy or (DEFAULT_STRATEGY,),
+            evaluations=evaluations,
+            seeds=seeds,
+            warm=warm,
+            warm_evaluations=warm_evaluations,
+            jobs=jobs,
+            output=output,
+            progress=report,
+        )
+    if json:
+        print_json(result.as_dict())
+        return
+    from warpsmith.cli.render_replay import render_replay  # noqa: PLC0415
+
+    render_replay(result)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on a terminal, a line after each tenth elsewhere."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("trials   "),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    finished = 0
+
+    def report(done: int, of: int, trial: Trial) -> None:
+        nonlocal finished
+        finished = done
+        bar.update(task, completed=done, total=of, description=f"{trial.space} · {trial.strategy}")
+        if not console.is_terminal and done * 10 // of != (done - 1) * 10 // of:
+            console.print(f"trials    {done}/{of}  {trial.space} · {trial.strategy}", highlight=False, soft_wrap=True)
+
+    with Bar(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        try:
+            yield report
+        except KeyboardInterrupt:
+            bar.stop()
+            print(f"stopped after {finished} trials; nothing was written", file=sys.stderr)  # noqa: T201
+            raise typer.Exit(130) from None

@@ -1,0 +1,2 @@
+// The host's.
+#pragma once

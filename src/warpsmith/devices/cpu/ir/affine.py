@@ -1,0 +1,138 @@
+"""How the addresses of two accesses lie to each other, lane by lane: the arithmetic in their texts (`addresses`), as polynomials.
+
+s[t] and s[t + 128]: 128 lanes apart        s[k * (2 * t + 1)] and s[k * (2 * t + 2)]: never the same
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from warpsmith.devices.cpu.ir.points_to import operands
+
+# What is multiplied, in order: names, variables, and operations that are taken as they stand. () is a plain number.
+Product = tuple[str, ...]
+_OPERATION = re.compile(r"(\w+) (?:(?:nsw|nuw|exact|disjoint|nneg) )*i\d+ (.*)")
+_CAST = re.compile(r"(?:trunc|zext|sext) (?:(?:nsw|nuw|nneg) )*i\d+ (.*) to i\d+")
+_MOST_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """`lanes`: the lane that writes a place minus the one that reads it, which is the same for all; None: they never meet."""
+
+    lanes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The text of an address, and how many bytes from there on are meant."""
+
+    address: str
+    width: int
+
+
+def distance(written: Place, read: Place, threads: Collection[str]) -> Distance | None:
+    """None: it cannot be told. `threads` are the names that count the lanes of a warp; all other names mean the same in both."""
+    writes, reads = _polynomial(written.address), _polynomial(read.address)
+    if writes is None or reads is None:
+        return None
+    own, offset_own = _by_lane(writes, threads)
+    other, offset_other = _by_lane(reads, threads)
+    if own is None or other is None:
+        return None
+    offset = Counter(offset_own)
+    offset.subtract(offset_other)
+    factors = {factor for terms in (own, other, offset) for factor, count in terms.items() if count}
+    if len(factors) != 1:
+        return None
+    factor = factors.pop()
+    steps, other_steps, shift = own.get(factor, 0), other.get(factor, 0), offset.get(factor, 0)
+    if steps == other_steps and steps and shift % steps == 0 and max(written.width, read.width) <= abs(steps):
+        return Distance(-shift // steps)
+    # Where the places begin, seen from each other, modulo what lanes can make up for.
+    raster = math.gcd(steps, other_steps)
+    behind = shift % raster if raster else shift
+    ahead = raster - behind if raster else -shift
+    apart = (behind >= read.width and ahead >= written.width) if raster else (behind >= read.width or ahead >= written.width)
+    return Distance(None) if apart else None
+
+
+def _by_lane(polynomial: Counter[Product], threads: Collection[str]) -> tuple[Counter[Product] | None, Counter[Product]]:
+    """What the address grows by from lane to lane, and the rest; None if it does not grow evenly."""
+    steps: Counter[Product] = Counter()
+    rest: Counter[Product] = Counter()
+    for product, count in polynomial.items():
+        lanes = [name for name in product if any(thread in name for thread in threads)]
+        if not lanes:
+            rest[product] += count
+        elif len(lanes) == 1 and lanes[0] in threads:
+            steps[tuple(name for name in product if name != lanes[0])] += count
+        else:
+            return None, rest
+    return steps, rest
+
+
+def _polynomial(text: str) -> Counter[Product] | None:
+    """None if it gets too long to be worth it."""
+    text = text.strip()
+    if re.fullmatch(r"-?\d+", text):
+        return Counter({(): int(text)})
+    if text.startswith("{") and text.endswith("}"):
+        return _sum_of(text[1:-1])
+    if text.startswith("(") and text.endswith(")"):
+        body = text[1:-1]
+        if match := _CAST.fullmatch(body):
+            return _polynomial(match[1])
+        if (match := _OPERATION.fullmatch(body)) and len(parts := operands(match[2])) == 2:
+            return _operation(match[1], parts[0], parts[1], text)
+    return Counter({(text,): 1})
+
+
+def _sum_of(body: str) -> Counter[Product] | None:
+    """`base + constant + index * bytes + …`"""
+    total: Counter[Product] = Counter()
+    for term in _split(body, " + "):
+        index, _, step = term.rpartition(" * ") if re.search(r" \* \d+$", term) else (term, "", "1")
+        part = _polynomial(index)
+        if part is None:
+            return None
+        for product, count in part.items():
+            total[product] += count * int(step)
+    return total
+
+
+def _operation(name: str, left: str, right: str, text: str) -> Counter[Product] | None:
+    if name == "shl" and right.isdigit():
+        name, right = "mul", str(1 << int(right))
+    if name not in {"add", "sub", "mul"}:
+        return Counter({(text,): 1})
+    first, second = _polynomial(left), _polynomial(right)
+    if first is None or second is None or len(first) * len(second) > _MOST_TERMS:
+        return None
+    result: Counter[Product] = Counter(first)
+    if name == "add":
+        result.update(second)
+    elif name == "sub":
+        result.subtract(second)
+    else:
+        result = Counter()
+        for a, x in first.items():
+            for b, y in second.items():
+                result[tuple(sorted((*a, *b)))] += x * y
+    return result
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Outside brackets."""
+    parts: list[str] = []
+    depth = start = 0
+    for index, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and text.startswith(separator, index):
+            parts.append(text[start:index])
+            start = index + len(separator)
+    return [*parts, text[start:]]

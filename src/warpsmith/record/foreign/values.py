@@ -1,0 +1,67 @@
+"""The values that foreign files hold: parameter values and results, in all the spellings that occur."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.configuration import Value
+from warpsmith.core.errors import InputError, Location
+
+# Kernel Tuner's stand-in for "failed" where an optimiser wanted a number; it gets into some files.
+_FAILED_NUMBER = 1e20
+
+_WRITTEN_BOOLEANS = {"True": True, "true": True, "False": False, "false": False}
+
+
+def scalar(value: Any, where: str, file: Path) -> Value:
+    """A parameter's value. Booleans that were written as text are booleans, so that two files of one kernel agree."""
+    if isinstance(value, str):
+        return _WRITTEN_BOOLEANS.get(value, value)
+    if isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise InputError(f"{where} is {value!r}", location=Location(file), hint="values are numbers, text, true or false")
+
+
+def positive(value: Any) -> float | None:
+    """A result that can be compared: finite, above 0 and not a stand-in for a failure; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 < value < _FAILED_NUMBER else None
+
+
+def duration(*values: Any) -> float:
+    """The sum of those that are there and are times."""
+    return sum(float(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v) and v > 0)
+
+
+def column(
+    name: str, written: Sequence[Any], declared: Iterable[Any], where: Callable[[int], str], file: Path
+) -> tuple[list[Value], list[int]]:
+    """A parameter's values (those declared in their order, then others that occur) and the position of each one written.
+
+    `where(i)` names the place of `written[i]`, for the message when it is no value.
+    """
+    values = list(dict.fromkeys(scalar(value, f"a value of {name}", file) for value in declared))
+    spelled = {str(value): value for value in values}  # 16 in the list may be "16" in an entry
+    meanings: dict[Any, Value] = {}
+    for at, value in enumerate(written):
+        if isinstance(value, (list, dict)) or value not in meanings:
+            meaning = scalar(value, f"{name} of {where(at)}", file)
+            meanings[value] = meaning if meaning in values else spelled.get(str(meaning), meaning)
+    values += _in_order(value for value in meanings.values() if value not in values)
+    places = {value: values.index(meaning) for value, meaning in meanings.items()}
+    return values, [places[value] for value in written]
+
+
+def _in_order(values: Iterable[Value]) -> list[Value]:
+    """Distinct values where no file gives an order: numbers ascending, anything else as it came."""
+    distinct = list(dict.fromkeys(values))
+    return sorted(distinct, key=float) if all(isinstance(value, (int, float)) for value in distinct) else distinct

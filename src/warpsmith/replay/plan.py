@@ -1,0 +1,41 @@
+"""What a replay is to do: which spaces, strategies and seeds, how long, and what a warm start learns from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One search: everything that its course depends on, apart from the plan."""
+
+    space: str
+    strategy: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """Start from a record of the same kernel elsewhere: the same strategy's first `evaluations` there, or all there are."""
+
+    file: Path
+    name: str
+    evaluations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`files` has the file of each space by its name: workers read them themselves."""
+
+    files: dict[str, Path]
+    strategies: tuple[str, ...]
+    seeds: int
+    evaluations: int
+    warm: Warm | None
+
+    @property
+    def trials(self) -> list[Trial]:
+        return [
+            Trial(space, strategy, seed) for space in self.files for strategy in self.strategies for seed in range(self.seeds)
+        ]

@@ -1,0 +1,89 @@
+"""One trial: a strategy let loose on a recording. A function of the recording, the strategy and the seed, and of nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import Evaluation
+from warpsmith.record.foreign import Recording
+from warpsmith.search.base import Learner, Prior, Strategy
+from warpsmith.search.registry import load_strategy
+from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.search import search
+
+
+class Stopped(Exception):  # noqa: N818 - reads as the fact it states
+    """Somebody else said that no more results are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The configurations evaluated, by number and in order; and the time that the strategy itself took, learning included."""
+
+    numbers: tuple[int, ...]
+    strategy_s: float
+
+
+class RecordedEvaluator:
+    """Looks outcomes up instead of measuring them, and remembers which."""
+
+    def __init__(self, recording: Recording, stopped: Callable[[], bool]) -> None:
+        self._recording = recording
+        self._stopped = stopped
+        self.numbers: list[int] = []
+
+    def prefetch(self, configuration: Configuration) -> None: ...
+
+    def observe(self, evaluation: Evaluation) -> None: ...
+
+    def __call__(self, configuration: Configuration) -> Evaluation:
+        if self._stopped():
+            raise Stopped
+        number = self._recording.space.index(configuration)
+        if number is None:
+            raise ValueError(f"the strategy asked for ({configuration}), which is not in {self._recording.name}")
+        self.numbers.append(number)
+        return self._recording.evaluation(number)
+
+
+def run_trial(
+    recording: Recording,
+    strategy: str,
+    rng: np.random.Generator,
+    *,
+    evaluations: int,
+    prior: Prior | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Trace:
+    evaluate = RecordedEvaluator(recording, stopped)
+    began = time.perf_counter()
+    searching: Strategy = load_strategy(strategy)(recording.space, rng)
+    if prior is not None:
+        assert isinstance(searching, Learner), strategy  # refused before any trial was started
+        searching.learn(prior)
+    search(
+        searching,
+        evaluate,
+        budget=Budget(evaluations),
+        recorded={},
+        record=lambda _: None,
+        report=lambda *_: None,
+        elapsed_s=lambda: 0.0,
+        lookahead=1,
+    )
+    return Trace(tuple(evaluate.numbers), time.perf_counter() - began)
+
+
+def prior_from(
+    source: Recording, strategy: str, rng: np.random.Generator, evaluations: int, stopped: Callable[[], bool] = lambda: False
+) -> Prior:
+    """What somebody would have kept who ran the same strategy on the source; a short record is used whole."""
+    if len(source.space) <= evaluations:
+        return Prior(source.name, source.evaluations)
+    trace = run_trial(source, strategy, rng, evaluations=evaluations, stopped=stopped)
+    return Prior(source.name, tuple(source.evaluation(number) for number in trace.numbers))

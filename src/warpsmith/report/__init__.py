@@ -1,0 +1,1 @@
+"""Pictures of what was found. Takes figures, knows nothing of how they came about."""

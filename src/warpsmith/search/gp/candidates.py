@@ -1,0 +1,101 @@
+"""The configurations that predictions are made for: all of a space that can be listed, a changing sample of a larger one.
+
+The sample of a large space is half chance, half the surroundings of the best configurations so far: every change of one
+parameter, and random changes of two or three. What is wanted of the candidates again and again is a sum over columns of a table
+looked up at their values; columns are joined into a few groups so that one look-up serves several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.space import Space
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+LISTED_AT_MOST = 20_000
+_SAMPLED = 4_000
+_CENTRES = 8
+_JUMPS = 250
+_GROUP = 4_096
+
+
+class Candidates:
+    """`numbers` are the space's own, `rows` their encoded values."""
+
+    def __init__(self, numbers: list[int], rows: Array, sizes: Sequence[int]) -> None:
+        self.numbers = numbers
+        self.rows = rows
+        self._groups = _groups(sizes)
+        self._codes = [_code(rows, group, sizes) for group in self._groups]
+        self._places = {number: place for place, number in enumerate(numbers)}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def place(self, number: int) -> int | None:
+        return self._places.get(number)
+
+    def summed(self, tables: Sequence[Array], row: Array) -> Array:
+        """For each candidate, the sum over the columns of `tables[c][row[c], candidate[c]]`."""
+        total: Array | None = None
+        for group, codes in zip(self._groups, self._codes, strict=True):
+            joined = np.zeros(1, dtype=np.float32)
+            for column in group:
+                joined = np.add.outer(joined, tables[column][row[column]].astype(np.float32)).ravel()
+            part = joined[codes]
+            total = part if total is None else total + part
+        return np.zeros(len(self), dtype=np.float32) if total is None else total
+
+
+def all_of(space: Space) -> Candidates:
+    return Candidates(list(range(len(space))), space.rows, _sizes(space))
+
+
+def sampled_from(space: Space, best: Sequence[int], rng: np.random.Generator) -> Candidates:
+    """`best`: numbers of good configurations, the best first."""
+    numbers = dict.fromkeys(space.sample(_SAMPLED, rng))
+    for number in best[:_CENTRES]:
+        row = space.row(number)
+        near, wide = space.neighbour_numbers(row)
+        numbers.update(dict.fromkeys([*near, *wide]))
+        numbers.update(dict.fromkeys(n for n in space.indices(_jumps(row, _sizes(space), rng)).tolist() if n >= 0))
+    listed = list(numbers)
+    return Candidates(listed, space.encoded(listed), _sizes(space))
+
+
+def _jumps(row: Array, sizes: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """The row with two or three parameters changed at random."""
+    rows = np.repeat(row[None, :], _JUMPS, axis=0)
+    for jump in rows:
+        changed = rng.choice(len(sizes), size=min(len(sizes), int(rng.integers(2, 4))), replace=False)
+        jump[changed] = [rng.integers(sizes[c]) for c in changed]
+    return rows
+
+
+def _sizes(space: Space) -> tuple[int, ...]:
+    return tuple(len(parameter.values) for parameter in space.parameters)
+
+
+def _groups(sizes: Sequence[int]) -> list[list[int]]:
+    groups: list[list[int]] = []
+    combinations = _GROUP
+    for column, size in enumerate(sizes):
+        if size == 1:
+            continue
+        if combinations * size > _GROUP:
+            groups.append([])
+            combinations = 1
+        groups[-1].append(column)
+        combinations *= size
+    return groups
+
+
+def _code(rows: Array, group: list[int], sizes: Sequence[int]) -> Array:
+    code = np.zeros(len(rows), dtype=np.intp)
+    for column in group:
+        code = code * sizes[column] + rows[:, column]
+    return code

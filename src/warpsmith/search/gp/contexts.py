@@ -1,0 +1,79 @@
+"""Earlier runs of the same kernel as further points of the same model.
+
+Where a result came from (this run, or that earlier one) is one more column, and its weight is fitted like any other: a source
+that agrees with what is seen here pulls the predictions, one that does not ends up so far away as if it were not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration, Value
+from warpsmith.search.base import Prior
+from warpsmith.search.gp.hyper import Weight
+from warpsmith.space import Space
+from warpsmith.spec.kernel import Parameter
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+# A source is believed at first: the same kernel behaves alike on most devices.
+WEIGHT = Weight(mean=-3.0, deviation=2.0)
+# The more points, the slower; the best of a long run and a sample of the rest say as much.
+_POINTS_AT_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One earlier run: encoded configurations and their log times."""
+
+    rows: Array
+    logs: Array
+
+    @property
+    def above(self) -> Array:
+        above: Array = self.logs - self.logs.min()
+        return above
+
+
+def context_of(prior: Prior, space: Space, rng: np.random.Generator) -> Context | None:
+    """What of an earlier run can be said in this space's parameters; None when there is too little."""
+    found: dict[tuple[int, ...], float] = {}
+    for evaluation in prior.evaluations:
+        row = _translated(evaluation.configuration, space)
+        if evaluation.score is not None and row is not None:
+            found[row] = min(log(evaluation.score), found.get(row, np.inf))
+    if len(found) < 2:
+        return None
+    rows = np.array(list(found), dtype=np.int32)
+    logs = np.array(list(found.values()))
+    if len(logs) > _POINTS_AT_MOST:
+        order = np.argsort(logs, kind="stable")
+        best, rest = order[: _POINTS_AT_MOST // 2], order[_POINTS_AT_MOST // 2 :]
+        kept = np.concatenate([best, rng.choice(rest, size=_POINTS_AT_MOST - len(best), replace=False)])
+        rows, logs = rows[kept], logs[kept]
+    return Context(rows, logs)
+
+
+def _translated(configuration: Configuration, space: Space) -> tuple[int, ...] | None:
+    """The nearest values this space has; a parameter that the earlier run did not know was at its default there."""
+    places: list[int] = []
+    for parameter in space.parameters:
+        value = configuration[parameter.name] if parameter.name in configuration else space.default[parameter.name]
+        place = _nearest(value, parameter)
+        if place is None:
+            return None
+        places.append(place)
+    return tuple(places)
+
+
+def _nearest(value: Value, parameter: Parameter) -> int | None:
+    if value in parameter.values:
+        return parameter.values.index(value)
+    numbers = [v for v in parameter.values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if isinstance(value, bool | str) or len(numbers) < len(parameter.values):
+        return None
+    return int(np.argmin([abs(number - value) for number in numbers]))

@@ -1,0 +1,51 @@
+"""The chance that a configuration does not fail: the share of those like it that did not, nearby ones counting most.
+
+Failures have regions (too many registers, an unsupported shape) but no slope to model; a smoothed count finds the regions from
+the first few of them and never rules anything out for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.search.gp.candidates import Candidates
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_SHARPNESS = 6.0
+_OPTIMISM = 3.0  # as if so many like it had succeeded
+
+
+class Feasibility:
+    def __init__(self, tables: Sequence[Array]) -> None:
+        self._tables = [_SHARPNESS * table / max(float(table.max()), 1e-12) for table in tables]
+        self._rows: list[Array] = []
+        self._succeeded: list[bool] = []
+        self._candidates: Candidates | None = None
+        self._counted = 0
+        self._good = np.zeros(0)
+        self._all = np.zeros(0)
+
+    def add(self, row: Array, succeeded: bool) -> None:
+        self._rows.append(row)
+        self._succeeded.append(succeeded)
+
+    def chance(self, candidates: Candidates) -> Array | float:
+        """For each candidate; 1 for all while nothing has failed."""
+        if all(self._succeeded):
+            return 1.0
+        if candidates is not self._candidates:
+            self._candidates, self._counted = candidates, 0
+            self._good = np.full(len(candidates), _OPTIMISM)
+            self._all = self._good.copy()
+        for row, succeeded in zip(self._rows[self._counted :], self._succeeded[self._counted :], strict=True):
+            likeness = np.exp(-candidates.summed(self._tables, row))
+            self._all += likeness
+            if succeeded:
+                self._good += likeness
+        self._counted = len(self._rows)
+        chance: Array = self._good / self._all
+        return chance

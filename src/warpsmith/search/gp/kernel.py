@@ -1,0 +1,22 @@
+"""The covariance of log times: Matérn 5/2 of a weighted sum of the parameters' squared distances."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+def matern(squared: Array) -> Array:
+    root = np.sqrt(5 * squared)
+    value: Array = (1 + root + root * root / 3) * np.exp(-root)
+    return value
+
+
+def matern_slope(squared: Array) -> Array:
+    """The derivative of `matern` by the squared distance."""
+    root = np.sqrt(5 * squared)
+    slope: Array = (-5 / 6) * (1 + root) * np.exp(-root)
+    return slope

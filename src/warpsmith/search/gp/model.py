@@ -1,0 +1,136 @@
+"""`Model`: from results to predictions. Owns when it is fitted anew, which points it holds, and how sources are aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.search.gp.candidates import Candidates
+from warpsmith.search.gp.contexts import WEIGHT, Context
+from warpsmith.search.gp.hyper import Fit, Hyper, Weight
+from warpsmith.search.gp.posterior import Posterior
+from warpsmith.search.gp.targets import modelled
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_REFIT_GROWTH = 1.2
+_REFIT_AFTER_AT_MOST = 50
+# A prediction costs by the points held, a fit by the cube of those fitted: the best and a sample of the rest stand for all.
+_HELD_AT_MOST = 400
+_FITTED_AT_MOST = 200
+# Until so many results of its own are there, a run's level is taken from configurations that a source measured as well.
+_ALIGNED_BELOW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One measured configuration: encoded, the logarithm of its time, and that logarithm's variance."""
+
+    row: Array
+    log: float
+    variance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """For each candidate, in units of the model: smaller is faster. `best` is the best result so far, None before the first."""
+
+    mean: Array
+    deviation: Array
+    best: float | None
+
+
+class Model:
+    def __init__(self, tables: Sequence[Array], contexts: Sequence[Context], rng: np.random.Generator) -> None:
+        self._contexts = tuple(contexts)
+        self._rng = rng
+        origin = [1.0 - np.eye(1 + len(contexts))] if contexts else []
+        self._tables = [*tables, *origin]
+        self._fit = Fit(self._tables, [*(Weight() for _ in tables), *(WEIGHT for _ in origin)])
+        self._hyper: Hyper | None = None
+        self._fit_at = 0
+        self._posterior: Posterior | None = None
+        self._candidates: Candidates | None = None
+        self._held: list[int] = []  # this run's points, by number, in the posterior's order: after those of the contexts
+        self._considered: set[int] = set()
+        self._source_rows = self._rows([(row, i + 1) for i, context in enumerate(contexts) for row in context.rows])
+
+    def predict(self, candidates: Candidates, results: Mapping[int, Result], outstanding: Mapping[int, Array]) -> Predictions:
+        """`outstanding`: encoded configurations, by number, that await results; they count as if these came as expected."""
+        sources = len(self._source_rows)
+        targets, variances = self._targets(results)
+        if self._hyper is None or len(results) >= self._fit_at:
+            self._refit(results, targets, variances)
+        if self._posterior is None or candidates is not self._candidates:
+            self._rebuild(candidates, results, targets[sources:], variances)
+        assert self._posterior is not None
+        new = [number for number in (*results, *outstanding) if number not in self._considered]
+        variance = dict(zip(results, variances[sources:], strict=True))
+        rows = self._rows([(results[n].row if n in results else outstanding[n], 0) for n in new])
+        self._posterior.add(rows, np.array([variance.get(n, 0.0) for n in new]))
+        self._held += new
+        self._considered.update(new)
+        known = dict(zip(results, targets[sources:], strict=True))
+        mean, deviation = self._posterior.predict(np.array([*targets[:sources], *(known.get(n, np.nan) for n in self._held)]))
+        return Predictions(mean, deviation, float(targets[sources:].min()) if results else None)
+
+    def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array]:
+        """Of the contexts' points, then of the results, on one scale."""
+        logs = np.array([result.log for result in results.values()])
+        above = np.concatenate([*(context.above for context in self._contexts), logs - self._level(results)])
+        variances = np.concatenate([np.zeros(len(self._source_rows)), [result.variance for result in results.values()]])
+        return modelled(above, variances)
+
+    def _level(self, results: Mapping[int, Result]) -> float:
+        """The log time that counts as the best: of this run, or lower if a source says that better ones are still to come."""
+        best = min((result.log for result in results.values()), default=0.0)
+        if len(results) >= _ALIGNED_BELOW:
+            return best
+        gaps = [
+            result.log - above
+            for context in self._contexts
+            for result in results.values()
+            for above in context.above[np.all(context.rows == result.row, axis=1)]
+        ]
+        return min(best, float(np.median(gaps))) if gaps else best
+
+    def _refit(self, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
+        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
+        kept = self._representative(targets, _FITTED_AT_MOST)
+        self._hyper = self._fit(rows[kept], targets[kept], variances[kept], self._hyper)
+        growth = round(len(results) * (_REFIT_GROWTH - 1))
+        self._fit_at = len(results) + min(max(growth, 1), _REFIT_AFTER_AT_MOST)
+        self._posterior = None
+
+    def _rebuild(self, candidates: Candidates, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
+        assert self._hyper is not None
+        numbers = list(results)
+        kept = self._representative(targets, _HELD_AT_MOST)
+        self._held = [numbers[i] for i in kept]
+        self._considered = set(numbers)
+        self._candidates = candidates
+        self._posterior = Posterior(candidates, self._tables, self._hyper)
+        sources = len(self._source_rows)
+        rows = self._rows([(results[number].row, 0) for number in self._held])
+        spread = np.concatenate([variances[:sources], variances[sources:][kept]])
+        self._posterior.add(np.concatenate([self._source_rows, rows]), spread)
+
+    def _representative(self, targets: Array, most: int) -> list[int]:
+        """All places, or the best half of `most` and a sample of the others, in their order."""
+        if len(targets) <= most:
+            return list(range(len(targets)))
+        order = np.argsort(targets, kind="stable")
+        others = self._rng.choice(order[most // 2 :], size=most - most // 2, replace=False)
+        return sorted(int(i) for i in (*order[: most // 2], *others))
+
+    def _rows(self, placed: Sequence[tuple[Array, int]]) -> Array:
+        """Encoded configurations with the column that says where they come from (0: this run), if there is one."""
+        rows = np.zeros((len(placed), len(self._tables)), dtype=np.int32)
+        for i, (row, origin) in enumerate(placed):
+            rows[i, : len(row)] = row
+            if self._contexts:
+                rows[i, -1] = origin
+        return rows

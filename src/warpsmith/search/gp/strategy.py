@@ -1,0 +1,119 @@
+"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest."""
+
+from __future__ import annotations
+
+from math import log, pi, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.special import ndtr
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import Evaluation
+from warpsmith.search.base import Prior
+from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
+from warpsmith.search.gp.contexts import Context, context_of
+from warpsmith.search.gp.design import spread_out
+from warpsmith.search.gp.encoding import distances
+from warpsmith.search.gp.feasibility import Feasibility
+from warpsmith.search.gp.model import Model, Predictions, Result
+from warpsmith.search.visits import Visits
+from warpsmith.space import Space
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_FIRST = 8
+_FEWEST_TO_MODEL = 2
+# A sample of a large space is drawn anew after so many results.
+_RESAMPLED_AFTER = 8
+
+
+class GaussianProcess:
+    def __init__(self, space: Space, rng: np.random.Generator) -> None:
+        self._space = space
+        self._rng = rng
+        self._visits = Visits(space, rng)
+        self._tables = [distances(parameter.values) for parameter in space.parameters]
+        self._feasibility = Feasibility(self._tables)
+        self._contexts: list[Context] = []
+        self._model: Model | None = None
+        self._candidates: Candidates | None = None
+        self._sampled_at = 0
+        self._first: list[int] | None = None
+        self._told: dict[int, Result] = {}
+        self._outstanding: dict[int, Array] = {}
+        self._failed: set[int] = set()
+
+    def learn(self, prior: Prior) -> None:
+        context = context_of(prior, self._space, self._rng)
+        if context is not None:
+            self._contexts.append(context)
+
+    def ask(self, n: int = 1) -> list[Configuration]:
+        chosen: list[Configuration] = []
+        while len(chosen) < n and (number := self._next()) is not None:
+            self._visits.add(number)
+            self._outstanding[number] = self._space.row(number)
+            chosen.append(self._space[number])
+        return chosen
+
+    def tell(self, evaluation: Evaluation) -> None:
+        number = self._visits.mark(evaluation.configuration)
+        if number is None:
+            return
+        self._outstanding.pop(number, None)
+        row = self._space.row(number)
+        score = evaluation.score
+        self._feasibility.add(row, succeeded=score is not None)
+        if score is None:
+            self._failed.add(number)
+        else:
+            self._told[number] = Result(row, log(score))
+
+    def _next(self) -> int | None:
+        if self._first is None:
+            # An earlier run has seen the space already: what it says is tried at once.
+            self._first = [] if self._contexts else spread_out(self._space, self._tables, _FIRST, self._rng)
+        while self._first:
+            number = self._first.pop(0)
+            if number not in self._visits:
+                return number
+        if len(self._told) < _FEWEST_TO_MODEL and not self._contexts:
+            return self._visits.random()
+        return self._most_promising()
+
+    def _most_promising(self) -> int | None:
+        candidates = self._current_candidates()
+        if self._model is None:
+            self._model = Model(self._tables, self._contexts, self._rng)
+        predictions = self._model.predict(candidates, self._told, self._outstanding)
+        promise = _promise(predictions) * self._feasibility.chance(candidates)
+        for number in (*self._told, *self._outstanding, *self._failed):
+            place = candidates.place(number)
+            if place is not None:
+                promise[place] = -1.0
+        at = int(np.argmax(promise))
+        return candidates.numbers[at] if promise[at] >= 0 else self._visits.random()
+
+    def _current_candidates(self) -> Candidates:
+        if self._space.size <= LISTED_AT_MOST:
+            if self._candidates is None:
+                self._candidates = all_of(self._space)
+        elif self._candidates is None or len(self._told) - self._sampled_at >= _RESAMPLED_AFTER:
+            best = sorted(self._told, key=lambda number: self._told[number].log)
+            self._candidates = sampled_from(self._space, best, self._rng)
+            self._sampled_at = len(self._told)
+        return self._candidates
+
+
+def _promise(predictions: Predictions) -> Array:
+    """Expected improvement on the best; where there is none to improve on, what is predicted to be fast. Never negative."""
+    mean, deviation, best = predictions.mean, predictions.deviation, predictions.best
+    if best is not None:
+        z = (best - mean) / deviation
+        improvement: Array = deviation * (z * ndtr(z) + np.exp(-0.5 * z * z) / sqrt(2 * pi))
+        if improvement.max() > 0:
+            return np.maximum(improvement, 0.0)
+    optimistic = mean - deviation
+    promise: Array = optimistic.max() - optimistic
+    return promise

@@ -1,0 +1,26 @@
+"""From times to what is modelled: logarithms, with the slow ones drawn together.
+
+Which of two slow configurations is slower does not matter, and a model that spends its flexibility there is worse where it does.
+So distances from the best are compressed: nearly kept below the scale, logarithmically beyond it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_SCALE_QUANTILE = 0.3
+_SMALLEST_SCALE = 0.02
+
+
+def modelled(above: Array, variances: Array) -> tuple[Array, Array]:
+    """`above`: how far each log time lies above the best. Gives standardised targets, and the variances on that scale."""
+    scale = max(float(np.quantile(above, _SCALE_QUANTILE)), _SMALLEST_SCALE)
+    compressed = np.log1p(above / scale)
+    deviation = float(compressed.std()) or 1.0
+    slope = 1 / ((above + scale) * deviation)
+    targets: Array = (compressed - compressed.mean()) / deviation
+    return targets, variances * slope**2

@@ -1,0 +1,88 @@
+"""`Automaton`: one rule as a machine that reads its parameters' values in turn and knows at each point what still matters.
+
+After each parameter the machine is in one of a few classes of partial assignments. Reading a value leads to the next class, or to
+-1: whatever follows, the rule forbids it. Classes are as few as can be: assignments with the same possible continuations are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from warpsmith.space.codes import distinct_rows, numbered
+from warpsmith.space.problem import Problem, crossed
+from warpsmith.space.rules import Rule
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+# Up to this many assignments are evaluated one by one: Python is done before NumPy has begun.
+_ONE_BY_ONE = 16
+# Up to this many assignments are all evaluated at once; beyond, parameter by parameter, merging what is alike.
+_AT_ONCE = 20_000
+# A rule with more partial assignments than this, even merged, is evaluated on what the other rules leave.
+_AT_MOST = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Automaton:
+    """`steps[i][class, position]` is the class after the i-th parameter of `scope`; the first class and the last are 0.
+
+    `feasible` is false when no assignment at all is allowed; then there are no steps.
+    """
+
+    scope: tuple[int, ...]
+    steps: tuple[Array, ...]
+    feasible: bool = True
+
+    @property
+    def trivial(self) -> bool:
+        """Whether it allows everything."""
+        return all(len(step) == 1 and int(step.min()) == 0 for step in self.steps)
+
+    @property
+    def allowed(self) -> int:
+        """How many assignments of its own parameters the rule allows."""
+        counts: Array = np.array([1, 0], dtype=object)
+        for step in reversed(self.steps):
+            counts = np.append(counts[step].sum(axis=1), 0)
+        return int(counts[0]) if self.feasible else 0
+
+
+def automaton_of(problem: Problem, rule: Rule, scope: Sequence[int]) -> Automaton | None:
+    """The rule's automaton over its parameters in this order; None when it would be too large to build by itself."""
+    sizes = [problem.sizes[i] for i in scope]
+    if prod(sizes) <= _ONE_BY_ONE:
+        return _minimal(tuple(scope), sizes, [], np.array(problem.allowed_one_by_one(rule, scope)) - 1)
+    rows: Array = np.zeros((1, 0), dtype=np.int32)
+    forward: list[Array] = []
+    while len(rows) * prod(sizes[len(forward) :]) > _AT_ONCE and len(forward) < len(sizes) - 1:
+        bound = len(forward) + 1
+        if len(rows) * sizes[bound - 1] > _AT_MOST:
+            return None
+        rows = crossed(rows, sizes[bound - 1 : bound])
+        first, classes = numbered(*problem.alike(rule, scope[:bound], rows))
+        forward.append(classes.reshape(-1, sizes[bound - 1]))
+        rows = rows[first]
+    if len(rows) * prod(sizes[len(forward) :]) > _AT_MOST:
+        return None
+    table = problem.table(rule, scope[: len(forward)], rows, scope[len(forward) :])
+    classes = table.ravel().astype(np.int8) - 1
+    return _minimal(tuple(scope), sizes, forward, classes)
+
+
+def _minimal(scope: tuple[int, ...], sizes: list[int], forward: list[Array], classes: Array) -> Automaton:
+    """From the last parameter back: classes with the same next classes are the same class."""
+    steps: list[Array] = []
+    span = 1
+    for at in range(len(sizes) - 1, -1, -1):
+        table = classes.reshape(-1, sizes[at]) if at >= len(forward) else classes[forward[at]]
+        step, classes = distinct_rows(table, span)
+        span = len(step)
+        steps.append(step.astype(np.int32))
+    if not len(classes) or classes[0] < 0:
+        return Automaton(scope, (), feasible=False)
+    return Automaton(scope, tuple(reversed(steps)))

@@ -1,0 +1,56 @@
+"""Small recordings that tests make themselves, in Kernel Tuner's cache format."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WriteCache = Callable[..., Path]
+PARAMETERS: Mapping[str, Sequence[Any]] = {"block": [32, 64, 128, 256], "tile": [1, 2, 3], "padding": [0, 1]}
+
+
+def smooth_ms(block: int, tile: int, padding: int) -> float:
+    """A landscape with one optimum: 1 ms at block=128 tile=2 padding=1."""
+    return 1.0 + abs(block - 128) / 64 + 2 * abs(tile - 2) + (1 - padding) / 4
+
+
+@pytest.fixture
+def write_cache(tmp_path: Path) -> WriteCache:
+    """`write_cache(name, result=…)`: `result(**values)` gives the time, a failure's mark, or the entry's fields to add."""
+
+    def write(
+        name: str = "small.json",
+        *,
+        result: Callable[..., Any] = smooth_ms,
+        parameters: Mapping[str, Sequence[Any]] = PARAMETERS,
+        header: Mapping[str, Any] | None = None,
+        ending: str = "}\n}",
+    ) -> Path:
+        lines = []
+        for combination in itertools.product(*parameters.values()):
+            values = dict(zip(parameters, combination, strict=True))
+            found = result(**values)
+            fields = found if isinstance(found, dict) else {"time": found}
+            costs = {"compile_time": 1000.0, "verification_time": 200.0, "benchmark_time": 300.0}
+            entry = {**values, **costs, **fields}
+            lines.append(f"{json.dumps(','.join(map(str, combination)))}: {json.dumps(entry)}")
+        top = {
+            "device_name": "Some GPU",
+            "kernel_name": "some_kernel",
+            "tune_params_keys": list(parameters),
+            "tune_params": dict(parameters),
+            **(header or {}),
+            "cache": {},
+        }
+        text = json.dumps(top)[:-2] + "\n" + ",\n".join(lines) + ending
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write

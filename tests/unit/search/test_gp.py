@@ -1,0 +1,278 @@
+"""The Gaussian-process strategy keeps to the protocol, its mathematics is right, and it needs few evaluations."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+import numpy as np
+import pytest
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import CompileFailed, Evaluation
+from warpsmith.search.base import Learner, Prior
+from warpsmith.search.gp import GaussianProcess
+from warpsmith.search.gp.candidates import all_of, sampled_from
+from warpsmith.search.gp.encoding import distances
+from warpsmith.search.gp.feasibility import Feasibility
+from warpsmith.search.gp.hyper import Fit, Hyper, Weight
+from warpsmith.search.gp.kernel import matern
+from warpsmith.search.gp.model import Model, Result
+from warpsmith.search.gp.posterior import Posterior
+from warpsmith.search.gp.targets import modelled
+from warpsmith.search.random import Random
+from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
+from warpsmith.spec.kernel import Parameter
+from warpsmith.testing.strategies import StrategyConformance, large_space, measured, plain_space, small_space
+
+
+class TestGaussianProcess(StrategyConformance):
+    def make(self, space, rng):
+        return GaussianProcess(space, rng)
+
+
+def test_it_is_the_default():
+    assert load_strategy(DEFAULT_STRATEGY) is GaussianProcess
+
+
+# ── how far values are apart ──
+
+
+def test_sizes_act_by_ratio_and_alignment_counts():
+    table = distances((16, 32, 48, 64, 256))
+    assert np.all(np.diag(table) == 0)
+    assert np.array_equal(table, table.T)
+    assert table[1, 3] < table[0, 3] < table[0, 4]
+    assert table[3, 4] < table[2, 4], "64 and 256 are aligned, 48 is not"
+    assert table[1, 3] < table[1, 2] + table[2, 3]
+
+
+@pytest.mark.parametrize("values", [(False, True), ("row", "column", "tiled"), (1, "auto", 4), (0, 7)])
+def test_values_without_an_order_are_equally_far_apart(values):
+    assert np.array_equal(distances(values), 1 - np.eye(len(values)))
+
+
+def test_zero_and_negative_numbers_go_by_rank():
+    table = distances((-1, 0, 4, 100))
+    assert np.all(table[0, 1:] > 0)
+    assert table[0, 1] == pytest.approx(table[2, 3])
+
+
+# ── targets ──
+
+
+def test_slow_times_are_drawn_together_and_the_order_stays():
+    above = np.array([0.0, 0.1, 0.2, 1.0, 5.0])
+    targets, variances = modelled(above, np.full(5, 1e-4))
+    assert np.all(np.diff(targets) > 0)
+    assert targets[1] - targets[0] > 0.1 * (targets[4] - targets[3]) / (5.0 - 1.0)
+    assert np.all(np.diff(variances) < 0), "the same noise matters less where times are compressed"
+    assert targets.mean() == pytest.approx(0)
+    assert targets.std() == pytest.approx(1)
+
+
+# ── the model ──
+
+
+def random_points(count, seed=0):
+    space = small_space()
+    rng = np.random.default_rng(seed)
+    numbers = space.sample(count, rng)
+    return space, numbers, space.encoded(numbers), rng.normal(size=count)
+
+
+def a_hyper(space, noise=1e-3):
+    return Hyper(np.log([0.5] * len(space.parameters) + [1.3, noise]))
+
+
+def test_the_gradient_of_the_fit_is_the_slope_of_its_loss():
+    space, _, rows, targets = random_points(20)
+    tables = [distances(p.values) for p in space.parameters]
+    fit = Fit(tables, [Weight()] * len(tables))
+    apart = np.array([table[np.ix_(rows[:, c], rows[:, c])] for c, table in enumerate(tables)])
+    spread = np.full(20, 0.01)
+    at = np.array([-0.5, 0.3, -1.0, 0.2, -3.0])
+    _, gradient = fit._loss(at, apart, targets, spread)
+    for i in range(len(at)):
+        step = np.zeros(len(at))
+        step[i] = 1e-5
+        slope = (fit._loss(at + step, apart, targets, spread)[0] - fit._loss(at - step, apart, targets, spread)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def direct(space, rows, targets, hyper, spread):
+    tables = [weight * distances(p.values) for weight, p in zip(hyper.weights, space.parameters, strict=True)]
+
+    def covariance(a, b):
+        return hyper.signal * matern(sum(t[np.ix_(a[:, c], b[:, c])] for c, t in enumerate(tables)))
+
+    inverse = np.linalg.inv(covariance(rows, rows) + np.diag(hyper.noise + spread))
+    across = covariance(rows, space.rows)
+    variance = hyper.signal - np.einsum("ij,ik,kj->j", across, inverse, across)
+    return across.T @ inverse @ targets, np.sqrt(np.maximum(variance, 0))
+
+
+def test_predictions_are_those_of_the_textbook_however_points_are_added():
+    space, _, rows, targets = random_points(25)
+    hyper, spread = a_hyper(space, noise=1e-2), np.linspace(0, 0.1, 25)
+    expected_mean, expected_deviation = direct(space, rows, targets, hyper, spread)
+    for cuts in ([25], [1] * 25, [10, 1, 14]):
+        posterior = Posterior(all_of(space), [distances(p.values) for p in space.parameters], hyper)
+        begin = 0
+        for count in cuts:
+            posterior.add(rows[begin : begin + count], spread[begin : begin + count])
+            begin += count
+        found, deviation = posterior.predict(targets)
+        assert found == pytest.approx(expected_mean, abs=2e-2)
+        assert deviation == pytest.approx(expected_deviation, abs=2e-2)
+
+
+def test_an_awaited_point_moves_no_prediction_and_takes_away_its_uncertainty():
+    space, numbers, rows, targets = random_points(12)
+    hyper = a_hyper(space)
+    tables = [distances(p.values) for p in space.parameters]
+    posterior = Posterior(all_of(space), tables, hyper)
+    posterior.add(rows[:11], np.zeros(11))
+    before, uncertain = posterior.predict(targets[:11])
+    posterior.add(rows[11:], np.zeros(1))
+    after, certain = posterior.predict(np.array([*targets[:11], np.nan]))
+    assert after == pytest.approx(before, abs=1e-4)
+    assert certain[numbers[11]] < 0.2 * uncertain[numbers[11]]
+
+
+def test_a_point_added_twice_does_no_harm():
+    space, _, rows, targets = random_points(5)
+    posterior = Posterior(all_of(space), [distances(p.values) for p in space.parameters], a_hyper(space, noise=1e-12))
+    posterior.add(rows, np.zeros(5))
+    posterior.add(rows, np.zeros(5))
+    found, _ = posterior.predict(np.concatenate([targets, targets]))
+    assert np.all(np.isfinite(found))
+
+
+def test_what_it_holds_is_bounded():
+    space = large_space()
+    rng = np.random.default_rng(0)
+    numbers = space.sample(900, rng)
+    results = {n: Result(space.row(n), float(space.row(n).sum())) for n in numbers}
+    model = Model([distances(p.values) for p in space.parameters], [], rng)
+    candidates = sampled_from(space, numbers[:3], rng)
+    predictions = model.predict(candidates, results, {})
+    assert len(model._held) <= 400
+    truth = candidates.rows.sum(axis=1)
+    assert np.corrcoef(truth, predictions.mean)[0, 1] > 0.9
+
+
+def test_failures_lower_the_chance_around_them():
+    space = small_space()
+    tables = [distances(p.values) for p in space.parameters]
+    candidates = all_of(space)
+    feasibility = Feasibility(tables)
+    assert feasibility.chance(candidates) == 1.0
+    for number in range(len(space)):
+        if number % 3 == 0:
+            feasibility.add(space.row(number), succeeded=space[number]["BLOCK"] < 256)
+    chance = feasibility.chance(candidates)
+    bad = np.array([configuration["BLOCK"] >= 256 for configuration in space])
+    assert chance[bad].mean() < 0.85 < 0.95 < chance[~bad].mean()
+    assert chance.min() > 0
+
+
+# ── the search ──
+
+
+def rugged_space():
+    return plain_space(
+        Parameter("A", (16, 32, 48, 64, 96, 128, 256), 16),
+        Parameter("B", (1, 2, 4, 8), 1),
+        Parameter("C", (1, 2, 3, 4, 5, 6, 7, 8), 1),
+        Parameter("LAYOUT", ("row", "column", "tiled", "swizzled"), "row"),
+        Parameter("CACHE", (False, True), False),
+        constraints=("A * B <= 1024", "LAYOUT != 'tiled' or C % 2 == 0"),
+    )
+
+
+def rugged(configuration):
+    """A valley with an interaction, alignment, a text parameter that matters, and a region that fails."""
+    a, b, c = (np.log2(configuration[name]) for name in "ABC")
+    if configuration["A"] == 256 and configuration["CACHE"]:
+        return CompileFailed("too many registers")
+    time = 1 + abs(a + b - 8) + 0.3 * abs(c - 2) + 0.7 * (configuration["A"] % 32 != 0)
+    return measured(time + 1.5 * (configuration["LAYOUT"] != "tiled") + 0.5 * (not configuration["CACHE"]))
+
+
+def curve(strategy, evaluate, count):
+    """The best score after each evaluation."""
+    scores = []
+    for _ in range(count):
+        (configuration,) = strategy.ask()
+        evaluation = Evaluation(configuration, evaluate(configuration))
+        strategy.tell(evaluation)
+        scores.append(np.inf if evaluation.score is None else evaluation.score)
+    return np.minimum.accumulate(scores)
+
+
+def test_forty_evaluations_find_what_chance_does_not():
+    ours = [curve(GaussianProcess(rugged_space(), np.random.default_rng(seed)), rugged, 40)[-1] for seed in range(5)]
+    chance = [curve(Random(rugged_space(), np.random.default_rng(seed)), rugged, 40)[-1] for seed in range(5)]
+    assert mean(ours) < 1.1, ours
+    assert mean(chance) > 1.3, chance
+
+
+def test_a_batch_looks_at_different_places():
+    space = rugged_space()
+    strategy = GaussianProcess(space, np.random.default_rng(0))
+    curve(strategy, rugged, 12)
+    batch = strategy.ask(6)
+    assert len(set(batch)) == 6
+    rows = np.array([space.encode(configuration) for configuration in batch])
+    assert len(np.unique(rows[:, 0])) > 1 or len(np.unique(rows[:, 2])) > 1
+
+
+def a_prior(evaluate, count=150):
+    space = rugged_space()
+    numbers = space.sample(count, np.random.default_rng(99))
+    return Prior("elsewhere", tuple(Evaluation(space[n], evaluate(space[n])) for n in numbers))
+
+
+def other_device(configuration):
+    outcome = rugged(configuration)
+    return outcome if isinstance(outcome, CompileFailed) else measured(7 * outcome.score**1.3)
+
+
+def misleading(configuration):
+    outcome = rugged(configuration)
+    return outcome if isinstance(outcome, CompileFailed) else measured(50 / outcome.score)
+
+
+def warm(prior, seed, count):
+    strategy = GaussianProcess(rugged_space(), np.random.default_rng(seed))
+    assert isinstance(strategy, Learner)
+    strategy.learn(prior)
+    return curve(strategy, rugged, count)
+
+
+def test_an_earlier_run_saves_evaluations():
+    cold = mean(curve(GaussianProcess(rugged_space(), np.random.default_rng(s)), rugged, 10)[-1] for s in range(5))
+    known = mean(warm(a_prior(other_device), s, 10)[-1] for s in range(5))
+    assert known < 1.1 < cold, (known, cold)
+
+
+def test_a_misleading_earlier_run_does_no_lasting_harm():
+    assert mean(warm(a_prior(misleading), seed, 50)[-1] for seed in range(5)) < 1.15
+
+
+def test_an_earlier_run_may_know_other_parameters_and_values():
+    evaluations = tuple(
+        Evaluation(Configuration((("A", a), ("OLD", 3), ("LAYOUT", layout))), measured(float(a)))
+        for a in (16, 40, 128)
+        for layout in ("tiled", "gone")
+    )
+    strategy = GaussianProcess(rugged_space(), np.random.default_rng(0))
+    strategy.learn(Prior("older template", evaluations))
+    assert np.isfinite(curve(strategy, rugged, 15)[-1])
+
+
+def test_nothing_to_learn_is_a_cold_start():
+    nothing = Prior("all failed", (Evaluation(rugged_space()[0], CompileFailed("no")),))
+    strategies = [GaussianProcess(rugged_space(), np.random.default_rng(3)) for _ in range(2)]
+    strategies[1].learn(nothing)
+    assert np.array_equal(*(curve(strategy, rugged, 12) for strategy in strategies))
