@@ -21,6 +21,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.record.store import RunRecord, Store
 from warpsmith.replay import ReplayResult, replay
+from warpsmith.search.importance import Importance
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import read_settings
 from warpsmith.spec.kernel import Kernel
@@ -29,6 +30,7 @@ from warpsmith.template import Template
 from warpsmith.tuning import rounds
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import Emit, ignore
+from warpsmith.tuning.explain import explain, importance_entry
 from warpsmith.tuning.order import Order
 from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.warm import find_sources
@@ -105,8 +107,13 @@ def list_runs() -> list[dict[str, Any]]:
         ]
 
 
-def show_run(run: str = "last", *, evaluations: bool = False) -> dict[str, Any]:
-    """The object of `tune --json`; of an unfinished run, what is known of it so far."""
+def show_run(
+    run: str = "last", *, evaluations: bool = False, importance: bool = False, output: Path | None = None
+) -> dict[str, Any]:
+    """The object of `tune --json`; of an unfinished run, what is known of it so far.
+
+    `evaluations` adds every one, `importance` which parameters mattered, and `output` is a folder for the plot of that.
+    """
     settings = read_settings()
     with Store(settings.database) as store:
         record = store.find(run)
@@ -114,6 +121,14 @@ def show_run(run: str = "last", *, evaluations: bool = False) -> dict[str, Any]:
         result = recorded_result(record.result) if record.result is not None else _unfinished(store, record, known)
         if evaluations:
             result["evaluation_list"] = [_evaluation_entry(e) for e in known]
+        if importance:
+            found = explain(record, store)
+            result["importance"] = importance_entry(found)
+            if output is not None and isinstance(found, Importance):
+                from warpsmith.report.importance import draw_importance  # noqa: PLC0415 - plotting libraries only when they plot
+
+                title = f"{record.header.kernel} on {record.header.device}: which parameters mattered"
+                draw_importance(found, title, output / "importance")
         return result
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from warpsmith.cli.options import JsonOption, print_json
+from warpsmith.core.errors import InputError
 
 
 def show(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's name, the beginning of it, or `last`.")] = None,
     evaluations: Annotated[bool, typer.Option("--evaluations", help="List every evaluation with its outcome.")] = False,
+    importance: Annotated[bool, typer.Option("--importance", help="Say which parameters mattered, as a model sees it.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw the importance into this folder.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the runs, or show one: its result, and its evaluations if asked."""
+    """List the runs, or show one: its result; if asked, its evaluations and which parameters mattered."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli import render  # noqa: PLC0415
 
+    if output is not None and not (run and importance):
+        raise InputError("--output is where the importance of one run is drawn", hint="warpsmith show RUN --importance -o DIR")
     if run is None:
         runs = api.list_runs()
         if json:
@@ -25,8 +31,12 @@ def show(
         else:
             render.render_runs(runs)
         return
-    result = api.show_run(run, evaluations=evaluations)
+    result = api.show_run(run, evaluations=evaluations, importance=importance, output=output)
     if json:
         print_json(result)
-    else:
-        render.render_result(result)
+        return
+    render.render_result(result)
+    if importance:
+        from warpsmith.cli.render_importance import render_importance  # noqa: PLC0415
+
+        render_importance(result["importance"])

@@ -1,4 +1,4 @@
-"""Best-so-far curves: small multiples with one legend, written as SVG and PNG. Owns their look."""
+"""Best-so-far curves: small multiples with one legend, written as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -14,32 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from warpsmith.report.style import COLOURS, STYLE, save
+
 Floats: TypeAlias = NDArray[np.float64]
 
-# Okabe and Ito's colours stay apart for every kind of colour vision; past them, and in print, the dashes tell lines apart.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
-_STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#888888",
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.grid": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.6,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-    "svg.fonttype": "none",
-    "svg.hashsalt": "warpsmith",  # the same curves give the same file
-}
 _PANEL_INCHES = (3.5, 2.5)
 _ALONE_INCHES = (6.0, 3.5)
 _COLUMNS = 3
-_DPI = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +43,7 @@ class Panel:
 
 def draw_curves(panels: Sequence[Panel], title: str, y_label: str, stem: Path) -> tuple[Path, Path]:
     """Draw the panels and write `stem`.svg and `stem`.png. All panels share the labels, and with them colours and the legend."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         columns = min(_COLUMNS, len(panels))
         rows = math.ceil(len(panels) / columns)
         across, down = _PANEL_INCHES if len(panels) > 1 else _ALONE_INCHES
@@ -78,17 +60,13 @@ def draw_curves(panels: Sequence[Panel], title: str, y_label: str, stem: Path) -
             row[0].set_ylabel(y_label)
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=beside, frameon=False)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        vector, bitmap = stem.with_name(stem.name + ".svg"), stem.with_name(stem.name + ".png")
-        figure.savefig(vector, metadata={"Date": None})
-        figure.savefig(bitmap, dpi=_DPI)
-    return vector, bitmap
+        return save(figure, stem)
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
     shade = min(0.15, 0.4 / max(len(panel.lines), 1))  # many bands lie on top of each other
     for number, line in enumerate(panel.lines):
-        colour, dash = _COLOURS[number % len(_COLOURS)], _DASHES[number % len(_DASHES)]
+        colour, dash = COLOURS[number % len(COLOURS)], _DASHES[number % len(_DASHES)]
         if line.band is not None:
             axes.fill_between(line.x, *line.band, step="post", color=colour, alpha=shade, linewidth=0)
         axes.step(line.x, line.y, where="post", color=colour, linestyle=dash, linewidth=1.5, label=line.label)

@@ -132,7 +132,7 @@ class _Run:
                 self.info,
                 self.order.strategy,
                 self.order.budget,
-                len(self.space),
+                self.space.size,
                 self.space.cartesian_size,
                 len(recorded),
             )

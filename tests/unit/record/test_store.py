@@ -28,6 +28,7 @@ from warpsmith.core.outcome import (
     WorkloadTime,
     WrongResult,
 )
+from warpsmith.record.source import Source, SourceSummary
 from warpsmith.record.store import RunHeader, Store, run_lock
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
@@ -148,7 +149,35 @@ def test_a_run_has_one_worker_at_a_time(tmp_path: Path):
         pass
 
 
-@pytest.mark.parametrize("version", [1])
+def _sources() -> tuple[Source, ...]:
+    evaluations = tuple(Evaluation(Configuration.of({"A": n, "B": 0.1}), o, 0.5, 7.0) for n, o in enumerate(OUTCOMES))
+    return (Source("an-earlier-run", "k", "gpu", evaluations, 7), Source("cache.json", "other", "A100", evaluations[:1], 5000))
+
+
+def test_what_a_run_started_from_comes_back_as_it_was(store: Store):
+    cold = store.begin(HEADER)
+    warm = store.begin(HEADER, _sources())
+    assert store.sources(warm) == _sources()
+    assert store.sources(cold) == ()
+    assert store.source_summaries(cold) == []
+    assert store.source_summaries(warm) == [source.summary for source in _sources()]
+    assert store.source_summaries(warm) == [
+        SourceSummary("an-earlier-run", "k", "gpu", 7, 1, 7),
+        SourceSummary("cache.json", "other", "A100", 1, 1, 5000),
+    ]
+    assert store.evaluations(warm) == [], "they are not the run's own"
+
+
+def test_a_run_is_there_with_all_its_sources_or_not_at_all(store: Store):
+    broken = Source("broken", "k", "gpu", (Evaluation(Configuration.of({"A": 1}), Crashed("x"), seconds="soon"),), 1)  # type: ignore[arg-type]
+    with pytest.raises(sqlite3.IntegrityError):
+        store.begin(HEADER, (*_sources(), broken))
+    assert store.runs() == []
+    run = store.begin(HEADER, _sources())
+    assert store.sources(run) == _sources()
+
+
+@pytest.mark.parametrize("version", [1, 2])
 def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path):
     path = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(path)
@@ -159,3 +188,5 @@ def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path)
         assert run.run == f"k-version-{version}"
         assert run.header == HEADER
         assert [evaluation.outcome for evaluation in store.evaluations(run.run)] == OUTCOMES
+        assert store.sources(run.run) == (_sources() if version >= 2 else ())
+        assert store.sources(store.begin(HEADER, _sources())) == _sources(), "and go on as this version does"

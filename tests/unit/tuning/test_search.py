@@ -1,24 +1,30 @@
-"""On recorded outcomes, a killed run resumed equals one never killed."""
+"""On recorded outcomes, a killed run resumed equals one never killed: started cold or warm."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Outcome, Verdict
-from warpsmith.search.registry import load_strategy
+from warpsmith.record.source import Source
+from warpsmith.record.store import RunHeader, Store
+from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Launch, Parameter, Workload
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.search import search
+from warpsmith.tuning.warm import warm_strategy
 
+HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", DEFAULT_STRATEGY, 5, {}, {})
 GOOD = Verdict((ArgumentCheck("w", "out", True, 0.0),))
 PARAMETERS = (Parameter("A", (1, 2, 4, 8, 16), 4), Parameter("B", (0, 1, 2), 0), Parameter("C", (1, 2, 3, 4), 1))
 
@@ -58,41 +64,99 @@ def _table(space: Space, seed: int) -> dict[Configuration, Outcome]:
 
 
 def _run(
-    strategy: str, space: Space, evaluate: Recorded, recorded: dict[Configuration, Evaluation], budget: int
+    strategy: str,
+    space: Space,
+    evaluate: Recorded,
+    recorded: dict[Configuration, Evaluation],
+    budget: int,
+    sources: tuple[Source, ...] = (),
 ) -> list[Evaluation]:
+    """As a live run does it: a warm one has its baseline before the first question."""
+
     def record(evaluation: Evaluation) -> None:
         recorded[evaluation.configuration] = evaluation
 
+    first = None
+    if sources:
+        first = recorded.get(space.default) or evaluate(space.default)
+        record(first)
     return search(
-        load_strategy(strategy)(space, np.random.default_rng(5)),
+        warm_strategy(strategy, space, 5, sources),
         evaluate,
         budget=Budget(budget),
         recorded=dict(recorded),
         record=record,
         report=lambda *_: None,
         elapsed_s=lambda: 0.0,
+        first=first,
     )
+
+
+def _killed_and_resumed(
+    strategy: str, die_after: int, seed: int, budget: int, sources: tuple[Source, ...] = (), kept_sources: tuple[Source, ...] = ()
+) -> None:
+    space = _space()
+    table = _table(space, seed)
+    whole = _run(strategy, space, Recorded(table), {}, budget, sources)
+
+    kept: dict[Configuration, Evaluation] = {}
+    first = Recorded(table, die_after)
+    try:
+        _run(strategy, space, first, kept, budget, sources)
+    except KilledError:
+        assert len(kept) == die_after
+    second = Recorded(table)
+    resumed = _run(strategy, space, second, kept, budget, kept_sources)
+
+    assert resumed == whole
+    assert len({e.configuration for e in whole}) == len(whole) <= budget
+    assert not set(first.evaluated) & set(second.evaluated), "nothing is evaluated twice"
+    assert len(first.evaluated) + len(second.evaluated) == len(whole), "nothing is skipped"
 
 
 @pytest.mark.parametrize("strategy", ["local", "random", "exhaustive"])
 @given(die_after=st.integers(0, 30), seed=st.integers(0, 1000), budget=st.integers(1, 80))
 def test_killed_and_resumed_equals_never_killed(strategy: str, die_after: int, seed: int, budget: int):
+    _killed_and_resumed(strategy, die_after, seed, budget)
+
+
+@settings(max_examples=8, deadline=None)
+@given(die_after=st.integers(0, 30), seed=st.integers(0, 1000), budget=st.integers(1, 25))
+def test_the_default_strategy_too(die_after: int, seed: int, budget: int):
+    _killed_and_resumed(DEFAULT_STRATEGY, die_after, seed, budget)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    die_after=st.integers(0, 30),
+    seed=st.integers(0, 1000),
+    budget=st.integers(1, 25),
+    source_seeds=st.lists(st.integers(0, 1000), min_size=1, max_size=2),
+    known=st.integers(2, 60),
+)
+def test_a_warm_run_too_when_its_sources_are_left_only_in_the_record(
+    die_after: int, seed: int, budget: int, source_seeds: list[int], known: int
+):
+    sources = tuple(_source(number, known) for number in source_seeds)
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
+        run = store.begin(HEADER, sources)
+        _killed_and_resumed(DEFAULT_STRATEGY, die_after, seed, budget, sources, store.sources(run))
+
+
+def test_a_source_changes_the_course():
+    """Else the tests above would say nothing about sources."""
     space = _space()
-    table = _table(space, seed)
-    whole = _run(strategy, space, Recorded(table), {}, budget)
+    table = _table(space, 1)
+    courses = [_run(DEFAULT_STRATEGY, space, Recorded(table), {}, 12, (_source(seed, 60),)) for seed in (2, 3)]
+    cold = _run(DEFAULT_STRATEGY, space, Recorded(table), {}, 12)
+    assert courses[0] != courses[1]
+    assert cold not in courses
+    assert all(course[0].configuration == space.default and len(course) == 12 for course in courses), "the baseline counts"
 
-    kept: dict[Configuration, Evaluation] = {}
-    first = Recorded(table, die_after)
-    try:
-        _run(strategy, space, first, kept, budget)
-    except KilledError:
-        assert len(kept) == die_after
-    second = Recorded(table)
-    resumed = _run(strategy, space, second, kept, budget)
 
-    assert resumed == whole
-    assert not set(first.evaluated) & set(second.evaluated), "nothing is evaluated twice"
-    assert len(first.evaluated) + len(second.evaluated) == len(whole), "nothing is skipped"
+def _source(seed: int, known: int) -> Source:
+    evaluations = tuple(Evaluation(c, outcome, 0.25, 9.0) for c, outcome in list(_table(_space(), seed).items())[:known])
+    return Source(f"earlier-{seed}", "k", "gpu", evaluations, len(evaluations))
 
 
 def test_the_budget_is_kept():

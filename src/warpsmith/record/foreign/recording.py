@@ -131,10 +131,9 @@ def assemble(facts: Facts, rows: NDArray[np.int32], entries: Sequence[Entry]) ->
     if not measured:
         found = f"{len(entries)} configurations, none of them measured" if entries else "no configurations"
         raise InputError(f"nothing to search: {found}", location=Location(facts.file), hint="was the tuner stopped too early?")
+    stand_in = rows[_middle(rows, [len(values) for values in facts.parameters.values()])]
     parameters = tuple(
-        # No file says which configuration was the kernel as it was written: the first one listed stands for it.
-        Parameter(name, tuple(values), values[rows[0, column]])
-        for column, (name, values) in enumerate(facts.parameters.items())
+        Parameter(name, tuple(values), values[stand_in[column]]) for column, (name, values) in enumerate(facts.parameters.items())
     )
     space = Space.listed(parameters, rows, Configuration(tuple((p.name, p.default) for p in parameters)))
     _, first = np.unique(space.indices(rows), return_index=True)
@@ -154,6 +153,12 @@ def assemble(facts: Facts, rows: NDArray[np.int32], entries: Sequence[Entry]) ->
         left_out=facts.left_out,
         notes=facts.notes,
     )
+
+
+def _middle(rows: NDArray[np.int32], sizes: Sequence[int]) -> int:
+    """No file says how the kernel was written at first: the configuration nearest to the middle of all lists stands for it."""
+    last = np.array(sizes) - 1
+    return int(np.argmin((np.abs(rows - last / 2) / np.maximum(last, 1)).sum(axis=1)))
 
 
 def _outcome(result: float | Failure, reference: float, objective: Objective) -> Outcome:

@@ -1,4 +1,8 @@
-"""Where to begin: the default configuration, then configurations far from each other."""
+"""Where to begin: the default configuration, then configurations that keep their distance from each other.
+
+Each is the farthest of a few drawn at random. The farthest of all would be a corner of the space every time, and the extremes of
+all parameters at once are seldom good and say little about the middle.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +15,23 @@ from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_SAMPLED = 1_500
+_DRAWN = 8
 
 
 def spread_out(space: Space, tables: Sequence[Array], count: int, rng: np.random.Generator) -> list[int]:
-    """Each next one is the configuration, of a sample, that is farthest from the nearest already chosen."""
     default = space.index(space.default)
-    numbers = space.sample(_SAMPLED, rng)
-    rows = space.encoded(numbers)
-    tables = [table / max(float(table.max()), 1e-12) for table in tables]
-    chosen = [default if default is not None else numbers[0]]
-    nearest = np.full(len(numbers), np.inf)
-    while len(chosen) < min(count, space.size):
-        row = space.row(chosen[-1])
-        away = sum((table[row[c]][rows[:, c]] for c, table in enumerate(tables)), np.zeros(len(numbers)))
-        nearest = np.minimum(nearest, away)
-        if not nearest.max() > 0:
+    chosen = space.sample(1, rng) if default is None else [default]
+    rows = space.encoded(chosen)
+    scaled = [table / max(float(table.max()), 1e-12) for table in tables]
+    for _ in range(1, count):
+        drawn = [number for number in space.sample(_DRAWN, rng) if number not in chosen]
+        if not drawn:
             break
-        chosen.append(numbers[int(np.argmax(nearest))])
+        candidates = space.encoded(drawn)
+        apart = sum(
+            (table[np.ix_(candidates[:, c], rows[:, c])] for c, table in enumerate(scaled)), np.zeros((len(drawn), len(rows)))
+        )
+        farthest = int(np.argmax(apart.min(axis=1)))
+        chosen.append(drawn[farthest])
+        rows = np.concatenate([rows, candidates[farthest : farthest + 1]])
     return chosen

@@ -1,4 +1,8 @@
-"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest."""
+"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest.
+
+How much the model's uncertainty counts alternates: half of the questions stay close to what is known to be good, the others look
+further. No single setting suits both a space with broad valleys and one whose best configuration stands alone.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
+from threadpoolctl import ThreadpoolController
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.outcome import Evaluation
+from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
 from warpsmith.search.gp.contexts import Context, context_of
@@ -26,6 +31,8 @@ _FIRST = 8
 _FEWEST_TO_MODEL = 2
 # A sample of a large space is drawn anew after so many results.
 _RESAMPLED_AFTER = 8
+_BOLDNESS = (0.4, 0.4, 1.0, 2.0)
+_WIDTH_OF_95 = 2 * 1.96
 
 
 class GaussianProcess:
@@ -33,6 +40,7 @@ class GaussianProcess:
         self._space = space
         self._rng = rng
         self._visits = Visits(space, rng)
+        self._libraries = ThreadpoolController()
         self._tables = [distances(parameter.values) for parameter in space.parameters]
         self._feasibility = Feasibility(self._tables)
         self._contexts: list[Context] = []
@@ -51,10 +59,12 @@ class GaussianProcess:
 
     def ask(self, n: int = 1) -> list[Configuration]:
         chosen: list[Configuration] = []
-        while len(chosen) < n and (number := self._next()) is not None:
-            self._visits.add(number)
-            self._outstanding[number] = self._space.row(number)
-            chosen.append(self._space[number])
+        # The matrices are small: more threads only wait for each other, the more so beside compilers that keep the cores busy.
+        with self._libraries.limit(limits=1):
+            while len(chosen) < n and (number := self._next()) is not None:
+                self._visits.add(number)
+                self._outstanding[number] = self._space.row(number)
+                chosen.append(self._space[number])
         return chosen
 
     def tell(self, evaluation: Evaluation) -> None:
@@ -63,12 +73,12 @@ class GaussianProcess:
             return
         self._outstanding.pop(number, None)
         row = self._space.row(number)
-        score = evaluation.score
-        self._feasibility.add(row, succeeded=score is not None)
-        if score is None:
-            self._failed.add(number)
+        outcome = evaluation.outcome
+        self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
+        if isinstance(outcome, Measured):
+            self._told[number] = Result(row, log(outcome.score), _variance(outcome))
         else:
-            self._told[number] = Result(row, log(score))
+            self._failed.add(number)
 
     def _next(self) -> int | None:
         if self._first is None:
@@ -87,7 +97,8 @@ class GaussianProcess:
         if self._model is None:
             self._model = Model(self._tables, self._contexts, self._rng)
         predictions = self._model.predict(candidates, self._told, self._outstanding)
-        promise = _promise(predictions) * self._feasibility.chance(candidates)
+        boldness = _BOLDNESS[(len(self._told) + len(self._outstanding) + len(self._failed)) % len(_BOLDNESS)]
+        promise = _promise(predictions, boldness) * self._feasibility.chance(candidates)
         for number in (*self._told, *self._outstanding, *self._failed):
             place = candidates.place(number)
             if place is not None:
@@ -106,9 +117,15 @@ class GaussianProcess:
         return self._candidates
 
 
-def _promise(predictions: Predictions) -> Array:
+def _variance(outcome: Measured) -> float:
+    """Of the logarithm of the score, by the intervals of its times: what was given up early is known less well."""
+    spreads = [log(high / low) / _WIDTH_OF_95 for low, high in (time.ci95 for time in outcome.times) if 0 < low <= high]
+    return sum(spread**2 for spread in spreads) / len(spreads) ** 2 if spreads else 0.0
+
+
+def _promise(predictions: Predictions, boldness: float) -> Array:
     """Expected improvement on the best; where there is none to improve on, what is predicted to be fast. Never negative."""
-    mean, deviation, best = predictions.mean, predictions.deviation, predictions.best
+    mean, deviation, best = predictions.mean, boldness * predictions.deviation, predictions.best
     if best is not None:
         z = (best - mean) / deviation
         improvement: Array = deviation * (z * ndtr(z) + np.exp(-0.5 * z * z) / sqrt(2 * pi))

@@ -1,0 +1,82 @@
+"""Which parameters mattered, drawn: a bar for each parameter, a triangle of squares for the pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from warpsmith.report.style import COLOURS, STYLE, save
+from warpsmith.search.importance import Importance, ParameterEffect
+
+_SHOWN = 12  # parameters beyond the strongest dozen would only make the others unreadable
+_ROW_INCHES = 0.34
+_BARS_INCHES = 4.6
+_SHADES = LinearSegmentedColormap.from_list("pairs", ["#F1F5F8", COLOURS[0]])
+_DARK = 0.65  # of the scale: beyond it, text is white
+
+
+def draw_importance(importance: Importance, title: str, stem: Path) -> tuple[Path, Path]:
+    """Write `stem`.svg and `stem`.png; parameters in both halves are in the order of their shares."""
+    shown = importance.parameters[:_SHOWN]
+    pairs = len(shown) > 1
+    side = max(_ROW_INCHES * len(shown), 1.2)
+    triangle = side + 2.2 if pairs else 0.0
+    with mpl.rc_context({**STYLE, "axes.grid": False}):
+        figure = Figure(figsize=(_BARS_INCHES + triangle, side + 2.0), layout="constrained")
+        if pairs:
+            bars, squares = figure.subplots(1, 2, width_ratios=(_BARS_INCHES, triangle))
+            _draw_pairs(squares, importance, [effect.name for effect in shown])
+        else:
+            bars = figure.subplots()
+        _draw_bars(bars, shown)
+        figure.suptitle(f"{title}\n{_basis(importance)}", x=0.01, ha="left", fontsize=10)
+        return save(figure, stem)
+
+
+def _basis(importance: Importance) -> str:
+    r2 = f"R² {importance.r2:.2f} (each result predicted from the others)"
+    return f"estimated by a model of {importance.measured} measured configurations, {r2}"
+
+
+def _draw_bars(axes: Axes, shown: Sequence[ParameterEffect]) -> None:
+    places = range(len(shown))
+    shares = [100 * effect.share for effect in shown]
+    axes.barh(list(places), shares, height=0.62, color=COLOURS[0])
+    for place, effect, share in zip(places, shown, shares, strict=True):
+        words = f"{share:.0f} %"
+        if effect.share >= 0.005:  # below, which value is best is chance
+            words += f"   best {effect.best.value}, worst {effect.worst.value} ({effect.worst.slowdown:.2f}x)"
+        axes.text(share + 1, place, words, va="center", fontsize=8, color="#444444")
+    axes.set_yticks(places, [effect.name for effect in shown])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100 if max(shares, default=0) < 45 else max(shares) * 2.1)
+    axes.set_xticks([tick for tick in (0, 20, 40, 60, 80, 100) if tick <= max(max(shares, default=0), 20)])
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("share of the variance of log time (%)")
+    axes.set_title("each parameter by itself")
+
+
+def _draw_pairs(axes: Axes, importance: Importance, names: Sequence[str]) -> None:
+    table = np.full((len(names), len(names)), np.nan)
+    for pair in importance.pairs:
+        if pair.first in names and pair.second in names:
+            one, other = sorted((names.index(pair.first), names.index(pair.second)))
+            table[other, one] = 100 * pair.share
+    top = max(float(np.nanmax(table)), 1.0)
+    axes.imshow(table[1:, :-1], cmap=_SHADES, vmin=0, vmax=top, aspect="equal")
+    for (row, column), share in np.ndenumerate(table[1:, :-1]):
+        if share >= 0.5:
+            colour = "white" if share > _DARK * top else "#444444"
+            axes.text(column, row, f"{share:.0f}", ha="center", va="center", fontsize=8, color=colour)
+    axes.set_yticks(range(len(names) - 1), names[1:])
+    axes.set_xticks(range(len(names) - 1), names[:-1], rotation=45, ha="right", rotation_mode="anchor")
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title("pairs, beyond each alone (%)")

@@ -1,0 +1,52 @@
+"""What a run says about its parameters: the space is rebuilt from the record, the rest is `search.importance`."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from warpsmith.core.hardware import Limits
+from warpsmith.record.store import RunRecord, Store
+from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
+from warpsmith.space import space_of
+from warpsmith.template import template_of
+from warpsmith.tuning.order import kernel_of
+
+
+def explain(record: RunRecord, store: Store) -> Importance | TooFewResults:
+    """From the run's own results: a warm start's sources may be of another device. Needs the kernel's files, and no device."""
+    kernel = kernel_of(record)
+    limits = Limits(**record.header.device_info["limits"])
+    return importance_of(space_of(kernel, template_of(kernel), limits), store.evaluations(record.run))
+
+
+def importance_entry(found: Importance | TooFewResults) -> dict[str, Any]:
+    """The object under `importance` in `show RUN --importance --json`."""
+    match found:
+        case TooFewResults(measured=measured, needed=needed):
+            return {"measured": measured, "needed": needed, "r2": None, "parameters": [], "pairs": []}
+        case Importance():
+            return {
+                "measured": found.measured,
+                "failed": found.failed,
+                "predicted": found.predicted,
+                "sampled": found.sampled,
+                "r2": round(found.r2, 4),
+                "spread": round(found.spread, 4),
+                "parameters": [
+                    {
+                        "name": effect.name,
+                        "share": round(effect.share, 4),
+                        "best": _value_entry(effect.best),
+                        "worst": _value_entry(effect.worst),
+                        "values": [_value_entry(value) for value in effect.values],
+                    }
+                    for effect in found.parameters
+                ],
+                "pairs": [{"parameters": [pair.first, pair.second], "share": round(pair.share, 4)} for pair in found.pairs],
+            }
+        case _ as never:
+            assert_never(never)
+
+
+def _value_entry(effect: ValueEffect) -> dict[str, Any]:
+    return {"value": effect.value, "slowdown": round(effect.slowdown, 4), "measured": effect.measured}
