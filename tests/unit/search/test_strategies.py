@@ -81,6 +81,6 @@ def test_strategies_are_found_by_name():
 
 
 def test_an_unknown_strategy_is_answered_with_the_list():
-    with pytest.raises(InputError, match=r"exhaustive, genetic, local, .*random") as caught:
+    with pytest.raises(InputError, match=r"exhaustive, genetic, gp, local, .*random") as caught:
         load_strategy("lokal")
     assert "local" in caught.value.hint

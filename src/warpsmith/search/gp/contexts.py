@@ -23,20 +23,18 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 # A source is believed at first: the same kernel behaves alike on most devices.
 WEIGHT = Weight(mean=-3.0, deviation=2.0)
 # The more points, the slower; the best of a long run and a sample of the rest say as much.
-_POINTS_AT_MOST = 200
+POINTS_AT_MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One earlier run: encoded configurations and their log times."""
+    """One earlier run: encoded configurations, and how far each one's log time is above the run's best.
+
+    In an order of which any beginning can stand for the whole: the next best and any other in turn.
+    """
 
     rows: Array
-    logs: Array
-
-    @property
-    def above(self) -> Array:
-        above: Array = self.logs - self.logs.min()
-        return above
+    above: Array
 
 
 def context_of(prior: Prior, space: Space, rng: np.random.Generator) -> Context | None:
@@ -50,12 +48,12 @@ def context_of(prior: Prior, space: Space, rng: np.random.Generator) -> Context 
         return None
     rows = np.array(list(found), dtype=np.int32)
     logs = np.array(list(found.values()))
-    if len(logs) > _POINTS_AT_MOST:
-        order = np.argsort(logs, kind="stable")
-        best, rest = order[: _POINTS_AT_MOST // 2], order[_POINTS_AT_MOST // 2 :]
-        kept = np.concatenate([best, rng.choice(rest, size=_POINTS_AT_MOST - len(best), replace=False)])
-        rows, logs = rows[kept], logs[kept]
-    return Context(rows, logs)
+    order = np.argsort(logs, kind="stable")
+    half = (len(order) + 1) // 2
+    telling = np.empty_like(order)
+    telling[::2], telling[1::2] = order[:half], rng.permutation(order[half:])
+    telling = telling[:POINTS_AT_MOST]
+    return Context(rows[telling], logs[telling] - logs.min())
 
 
 def _translated(configuration: Configuration, space: Space) -> tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from warpsmith.search.gp.candidates import Candidates
-from warpsmith.search.gp.contexts import WEIGHT, Context
+from warpsmith.search.gp.contexts import POINTS_AT_MOST, WEIGHT, Context
 from warpsmith.search.gp.hyper import Fit, Hyper, Weight
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
@@ -18,6 +18,9 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _REFIT_GROWTH = 1.2
 _REFIT_AFTER_AT_MOST = 50
+_REFIT_AFTER_WITH_SOURCES = 3
+# Each result of its own lets a run do without so many of its sources' points: what is misleading about them cannot last.
+_FORGOTTEN_PER_RESULT = 4
 # A prediction costs by the points held, a fit by the cube of those fitted: the best and a sample of the rest stand for all.
 _HELD_AT_MOST = 400
 _FITTED_AT_MOST = 200
@@ -56,13 +59,17 @@ class Model:
         self._candidates: Candidates | None = None
         self._held: list[int] = []  # this run's points, by number, in the posterior's order: after those of the contexts
         self._considered: set[int] = set()
-        self._source_rows = self._rows([(row, i + 1) for i, context in enumerate(contexts) for row in context.rows])
+        self._kept = POINTS_AT_MOST  # of each context
+        self._source_rows = self._rows([])
 
     def predict(self, candidates: Candidates, results: Mapping[int, Result], outstanding: Mapping[int, Array]) -> Predictions:
         """`outstanding`: encoded configurations, by number, that await results; they count as if these came as expected."""
+        due = self._hyper is None or len(results) >= self._fit_at
+        if due:
+            self._forget(len(results))
         sources = len(self._source_rows)
         targets, variances = self._targets(results)
-        if self._hyper is None or len(results) >= self._fit_at:
+        if due:
             self._refit(results, targets, variances)
         if self._posterior is None or candidates is not self._candidates:
             self._rebuild(candidates, results, targets[sources:], variances)
@@ -77,10 +84,15 @@ class Model:
         mean, deviation = self._posterior.predict(np.array([*targets[:sources], *(known.get(n, np.nan) for n in self._held)]))
         return Predictions(mean, deviation, float(targets[sources:].min()) if results else None)
 
+    def _forget(self, results: int) -> None:
+        self._kept = max(POINTS_AT_MOST - _FORGOTTEN_PER_RESULT * results, 0)
+        contexts = enumerate(self._contexts, start=1)
+        self._source_rows = self._rows([(row, origin) for origin, context in contexts for row in context.rows[: self._kept]])
+
     def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array]:
         """Of the contexts' points, then of the results, on one scale."""
         logs = np.array([result.log for result in results.values()])
-        above = np.concatenate([*(context.above for context in self._contexts), logs - self._level(results)])
+        above = np.concatenate([*(context.above[: self._kept] for context in self._contexts), logs - self._level(results)])
         variances = np.concatenate([np.zeros(len(self._source_rows)), [result.variance for result in results.values()]])
         return modelled(above, variances)
 
@@ -102,7 +114,8 @@ class Model:
         kept = self._representative(targets, _FITTED_AT_MOST)
         self._hyper = self._fit(rows[kept], targets[kept], variances[kept], self._hyper)
         growth = round(len(results) * (_REFIT_GROWTH - 1))
-        self._fit_at = len(results) + min(max(growth, 1), _REFIT_AFTER_AT_MOST)
+        least = _REFIT_AFTER_WITH_SOURCES if len(self._source_rows) else 1
+        self._fit_at = len(results) + min(max(growth, least), _REFIT_AFTER_AT_MOST)
         self._posterior = None
 
     def _rebuild(self, candidates: Candidates, results: Mapping[int, Result], targets: Array, variances: Array) -> None:

@@ -1,8 +1,4 @@
-"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest.
-
-How much the model's uncertainty counts alternates: half of the questions stay close to what is known to be good, the others look
-further. No single setting suits both a space with broad valleys and one whose best configuration stands alone.
-"""
+"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest."""
 
 from __future__ import annotations
 
@@ -29,9 +25,9 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _FIRST = 8
 _FEWEST_TO_MODEL = 2
+_LOOK_AROUND_EVERY = 6
 # A sample of a large space is drawn anew after so many results.
 _RESAMPLED_AFTER = 8
-_BOLDNESS = (0.4, 0.4, 1.0, 2.0)
 _WIDTH_OF_95 = 2 * 1.96
 
 
@@ -82,12 +78,14 @@ class GaussianProcess:
 
     def _next(self) -> int | None:
         if self._first is None:
-            # An earlier run has seen the space already: what it says is tried at once.
-            self._first = [] if self._contexts else spread_out(self._space, self._tables, _FIRST, self._rng)
-        while self._first:
-            number = self._first.pop(0)
-            if number not in self._visits:
-                return number
+            self._first = spread_out(self._space, self._tables, _FIRST, self._rng)
+        asked = len(self._told) + len(self._outstanding) + len(self._failed)
+        # An earlier run has seen the space already: what it says is tried at once, and only now and then something else.
+        if not self._contexts or asked % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
+            while self._first:
+                number = self._first.pop(0)
+                if number not in self._visits:
+                    return number
         if len(self._told) < _FEWEST_TO_MODEL and not self._contexts:
             return self._visits.random()
         return self._most_promising()
@@ -97,8 +95,7 @@ class GaussianProcess:
         if self._model is None:
             self._model = Model(self._tables, self._contexts, self._rng)
         predictions = self._model.predict(candidates, self._told, self._outstanding)
-        boldness = _BOLDNESS[(len(self._told) + len(self._outstanding) + len(self._failed)) % len(_BOLDNESS)]
-        promise = _promise(predictions, boldness) * self._feasibility.chance(candidates)
+        promise = _promise(predictions) * self._feasibility.chance(candidates)
         for number in (*self._told, *self._outstanding, *self._failed):
             place = candidates.place(number)
             if place is not None:
@@ -123,9 +120,9 @@ def _variance(outcome: Measured) -> float:
     return sum(spread**2 for spread in spreads) / len(spreads) ** 2 if spreads else 0.0
 
 
-def _promise(predictions: Predictions, boldness: float) -> Array:
+def _promise(predictions: Predictions) -> Array:
     """Expected improvement on the best; where there is none to improve on, what is predicted to be fast. Never negative."""
-    mean, deviation, best = predictions.mean, boldness * predictions.deviation, predictions.best
+    mean, deviation, best = predictions.mean, predictions.deviation, predictions.best
     if best is not None:
         z = (best - mean) / deviation
         improvement: Array = deviation * (z * ndtr(z) + np.exp(-0.5 * z * z) / sqrt(2 * pi))

@@ -12,7 +12,7 @@ import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_SCALE_QUANTILE = 0.3
+_SCALE_QUANTILE = 0.5
 _SMALLEST_SCALE = 0.02
 
 
