@@ -19,8 +19,8 @@ from warpsmith.search.stepwise import Stepwise
 from warpsmith.space import Space
 
 try:
-    import cmaes  # type: ignore[import-not-found, unused-ignore]  # noqa: F401 - Optuna loads it when its sampler first runs: too late
-    import optuna  # type: ignore[import-not-found, unused-ignore]
+    import cmaes  # noqa: F401 - Optuna loads it when its sampler first runs: too late
+    import optuna
 except ImportError as missing:
     raise UnavailableError(f"the Optuna strategies need {missing.name}", hint="pip install 'warpsmith[optuna]'") from missing
 
