@@ -11,8 +11,8 @@ import numpy as np
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.foreign import Recording
-from warpsmith.search.base import Learner, Prior, Strategy
-from warpsmith.search.registry import load_strategy
+from warpsmith.search.base import Prior
+from warpsmith.search.registry import start_strategy
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.search import search
 
@@ -62,12 +62,8 @@ def run_trial(
 ) -> Trace:
     evaluate = RecordedEvaluator(recording, stopped)
     began = time.perf_counter()
-    searching: Strategy = load_strategy(strategy)(recording.space, rng)
-    if prior is not None:
-        assert isinstance(searching, Learner), strategy  # refused before any trial was started
-        searching.learn(prior)
     search(
-        searching,
+        start_strategy(strategy, recording.space, rng, () if prior is None else (prior,)),
         evaluate,
         budget=Budget(evaluations),
         recorded={},

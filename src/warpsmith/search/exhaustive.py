@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpsmith.core.configuration import Configuration
-from warpsmith.core.outcome import Evaluation
-from warpsmith.search.visits import Visits
+from warpsmith.search.stepwise import Stepwise
 from warpsmith.space import Space
 
 
-class Exhaustive:
+class Exhaustive(Stepwise):
     def __init__(self, space: Space, rng: np.random.Generator) -> None:
-        self._space = space
-        self._visits = Visits(space, rng)
-        self._default = space.index(space.default)
-        self._next = 0
+        super().__init__(space, rng)
+        self._place = 0
 
-    def ask(self, n: int = 1) -> list[Configuration]:
-        chosen: list[int] = []
-        if self._default is not None and self._default not in self._visits and n > 0:
-            chosen.append(self._default)
-            self._visits.add(self._default)
-        while len(chosen) < n and self._next < self._space.size:
-            if self._next not in self._visits:
-                chosen.append(self._next)
-                self._visits.add(self._next)
-            self._next += 1
-        return [self._space[index] for index in chosen]
-
-    def tell(self, evaluation: Evaluation) -> None:
-        self._visits.mark(evaluation.configuration)
+    def _propose(self) -> int | None:
+        while self._place < self._space.size:
+            index = self._place
+            self._place += 1
+            if index not in self._visits:
+                return index
+        return None

@@ -18,7 +18,6 @@ import numpy as np
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.outcome import Evaluation
-from warpsmith.search.surrogate import fit_surrogate
 from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -103,6 +102,8 @@ def importance_of(space: Space, evaluations: Sequence[Evaluation], *, seed: int 
             known[number] = float(np.log(evaluation.score))
     if len(known) < FEWEST:
         return TooFewResults(len(known))
+    from warpsmith.search.surrogate import fit_surrogate  # noqa: PLC0415 - SciPy takes long to load, and few commands need it
+
     rng = np.random.default_rng(seed)
     rows = space.encoded(list(known))
     model = fit_surrogate([parameter.values for parameter in space.parameters], rows, np.array(list(known.values())), rng)

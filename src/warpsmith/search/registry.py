@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from warpsmith.core.errors import InputError
-from warpsmith.search.base import Strategy
+from warpsmith.search.base import Learner, Prior, Strategy
 from warpsmith.space import Space
 from warpsmith.spec.problems import nearest
 
@@ -36,6 +36,15 @@ def load_strategy(name: str) -> StrategyFactory:
     except (ImportError, AttributeError) as error:
         hint = f"reinstall the package that provides {entry.value!r}"
         raise InputError(f"strategy {name!r} cannot be loaded: {error}", hint=hint) from error
+
+
+def start_strategy(name: str, space: Space, rng: np.random.Generator, priors: Iterable[Prior] = ()) -> Strategy:
+    """A strategy that has learnt from the priors in their order; whether it can is to be checked before."""
+    strategy = load_strategy(name)(space, rng)
+    for prior in priors:
+        assert isinstance(strategy, Learner), name
+        strategy.learn(prior)
+    return strategy
 
 
 def _found() -> dict[str, EntryPoint]:

@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from warpsmith.core.configuration import Value
 from warpsmith.search.gp.encoding import distances
 from warpsmith.search.gp.hyper import Fit, Weight
-from warpsmith.search.gp.kernel import matern
+from warpsmith.search.gp.kernel import covariance
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,7 +41,7 @@ class Surrogate:
     def predict(self, rows: Array) -> Array:
         """The expected log time of encoded configurations."""
         blocks = [rows[begin : begin + _BLOCK] for begin in range(0, len(rows), _BLOCK)]
-        means = [_covariance(self._weighted, self._signal, block, self._rows) @ self._solved for block in blocks]
+        means = [covariance(self._weighted, self._signal, block, self._rows) @ self._solved for block in blocks]
         predicted: Array = self._centre + self._scale * np.concatenate(means)
         return predicted
 
@@ -57,17 +57,9 @@ def fit_surrogate(values: Sequence[Sequence[Value]], rows: Array, logs: Array, r
     few = rng.permutation(len(rows))[:_FITTED_AT_MOST]
     hyper = Fit(tables, [Weight() for _ in tables])(rows[few], targets[few], np.zeros(len(few)), None)
     weighted = tuple(weight * table for weight, table in zip(hyper.weights, tables, strict=True))
-    factor = cho_factor(_covariance(weighted, hyper.signal, rows, rows) + hyper.noise * np.eye(len(rows)), lower=True)
+    factor = cho_factor(covariance(weighted, hyper.signal, rows, rows) + hyper.noise * np.eye(len(rows)), lower=True)
     solved = cho_solve(factor, targets)
     missed = solved / np.diag(cho_solve(factor, np.eye(len(rows))))  # what leaving each one out would miss, without refitting
     variance = float(targets @ targets)
     r2 = 1 - float(missed @ missed) / variance if variance > 0 else 0.0
     return Surrogate(r2, rows, weighted, hyper.signal, solved, centre, scale)
-
-
-def _covariance(weighted: Sequence[Array], signal: float, these: Array, those: Array) -> Array:
-    squared = np.zeros((len(these), len(those)))
-    for column, table in enumerate(weighted):
-        squared += table[np.ix_(these[:, column], those[:, column])]
-    covariance: Array = signal * matern(squared)
-    return covariance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
@@ -17,6 +19,12 @@ class Visits:
         self._rng = rng
         self._seen: set[int] = set()
         self._rest: list[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._seen)
 
     def __contains__(self, index: int) -> bool:
         return index in self._seen

@@ -16,7 +16,7 @@ from warpsmith.record.foreign import load_recording
 from warpsmith.record.source import Source
 from warpsmith.record.store import Store
 from warpsmith.search.base import Learner, Strategy
-from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
+from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy, start_strategy
 from warpsmith.space import Space
 from warpsmith.tuning.events import Emit, SourceLearned, Warned
 
@@ -77,11 +77,7 @@ def check_sources(strategy: str, space: Space, sources: Sequence[Source]) -> Non
 
 def warm_strategy(name: str, space: Space, seed: int, sources: Sequence[Source]) -> Strategy:
     """The strategy, having learnt from the sources in their order."""
-    strategy = load_strategy(name)(space, np.random.default_rng(seed))
-    for source in sources:
-        assert isinstance(strategy, Learner), name  # check_sources comes before any run
-        strategy.learn(source.prior)
-    return strategy
+    return start_strategy(name, space, np.random.default_rng(seed), (source.prior for source in sources))
 
 
 def announce(sources: Sequence[Source], kernel: str, emit: Emit) -> None:

@@ -12,8 +12,8 @@ import pytest
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.foreign import Recording, load_recording
-from warpsmith.replay import trial as trial_module
 from warpsmith.replay.trial import Stopped, prior_from, run_trial
+from warpsmith.search import registry
 from warpsmith.search.base import Prior
 from warpsmith.space import Space
 
@@ -49,7 +49,7 @@ class Curious:
 @pytest.fixture
 def curious(monkeypatch: pytest.MonkeyPatch) -> type[Curious]:
     Curious.made.clear()
-    monkeypatch.setattr(trial_module, "load_strategy", lambda name: Curious)
+    monkeypatch.setattr(registry, "load_strategy", lambda name: Curious)
     return Curious
 
 
@@ -96,7 +96,7 @@ def test_a_strategy_that_leaves_the_space_is_a_bug(monkeypatch: pytest.MonkeyPat
         def ask(self, n: int = 1) -> list[Configuration]:
             return [Configuration.of({"block": 33, "tile": 1, "padding": 0})]
 
-    monkeypatch.setattr(trial_module, "load_strategy", lambda name: Lost)
+    monkeypatch.setattr(registry, "load_strategy", lambda name: Lost)
     with pytest.raises(ValueError, match="block=33"):
         run_trial(recording, "lost", np.random.default_rng(0), evaluations=5)
 

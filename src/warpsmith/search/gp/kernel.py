@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,3 +21,12 @@ def matern_slope(squared: Array) -> Array:
     root = np.sqrt(5 * squared)
     slope: Array = (-5 / 6) * (1 + root) * np.exp(-root)
     return slope
+
+
+def covariance(weighted: Sequence[Array], signal: float, these: Array, those: Array) -> Array:
+    """Between encoded configurations; `weighted` are the columns' tables of squared distances, times their weights."""
+    squared = np.zeros((len(these), len(those)))
+    for column, table in enumerate(weighted):
+        squared += table[np.ix_(these[:, column], those[:, column])]
+    found: Array = signal * matern(squared)
+    return found

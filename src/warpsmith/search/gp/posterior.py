@@ -14,7 +14,7 @@ from scipy.linalg import solve_triangular
 
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.hyper import JITTER, Hyper
-from warpsmith.search.gp.kernel import matern
+from warpsmith.search.gp.kernel import covariance, matern
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -91,15 +91,11 @@ class Posterior:
         own = len(self._weighted)
         outside = sum(float(self._weighted[c][row[c], 0]) for c in range(self._candidates.rows.shape[1], own))
         squared = self._candidates.summed(self._weighted, row) + np.float32(outside)
-        covariance: Array = np.float32(self._hyper.signal) * matern(squared)
-        return covariance
+        across: Array = np.float32(self._hyper.signal) * matern(squared)
+        return across
 
     def _covariance(self, these: Array, those: Array) -> Array:
-        squared = np.zeros((len(these), len(those)))
-        for column, table in enumerate(self._weighted):
-            squared += table[np.ix_(these[:, column], those[:, column])]
-        covariance: Array = self._hyper.signal * matern(squared)
-        return covariance
+        return covariance(self._weighted, self._hyper.signal, these, those)
 
 
 def _factor(matrix: Array) -> Array:

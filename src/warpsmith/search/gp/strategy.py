@@ -46,7 +46,6 @@ class GaussianProcess:
         self._first: list[int] | None = None
         self._told: dict[int, Result] = {}
         self._outstanding: dict[int, Array] = {}
-        self._failed: set[int] = set()
 
     def learn(self, prior: Prior) -> None:
         context = context_of(prior, self._space, self._rng)
@@ -73,15 +72,12 @@ class GaussianProcess:
         self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
         if isinstance(outcome, Measured):
             self._told[number] = Result(row, log(outcome.score), _variance(outcome))
-        else:
-            self._failed.add(number)
 
     def _next(self) -> int | None:
         if self._first is None:
             self._first = spread_out(self._space, self._tables, _FIRST, self._rng)
-        asked = len(self._told) + len(self._outstanding) + len(self._failed)
         # An earlier run has seen the space already: what it says is tried at once, and only now and then something else.
-        if not self._contexts or asked % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
+        if not self._contexts or len(self._visits) % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
             while self._first:
                 number = self._first.pop(0)
                 if number not in self._visits:
@@ -96,7 +92,7 @@ class GaussianProcess:
             self._model = Model(self._tables, self._contexts, self._rng)
         predictions = self._model.predict(candidates, self._told, self._outstanding)
         promise = _promise(predictions) * self._feasibility.chance(candidates)
-        for number in (*self._told, *self._outstanding, *self._failed):
+        for number in self._visits:
             place = candidates.place(number)
             if place is not None:
                 promise[place] = -1.0
