@@ -80,6 +80,7 @@ class Builder:
                 for index, table in enumerate(file.constraints)
             ),
             template_source=self._existing(("template", "source"), file.template.source) if file.template else None,
+            template_entry=file.template.entry if file.template else None,
             defines={name: value for name, value in file.kernel.defines.items() if self._name(("kernel", "defines", name), name)},
             include_dirs=tuple(self._folder_of(i, text) for i, text in enumerate(file.kernel.include_dirs)),
         )

@@ -134,7 +134,7 @@ def _kernel(function: Node, source: bytes) -> KernelDeclaration:
     parameters = _first(declarator, "parameter_list")
     return KernelDeclaration(
         name="::".join([*scopes, _text(name_node)]),
-        line=name_node.start_point.row + 1,
+        line=source.count(b"\n", 0, name_node.start_byte) + 1,
         template=template,
         parameters=tuple(_parameters(parameters, body, source)) if parameters else (),
         body=_text(body) if body else "",

@@ -119,7 +119,10 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Everything kernel.toml says. `template_source` is the user's own template when it is not `source` itself."""
+    """Everything kernel.toml says. `template_source` is the template when it is not `source` itself.
+
+    `template_entry` is the template's entry where it names parameters (`k<float, BLOCK>`), which the original does not know.
+    """
 
     name: str
     path: Path  # the kernel.toml
@@ -135,6 +138,7 @@ class Kernel:
     parameters: tuple[Parameter, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     template_source: Path | None = None
+    template_entry: str | None = None
     defines: Mapping[str, Value] = field(default_factory=dict)
     include_dirs: tuple[Path, ...] = ()
 

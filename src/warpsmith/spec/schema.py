@@ -44,6 +44,7 @@ class KernelTable(_Table):
 
 class TemplateTable(_Table):
     source: Text
+    entry: Text | None = None
 
 
 class InitTable(_Table):

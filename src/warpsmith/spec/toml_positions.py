@@ -26,13 +26,12 @@ class Positions:
         from tree_sitter import Language, Parser  # noqa: PLC0415
 
         self._file = file
-        self._text = text
-        self._lines = text.encode().split(b"\n")
+        self._data = text.encode()
         self._keys: dict[TomlPath, Location] = {}
         self._values: dict[TomlPath, Location] = {}
         self._inner: dict[TomlPath, Location] = {}
         self._elements: dict[TomlPath, int] = {}
-        root = Parser(Language(tree_sitter_toml.language())).parse(text.encode()).root_node
+        root = Parser(Language(tree_sitter_toml.language())).parse(self._data).root_node
         self._read_document(root)
 
     def key(self, path: TomlPath) -> Location:
@@ -111,9 +110,10 @@ class Positions:
                 pass
 
     def _place(self, node: Node) -> Location:
-        row, byte = node.start_point
-        column = len(self._lines[row][:byte].decode()) + 1
-        return Location(self._file, row + 1, column)
+        # Counted here: tree-sitter 0.26's `start_point` gives away integers that are not its own, which ends in a crash.
+        start = self._data.rfind(b"\n", 0, node.start_byte) + 1
+        column = len(self._data[start : node.start_byte].decode()) + 1
+        return Location(self._file, self._data.count(b"\n", 0, node.start_byte) + 1, column)
 
 
 def _without_index(path: TomlPath) -> TomlPath:

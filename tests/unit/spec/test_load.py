@@ -322,6 +322,15 @@ def test_positions_of_unusual_toml(folder):
     assert str(caught.value.location).endswith(":23:9")
 
 
+def test_places_far_down_a_long_file(folder):
+    """More lines than CPython has integers of its own: tree-sitter 0.26 gave those away twice, and the process died."""
+    text = GOOD.replace("[launch]\n", "#\n" * 5000 + "[launch]\nother = 1\n")
+    for _ in range(50):
+        with pytest.raises(InputError, match="unknown key 'other'") as caught:
+            load_kernel(write(folder, text))
+    assert str(caught.value.location).endswith(":5026:1")
+
+
 _FRAGMENTS = [
     "[",
     "]",

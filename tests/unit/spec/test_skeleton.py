@@ -140,3 +140,11 @@ def test_a_kernel_that_is_not_there(tmp_path):
         skeleton(tmp_path / "none.cu")
     with pytest.raises(InputError, match="no such file"):
         skeleton(tmp_path / "missing.cu")
+
+
+def test_a_kernel_far_down_a_long_file(tmp_path):
+    source = tmp_path / "long.cu"
+    source.write_text("//\n" * 70000 + "__global__ void a(int n) {}\n__global__ void b(int n) {}\n")
+    for _ in range(50):
+        with pytest.raises(InputError, match=r"b \(line 70002\)"):
+            skeleton(source)

@@ -1,0 +1,105 @@
+"""What a refactoring pass is: a pure function from one form of a kernel to that form with a choice made explicit.
+
+A pass never writes `#if`: it sees and returns *branch-free* source, whose parameters are names in place of numbers. Where it has
+a structural alternative to offer it returns the whole alternative text; `merge` turns the texts into one source with branches.
+That keeps passes small, and it makes the default right by construction: the default branch is the original's own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Protocol, TypeAlias
+
+from warpsmith.core.hardware import Limits
+from warpsmith.source import KernelSource, parse_kernel
+from warpsmith.spec.kernel import Kernel
+
+
+class Stage(IntEnum):
+    """When a pass has its turn: numbers become names first, so that structural passes can speak of them."""
+
+    LIFT = 1
+    RESTRUCTURE = 2
+    DECORATE = 3  # the only stage that may insert directives (`#pragma unroll N` under its own `#if`): nothing parses after it
+
+
+@dataclass(frozen=True, slots=True)
+class Tunable:
+    """A parameter in the making. `meaning` becomes the comment beside its `#define`; `line` is its place in the original."""
+
+    name: str
+    values: tuple[int, ...]
+    default: int
+    meaning: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A constraint in the making: an expression over parameters, workload sizes and device limits, and why it must hold."""
+
+    expression: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One branch-free form of the kernel: the whole file's text, the entry, and the launch (expressions as in kernel.toml)."""
+
+    text: str
+    entry: str
+    grid: tuple[str, ...]
+    block: tuple[str, ...]
+    shared: str = "0"
+    tunables: tuple[Tunable, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a pass made of a variant.
+
+    `variant` takes its place: the same tokens as before when all parameters are at their defaults. With a `choice`, each of its
+    values but the default has an alternative form of the kernel.
+    """
+
+    variant: Variant
+    choice: Tunable | None = None
+    alternatives: Mapping[int, Variant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Why a pass did not apply: the precondition that could not be shown, in words a kernel engineer understands."""
+
+    reason: str
+    line: int | None = None
+
+
+class Subject:
+    """What a pass looks at: a variant, parsed when first asked for, with the kernel it belongs to and the device's limits."""
+
+    def __init__(self, kernel: Kernel, limits: Limits, variant: Variant) -> None:
+        self.kernel = kernel  # as the user brought it, without parameters
+        self.limits = limits
+        self.variant = variant
+
+    @cached_property
+    def source(self) -> KernelSource:
+        return parse_kernel(self.variant.text, self.kernel.language, self.variant.entry)
+
+
+Answer: TypeAlias = Rewrite | Declined
+
+
+class Pass(Protocol):
+    """`name` is how people and plans call it; `summary` is one line for listings."""
+
+    name: str
+    summary: str
+    stage: Stage
+
+    def apply(self, subject: Subject) -> Answer: ...

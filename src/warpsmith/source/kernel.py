@@ -1,0 +1,172 @@
+"""One kernel inside its file: the function that an entry names, its parameters, and what its template parameters are bound to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Language
+from warpsmith.source.tree import Edit, Tree, of_kind, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_KERNEL_WORD = re.compile(rb"\b(?:__kernel|kernel)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameter:
+    """A parameter as declared. `type` is what stands before the name; `depth` counts the stars."""
+
+    name: str
+    type: str
+    depth: int
+    node: Node = field(compare=False, repr=False)
+
+
+class KernelSource:
+    """The syntax of one kernel. `bindings` maps template parameters to the instance's arguments (`T` → `float`)."""
+
+    def __init__(self, tree: Tree, function: Node, bindings: Mapping[str, str]) -> None:
+        self.tree = tree
+        self.function = function
+        self.bindings = bindings
+
+    @property
+    def text(self) -> str:
+        return self.tree.text
+
+    @property
+    def language(self) -> Language:
+        return self.tree.language
+
+    @cached_property
+    def body(self) -> Node:
+        return next(child for child in self.function.children if child.type == "compound_statement")
+
+    @cached_property
+    def declarator(self) -> Node:
+        return next(of_kind(self.function, "function_declarator"))
+
+    @cached_property
+    def parameters(self) -> tuple[KernelParameter, ...]:
+        listed = next(of_kind(self.declarator, "parameter_list"))
+        return tuple(p for node in listed.named_children if (p := self._parameter(node)) is not None)
+
+    @cached_property
+    def device_functions(self) -> dict[str, Node]:
+        """Other functions of the file with a body, by name: the ones that the kernel may call."""
+        found: dict[str, Node] = {}
+        for node in of_kind(self.tree.root, "function_definition"):
+            name = function_name(self.tree, node)
+            if name is not None and node.start_byte != self.function.start_byte:
+                found[name] = node
+        return found
+
+    def reached(self) -> list[Node]:
+        """The kernel's body and those of the functions of this file that it reaches, the kernel's first."""
+        found, waiting, seen = [self.body], [self.body], set[str]()
+        while waiting:
+            for node in of_kind(waiting.pop(), "identifier", "field_identifier"):
+                name = self.tree.text_of(node)
+                if name in self.device_functions and name not in seen:
+                    seen.add(name)
+                    bodies = [c for c in self.device_functions[name].children if c.type == "compound_statement"]
+                    found += bodies
+                    waiting += bodies
+        return found
+
+    def has_errors(self) -> bool:
+        """Whether the grammar did not understand a part of the kernel: then nothing should be changed there."""
+        return self.function.has_error
+
+    def text_of(self, node: Node) -> str:
+        return self.tree.text_of(node)
+
+    def line_of(self, node: Node) -> int:
+        return self.tree.line_of(node)
+
+    def edited(self, *edits: Edit) -> str:
+        return self.tree.edited(edits)
+
+    def _parameter(self, node: Node) -> KernelParameter | None:
+        if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
+            return None
+        names = [n for n in of_kind(node, "identifier") if n.parent is not None and n.parent.type != "template_argument_list"]
+        if not names:
+            return None
+        declared = self.tree.data[node.start_byte : names[-1].start_byte].decode(errors="replace")
+        return KernelParameter(self.text_of(names[-1]), " ".join(declared.split()), declared.count("*"), node)
+
+
+def parse_kernel(text: str, language: Language, entry: str) -> KernelSource:
+    """Find the kernel that `entry` names (a plain name or a template instance). Raises InputError when it is not in this file."""
+    tree = Tree(text, language)
+    name, arguments = split_entry(entry)
+    plain = name.rsplit("::", 1)[-1]
+    for function in of_kind(tree.root, "function_definition"):
+        if function_name(tree, function) == plain and _is_kernel(tree, function):
+            return KernelSource(tree, function, _bindings(tree, function, arguments))
+    raise InputError(f"no kernel {plain!r} in this source", hint="an entry is the name of a __global__ or __kernel function")
+
+
+def function_name(tree: Tree, function: Node) -> str | None:
+    declarator = next(
+        (n for child in function.children if child.type != "compound_statement" for n in of_kind(child, "function_declarator")),
+        None,
+    )
+    if declarator is None:
+        return None
+    name = declarator.child_by_field_name("declarator")
+    return tree.text_of(name).rsplit("::", 1)[-1] if name is not None else None
+
+
+def split_entry(entry: str) -> tuple[str, list[str]]:
+    """`k<float, 4>` → `k`, [`float`, `4`]."""
+    name, bracket, rest = entry.partition("<")
+    if not bracket:
+        return entry.strip(), []
+    inner, arguments, depth, current = rest.rstrip().removesuffix(">"), [], 0, ""
+    for character in inner:
+        depth += (character in "<({") - (character in ">)}")
+        if character == "," and depth == 0:
+            arguments.append(current.strip())
+            current = ""
+        else:
+            current += character
+    return name.strip(), [*arguments, current.strip()] if current.strip() else arguments
+
+
+def _is_kernel(tree: Tree, function: Node) -> bool:
+    if tree.language is not Language.OPENCL:
+        return any(child.type == "__global__" for child in function.children)
+    before = tree.data[: function.start_byte]
+    # The qualifier was blanked out for the parser: only blanks and attributes lie between it and the function.
+    last = None
+    for last in _KERNEL_WORD.finditer(before):  # noqa: B007 - the last one is wanted
+        pass
+    return last is not None and b";" not in before[last.end() :] and b"}" not in before[last.end() :]
+
+
+def _bindings(tree: Tree, function: Node, arguments: list[str]) -> dict[str, str]:
+    parent = function.parent
+    listed = (
+        next((c for c in parent.children if c.type == "template_parameter_list"), None)
+        if parent is not None and parent.type == "template_declaration"
+        else None
+    )
+    bound: dict[str, str] = {}
+    for index, child in enumerate(listed.named_children if listed is not None else ()):
+        declared, _, default = tree.text_of(child).partition("=")
+        names = [n for n in walk(child) if n.type in {"identifier", "type_identifier"}]
+        words = re.findall(r"\w+", declared)
+        if not words or not names:
+            continue
+        value = arguments[index] if index < len(arguments) else default.strip()
+        if value:
+            bound[words[-1]] = value
+    return bound

@@ -1,0 +1,310 @@
+"""What the identifiers of a kernel stand for: scopes, constants, macros, template arguments, the launch's built-in names.
+
+`value` computes integers known at compile time; `expression` says the same in the language of kernel.toml, over workload sizes
+and parameters, so that a launch can use what the source computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from warpsmith.core.hardware import Language
+from warpsmith.source.tree import Tree, ancestors, field, of_kind, text_of, unwrapped, walk
+from warpsmith.spec.kernel import Kernel, Scalar
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from warpsmith.source.kernel import KernelSource
+
+_SIZES = {
+    "float": 4, "double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2, "nv_bfloat16": 2, "__hip_bfloat16": 2, "bool": 1,
+    "int": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "long": 8,
+    "long long": 8, "size_t": 8, "unsigned long long": 8, "short": 2, "int16_t": 2, "uint16_t": 2, "ushort": 2, "char": 1,
+    "signed char": 1, "unsigned char": 1, "int8_t": 1, "uint8_t": 1, "uchar": 1, "float2": 8, "float4": 16, "int4": 16,
+    "uint4": 16, "half2": 4, "__half2": 4, "__nv_bfloat162": 4, "double2": 16, "int2": 8, "uint2": 8,
+}  # fmt: skip
+_CUDA_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
+_OPENCL_BUILTINS = {
+    "get_local_id": "threadIdx", "get_group_id": "blockIdx", "get_local_size": "blockDim", "get_num_groups": "gridDim",
+}  # fmt: skip
+_NUMBER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*")
+
+
+class Origin(StrEnum):
+    LOCAL = "local"
+    LOOP = "loop"
+    PARAMETER = "parameter"
+    TEMPLATE = "template"
+    FILE = "file"
+    MACRO = "macro"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where a name comes from. `value` is its initialiser; `is_fixed` when nothing ever changes it after that."""
+
+    name: str
+    origin: Origin
+    node: Node | None = None
+    value: Node | None = None
+    is_fixed: bool = False
+
+
+class Names:
+    """The names of one kernel. `parameters` are the tunables: macros whose values are not known."""
+
+    def __init__(self, source: KernelSource, parameters: Collection[str] = (), kernel: Kernel | None = None) -> None:
+        self.source = source
+        self.parameters = frozenset(parameters)
+        self.kernel = kernel
+
+    def definition(self, use: Node) -> Definition:
+        """What the identifier at this place stands for: the innermost declaration before it."""
+        name = text_of(use)
+        for scope in ancestors(use):
+            found = self._in_scope(scope, name, use)
+            if found is not None:
+                return found
+        if name in self.source.bindings:
+            return Definition(name, Origin.TEMPLATE, is_fixed=True)
+        if name in self._file_constants:
+            node, value = self._file_constants[name]
+            return Definition(name, Origin.FILE, node, value, is_fixed=value is not None)
+        if name in self.macros:
+            return Definition(name, Origin.MACRO, None, self.macros[name], is_fixed=True)
+        return Definition(name, Origin.UNKNOWN)
+
+    def builtin(self, node: Node) -> str | None:
+        """`threadIdx.x` and its like in CUDA's spelling, also for OpenCL's functions; None for anything else."""
+        node = unwrapped(node)
+        text = re.sub(r"\s+", "", text_of(node))
+        if self.source.language is not Language.OPENCL:
+            base, dot, axis = text.partition(".")
+            return text if dot and base in _CUDA_BUILTINS and axis in {"x", "y", "z"} else None
+        match = re.fullmatch(r"(\w+)\(([012])u?\)", text)
+        return f"{_OPENCL_BUILTINS[match[1]]}.{'xyz'[int(match[2])]}" if match and match[1] in _OPENCL_BUILTINS else None
+
+    def value(self, node: Node) -> int | None:  # noqa: C901, PLR0911 - one return for each kind of expression
+        """The integer that the expression is at compile time, or None. Parameters are not known, so anything with one is None."""
+        node = unwrapped(node)
+        text = text_of(node)
+        match node.type:
+            case "number_literal":
+                return _integer(text_of(node))
+            case "sizeof_expression":
+                return self.size_of(text_of(node))
+            case "identifier" | "type_identifier":
+                name = text_of(node)
+                if name in self.parameters:
+                    return None
+                if name in self.source.bindings and self.definition(node).origin is Origin.TEMPLATE:
+                    return _integer(self.source.bindings[name])
+                found = self.definition(node)
+                return self.value(found.value) if found.is_fixed and found.value is not None else None
+            case "unary_expression":
+                inner = self.value(field(node, "argument"))
+                return None if inner is None else {"-": -inner, "+": inner, "~": ~inner}.get(text_of(field(node, "operator")))
+            case "binary_expression":
+                left, right = self.value(field(node, "left")), self.value(field(node, "right"))
+                if left is None or right is None:
+                    return None
+                return _compute(text_of(field(node, "operator")), left, right)
+            case "cast_expression" if self.is_cast(node):
+                return self.value(field(node, "value"))
+            case "call_expression" if re.match(r"static_cast\s*<", text):
+                arguments = field(node, "arguments").named_children
+                return self.value(arguments[0]) if len(arguments) == 1 else None
+            case _:
+                return None
+
+    def expression(self, node: Node) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one return for each kind of expression
+        """The same number as an expression of kernel.toml, or None where it depends on the thread or is not understood."""
+        node = unwrapped(node)
+        text = text_of(node)
+        match node.type:
+            case "number_literal":
+                number = _integer(text)
+                return None if number is None else str(number)
+            case "sizeof_expression":
+                size = self.size_of(text)
+                return None if size is None else str(size)
+            case "identifier" | "type_identifier":
+                if text in self.parameters:
+                    return text
+                found = self.definition(node)
+                if found.origin is Origin.PARAMETER:
+                    return self._argument(text)
+                if found.origin is Origin.TEMPLATE:
+                    bound = self.source.bindings[text]
+                    return bound if bound in self.parameters or _integer(bound) is not None else None
+                return self.expression(found.value) if found.is_fixed and found.value is not None else None
+            case "binary_expression":
+                operator = text_of(field(node, "operator"))
+                left, right = self.expression(field(node, "left")), self.expression(field(node, "right"))
+                if left is None or right is None or operator not in {"+", "-", "*", "/", "%"}:
+                    return None
+                return _folded(operator, left, right)
+            case "cast_expression" if self.is_cast(node):
+                return self.expression(field(node, "value"))
+            case "call_expression":
+                called = text_of(field(node, "function"))
+                arguments = [self.expression(a) for a in field(node, "arguments").named_children]
+                if None in arguments:
+                    return None
+                if called.startswith("static_cast") and len(arguments) == 1:
+                    return arguments[0]
+                plain = called.removeprefix("std::").removeprefix("::")
+                return f"{plain}({', '.join(a for a in arguments if a)})" if plain in {"min", "max"} else None
+            case _:
+                return None
+
+    def is_cast(self, node: Node) -> bool:
+        """Whether it really is one: the grammar takes `(n) - 1` and `(a * (b * c)) - 1` for casts of -1, too."""
+        return node.type == "cast_expression" and self.size_of(text_of(field(node, "type"))) is not None
+
+    def size_of(self, text: str) -> int | None:
+        """The bytes of `sizeof(T)`, or of a type's name."""
+        inner = re.fullmatch(r"sizeof\s*\(?\s*(.*?)\s*\)?", text, re.DOTALL)
+        name = inner[1] if inner else text.strip()
+        name = " ".join(re.sub(r"\b(?:const|volatile|struct)\b", " ", self.source.bindings.get(name, name)).split())
+        return 8 if name.endswith("*") else _SIZES.get(name.removeprefix("std::"))
+
+    @cached_property
+    def macros(self) -> dict[str, Node]:
+        """Object-like macros whose body is one expression, by name; the nodes live in a tree of their own."""
+        found: dict[str, Node] = {}
+        for node in of_kind(self.source.tree.root, "preproc_def"):
+            name, body = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if name is None or body is None:
+                continue
+            parsed = Tree(f"int macro = {text_of(body).strip()};", self.source.language)
+            value = next((field(n, "value") for n in of_kind(parsed.root, "init_declarator")), None)
+            if value is not None and not parsed.root.has_error:
+                found[text_of(name)] = value
+        return found
+
+    @cached_property
+    def _file_constants(self) -> dict[str, tuple[Node, Node | None]]:
+        found: dict[str, tuple[Node, Node | None]] = {}
+        for node in of_kind(self.source.tree.root, "declaration"):
+            if any(a.type in {"compound_statement", "field_declaration_list"} for a in ancestors(node)):
+                continue
+            constant = any(text_of(c) in {"constexpr", "const"} for c in node.children)
+            for name, declarator in _declared(self.source.tree, node):
+                found[name] = (declarator, declarator.child_by_field_name("value") if constant else None)
+        return found
+
+    def _in_scope(self, scope: Node, name: str, use: Node) -> Definition | None:
+        if scope.type in {"compound_statement", "case_statement"}:
+            candidates = [c for c in scope.children if c.type == "declaration" and c.start_byte < use.start_byte]
+            origin = Origin.LOCAL
+        elif scope.type == "for_statement":
+            first = scope.child_by_field_name("initializer")
+            candidates = [first] if first is not None and first.type == "declaration" else []
+            origin = Origin.LOOP
+        elif scope.type in {"function_definition", "lambda_expression"}:
+            for node in of_kind(scope, "parameter_declaration", "optional_parameter_declaration"):
+                names = list(of_kind(node, "identifier"))
+                if names and text_of(names[-1]) == name:
+                    return Definition(name, Origin.PARAMETER, node, is_fixed=not self.is_assigned(name, scope))
+            return None
+        else:
+            return None
+        for declaration in reversed(candidates):
+            for declared, declarator in _declared(self.source.tree, declaration):
+                if declared == name:
+                    constant = any(text_of(c) in {"constexpr", "const"} for c in declaration.children)
+                    value = declarator.child_by_field_name("value")
+                    # A pointer to const may itself change.
+                    direct = declarator.child_by_field_name("declarator") if declarator.type == "init_declarator" else declarator
+                    pointer = direct is not None and direct.type not in {"identifier", "reference_declarator"}
+                    fixed = (constant and not pointer) or not self.is_assigned(name, scope)
+                    return Definition(
+                        name, origin, declarator, value, is_fixed=fixed and value is not None and origin is not Origin.LOOP
+                    )
+        return None
+
+    def is_assigned(self, name: str, within: Node) -> bool:
+        """Whether the variable itself (not what it points to) is changed, or its address taken, anywhere within."""
+        return any(True for _ in self.assignments(name, within))
+
+    def assignments(self, name: str, within: Node) -> Iterator[Node]:
+        for node in walk(within):
+            if node.type == "assignment_expression":
+                target = unwrapped(field(node, "left"))
+            elif node.type == "update_expression" or (
+                node.type == "pointer_expression" and text_of(field(node, "operator")) == "&"
+            ):
+                target = unwrapped(field(node, "argument"))
+            else:
+                continue
+            while target.type == "field_expression":
+                target = unwrapped(field(target, "argument"))
+            if target.type == "identifier" and text_of(target) == name:
+                yield node
+
+    def _argument(self, name: str) -> str | None:
+        """The value that kernel.toml gives a scalar parameter, as an expression."""
+        if self.kernel is None:
+            return None
+        declared = [p.name for p in self.source.parameters]
+        index = declared.index(name) if name in declared else -1
+        if not 0 <= index < len(self.kernel.arguments):
+            return None
+        argument = self.kernel.arguments[index]
+        if not isinstance(argument, Scalar):
+            return None
+        text = argument.value.text
+        return text if re.fullmatch(r"\w+", text) else f"({text})"
+
+
+def _takes_address(node: Node) -> bool:
+    return node.type == "pointer_expression" and text_of(field(node, "operator")) == "&"
+
+
+def _declared(tree: Tree, declaration: Node) -> Iterator[tuple[str, Node]]:
+    for index, child in enumerate(declaration.children):
+        if declaration.field_name_for_child(index) == "declarator":
+            names = list(of_kind(child if child.type != "init_declarator" else field(child, "declarator"), "identifier"))
+            if names:
+                yield tree.text_of(names[0]), child
+
+
+def _integer(text: str) -> int | None:
+    match = _NUMBER.fullmatch(text.strip().strip("()").replace("'", ""))
+    if match is None:
+        return None
+    number = int(match[2], 16 if match[2][:2] in {"0x", "0X"} else 10)
+    return -number if match[1] else number
+
+
+def _compute(operator: str, left: int, right: int) -> int | None:
+    """As C does for integers: division rounds towards zero."""
+    if operator in {"/", "%"}:
+        if right == 0:
+            return None
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    operations = {"+": left + right, "-": left - right, "*": left * right}
+    if operator in {"<<", ">>"} and 0 <= right < 63:
+        return left << right if operator == "<<" else left >> right
+    return operations.get(operator)
+
+
+def _folded(operator: str, left: str, right: str) -> str:
+    if left.isdigit() and right.isdigit():
+        value = _compute(operator, int(left), int(right))
+        if value is not None and value >= 0:
+            return str(value)
+    if operator in {"*", "/"} and right == "1":
+        return left
+    if operator == "*" and left == "1":
+        return right
+    return f"({left} {operator} {right})"

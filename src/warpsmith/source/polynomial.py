@@ -1,0 +1,133 @@
+"""Index arithmetic as polynomials: `blockIdx.x * blockDim.x + threadIdx.x` and what it looks like after any renaming.
+
+Atoms are built-in names in CUDA's spelling, names that are not fixed (with the place of their declaration, so that two loops'
+`i` differ), and anything that is not a sum or a product, in canonical text. Arithmetic is over the integers: overflow is the
+original's own business, since a pass only compares and rearranges what the original computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from warpsmith.source.names import Names, Origin
+from warpsmith.source.tree import field, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Monomial: TypeAlias = tuple[str, ...]  # atoms in order, repeated for powers; () is the constant
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    terms: Mapping[Monomial, int]
+
+    @classmethod
+    def of(cls, node: Node, names: Names) -> Polynomial:  # noqa: PLR0911 - one return for each kind of expression
+        node = unwrapped(node)
+        value = names.value(node)
+        if value is not None:
+            return cls.constant(value)
+        builtin = names.builtin(node)
+        if builtin is not None:
+            return cls.atom(builtin)
+        text = text_of(node)
+        if node.type == "identifier":
+            found = names.definition(node)
+            if found.is_fixed and found.value is not None and found.origin in {Origin.LOCAL, Origin.FILE}:
+                return cls.of(found.value, names)
+            at = f"@{found.node.start_byte}" if found.node is not None and found.origin in {Origin.LOCAL, Origin.LOOP} else ""
+            return cls.atom(text + at)
+        if node.type == "binary_expression" and (operator := text_of(field(node, "operator"))) in {"+", "-", "*"}:
+            left, right = cls.of(field(node, "left"), names), cls.of(field(node, "right"), names)
+            return left + right if operator == "+" else left - right if operator == "-" else left * right
+        if names.is_cast(node):
+            return cls.of(field(node, "value"), names)
+        if node.type == "call_expression" and re.match(r"static_cast\s*<", text):
+            return cls.of(field(node, "arguments").named_children[0], names)
+        return cls.atom(canonical(node, names))
+
+    @classmethod
+    def constant(cls, value: int) -> Polynomial:
+        return cls({(): value} if value else {})
+
+    @classmethod
+    def atom(cls, name: str) -> Polynomial:
+        return cls({(name,): 1})
+
+    @property
+    def atoms(self) -> frozenset[str]:
+        return frozenset(a for monomial in self.terms for a in monomial)
+
+    def mentions(self, atom: str) -> bool:
+        """Whether the atom occurs, alone or inside a canonical text."""
+        return any(re.search(rf"(?<![\w.@]){re.escape(atom)}(?![\w@])", a) for a in self.atoms)
+
+    def coefficient(self, atom: str) -> Polynomial | None:
+        """What multiplies the atom when this is linear in it; None when it is not."""
+        found: dict[Monomial, int] = {}
+        for monomial, factor in self.terms.items():
+            if monomial.count(atom) > 1:
+                return None
+            if atom in monomial:
+                found[tuple(a for a in monomial if a != atom)] = factor
+            elif Polynomial({monomial: 1}).mentions(atom):
+                return None
+        return Polynomial(found)
+
+    def without(self, atom: str) -> Polynomial:
+        return Polynomial({m: f for m, f in self.terms.items() if atom not in m})
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, factor in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+        return Polynomial({m: f for m, f in terms.items() if f})
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + Polynomial({m: -f for m, f in other.terms.items()})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                product = tuple(sorted((*left, *right)))
+                terms[product] = terms.get(product, 0) + a * b
+        return Polynomial({m: f for m, f in terms.items() if f})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polynomial) and dict(self.terms) == dict(other.terms)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "0"
+        parts = []
+        for monomial, factor in sorted(self.terms.items()):
+            product = "*".join(monomial)
+            parts.append(str(factor) if not monomial else product if factor == 1 else f"{factor}*{product}")
+        return "+".join(parts)
+
+
+def canonical(node: Node, names: Names) -> str:
+    """The expression in one spelling: fixed names replaced by what they stand for, sums and products in order, no blanks."""
+    node = unwrapped(node)
+    builtin = names.builtin(node)
+    if builtin is not None:
+        return builtin
+    if node.type == "binary_expression":
+        operator = text_of(field(node, "operator"))
+        if operator not in {"+", "-", "*"}:
+            return f"({Polynomial.of(field(node, 'left'), names)}{operator}{Polynomial.of(field(node, 'right'), names)})"
+        return str(Polynomial.of(node, names))
+    if node.type in {"identifier", "number_literal"}:
+        return str(Polynomial.of(node, names))
+    if not node.named_children or node.type == "cast_expression":
+        return re.sub(r"\s+", "", text_of(node))
+    pieces = [canonical(c, names) if c.is_named and c.type != "field_identifier" else text_of(c) for c in node.children]
+    return re.sub(r"\s+", "", "".join(pieces))

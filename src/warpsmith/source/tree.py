@@ -1,0 +1,134 @@
+"""Source text as a syntax tree with exact byte spans (tree-sitter's CUDA grammar), and edits by span.
+
+What the grammar does not know (OpenCL's qualifiers, attributes) is blanked out at equal length before parsing, so that every span
+is one of the real text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from warpsmith.core.hardware import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+_OPENCL_WORDS = re.compile(
+    rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
+)
+# A type of OpenCL that the grammar would take for a name stays as it is: it parses as a type identifier.
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The bytes from `start` to `end` become `text`; an insertion has an empty span."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Tree:
+    """A parsed file. Nodes are tree-sitter's own; this adds the real text, which may differ from what was parsed by masking."""
+
+    def __init__(self, text: str, language: Language) -> None:
+        self.text = text
+        self.data = text.encode()
+        self.language = language
+        self.root: Node = _parser().parse(masked(self.data, language)).root_node
+
+    def text_of(self, node: Node) -> str:
+        return self.data[node.start_byte : node.end_byte].decode(errors="replace")
+
+    def line_of(self, node: Node) -> int:
+        # Counted here: tree-sitter 0.26's `start_point` gives away integers that are not its own, which ends in a crash.
+        return self.data.count(b"\n", 0, node.start_byte) + 1
+
+    def indentation(self, node: Node) -> str:
+        """The blanks at the beginning of the node's line."""
+        start = self.data.rfind(b"\n", 0, node.start_byte) + 1
+        line = self.data[start : node.start_byte]
+        return line[: len(line) - len(line.lstrip())].decode()
+
+    def line_start(self, node: Node) -> int:
+        """Where the node's line begins, when only blanks stand before the node; else the node itself."""
+        start = self.data.rfind(b"\n", 0, node.start_byte) + 1
+        return start if not self.data[start : node.start_byte].strip() else node.start_byte
+
+    def edited(self, edits: Iterable[Edit]) -> str:
+        """The text after all edits. They must not overlap; insertions at one place keep their order."""
+        pieces: list[bytes] = []
+        position = 0
+        for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+            if edit.start < position:
+                raise ValueError(f"overlapping edits at byte {edit.start}")
+            pieces += [self.data[position : edit.start], edit.text.encode()]
+            position = edit.end
+        return (b"".join(pieces) + self.data[position:]).decode()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, in the order of the text; without recursion, since sources nest deeply."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(current.children))
+
+
+def text_of(node: Node) -> str:
+    """What was parsed, whichever tree the node is of: the real text but for what was masked."""
+    return (node.text or b"").decode(errors="replace")
+
+
+def of_kind(node: Node, *kinds: str) -> Iterator[Node]:
+    return (n for n in walk(node) if n.type in kinds)
+
+
+def field(node: Node, name: str) -> Node:
+    """A child that the grammar guarantees."""
+    child = node.child_by_field_name(name)
+    if child is None:
+        raise ValueError(f"a {node.type} without {name}")
+    return child
+
+
+def unwrapped(node: Node) -> Node:
+    """Without parentheses around it."""
+    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
+        node = node.named_children[0]
+    return node
+
+
+def ancestors(node: Node) -> Iterator[Node]:
+    parent = node.parent
+    while parent is not None:
+        yield parent
+        parent = parent.parent
+
+
+def is_within(node: Node, outer: Node) -> bool:
+    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
+
+
+def masked(data: bytes, language: Language) -> bytes:
+    data = _ATTRIBUTE.sub(_blank, data)
+    return _OPENCL_WORDS.sub(_blank, data) if language is Language.OPENCL else data
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return re.sub(rb"[^\n]", b" ", match.group())
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_cuda  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
+    from tree_sitter import Language as Grammar  # noqa: PLC0415
+    from tree_sitter import Parser  # noqa: PLC0415
+
+    return Parser(Grammar(tree_sitter_cuda.language()))

@@ -1,0 +1,50 @@
+import pytest
+from source_support import cuda
+
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Language
+from warpsmith.source.kernel import parse_kernel, split_entry
+
+
+def test_the_instance_binds_template_parameters_and_defaults_fill_the_rest():
+    source = parse_kernel(
+        "template <typename T, int N = 4> __global__ void k(T* out) { out[0] = N; }", Language.CUDA, "ns::k<float>"
+    )
+    assert dict(source.bindings) == {"T": "float", "N": "4"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("k", ("k", [])),
+        ("k<float, 4>", ("k", ["float", "4"])),
+        ("a::k<Pair<int, 2>, (3, 4)>", ("a::k", ["Pair<int, 2>", "(3, 4)"])),
+    ],
+)
+def test_entries_are_split_at_the_commas_of_their_own_level(entry, expected):
+    assert split_entry(entry) == expected
+
+
+def test_parameters_in_order_with_their_stars():
+    found = cuda("", signature="const float* __restrict__ a, float4 *b, int n").parameters
+    assert [(p.name, p.depth) for p in found] == [("a", 1), ("b", 1), ("n", 0)]
+
+
+def test_only_functions_that_are_called_are_reached():
+    before = (
+        "__device__ int inner() { return 1; }\n__device__ int used() { return inner(); }\n__device__ int idle() { return 2; }"
+    )
+    source = cuda("out[0] = used();", before=before)
+    assert [source.text_of(body) for body in source.reached()[1:]] == ["{ return inner(); }", "{ return 1; }"]
+
+
+def test_a_host_function_of_that_name_is_no_kernel():
+    with pytest.raises(InputError, match="no kernel 'k'"):
+        parse_kernel("void k() {}", Language.CUDA, "k")
+
+
+def test_an_opencl_helper_before_the_kernel_is_not_taken_for_it():
+    text = "float twice(float x) { return 2 * x; }\n__kernel void k(__global float* out) { out[0] = twice(1); }"
+    assert parse_kernel(text, Language.OPENCL, "k").line_of(parse_kernel(text, Language.OPENCL, "k").body) == 2
+    with pytest.raises(InputError):
+        parse_kernel(text, Language.OPENCL, "twice")

@@ -1,0 +1,28 @@
+import pytest
+
+from warpsmith.core.hardware import Language
+from warpsmith.source.tree import Edit, Tree, of_kind
+
+
+def test_edits_are_by_bytes_so_that_other_alphabets_do_not_shift_them():
+    tree = Tree("// größer\nint a = 1;\n", Language.CUDA)
+    number = next(of_kind(tree.root, "number_literal"))
+    assert tree.edited([Edit(number.start_byte, number.end_byte, "SIZE")]) == "// größer\nint a = SIZE;\n"
+
+
+def test_edits_that_overlap_are_refused():
+    tree = Tree("int a = 1;", Language.CUDA)
+    with pytest.raises(ValueError, match="overlapping"):
+        tree.edited([Edit(0, 5, "x"), Edit(4, 6, "y")])
+
+
+def test_insertions_at_one_place_keep_their_order():
+    assert Tree("ab", Language.CUDA).edited([Edit(1, 1, "1"), Edit(1, 1, "2")]) == "a12b"
+
+
+def test_what_the_grammar_does_not_know_is_masked_and_comes_back():
+    text = "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global float* restrict out) { out[0] = 1; }"
+    tree = Tree(text, Language.OPENCL)
+    assert not tree.root.has_error
+    assert tree.text_of(tree.root) in text
+    assert "__global float* restrict out" in tree.text
