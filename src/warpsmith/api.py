@@ -20,6 +20,7 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.record.store import RunRecord, Store
+from warpsmith.refactor.registry import load_passes
 from warpsmith.replay import ReplayResult, replay
 from warpsmith.search.importance import Importance
 from warpsmith.search.registry import DEFAULT_STRATEGY
@@ -27,12 +28,16 @@ from warpsmith.settings import read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Template
-from warpsmith.tuning import rounds
+from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.agents import default_agent
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import Emit, ignore
 from warpsmith.tuning.explain import explain, importance_entry
-from warpsmith.tuning.order import Order
+from warpsmith.tuning.order import DEFAULT_ROUNDS, Order
+from warpsmith.tuning.probes import laboratory
 from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.templating import template_entry
+from warpsmith.tuning.templating import templatize as make_template
 from warpsmith.tuning.warm import find_sources
 
 __all__ = [
@@ -46,6 +51,7 @@ __all__ = [
     "replay",
     "resume",
     "show_run",
+    "templatize",
     "tune",
 ]
 
@@ -58,21 +64,46 @@ def tune(
     budget: Budget | None = None,
     seed: int = 0,
     warm: Iterable[str | Path] = (),
+    agent: str | None = None,
+    rounds: int = DEFAULT_ROUNDS,
     emit: Emit = ignore,
 ) -> dict[str, Any]:
     """Tune a kernel and return the object that `warpsmith tune --json` prints.
 
-    `warm` names what to start from: earlier runs (or `last`), Kernel Tuner caches, T4 files.
+    `agent` refactors the untouched original in up to so many `rounds`; "none" searches the kernel's own template, which is also
+    what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
+    caches, T4 files.
     """
     settings = read_settings()
     with Store(settings.database) as store:
         sources = find_sources(warm, store)
-    return rounds.start(Order(kernel, device, strategy, budget or Budget(), seed, sources), settings, emit)
+    chosen = agent or default_agent(kernel)
+    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds)
+    return tuning_run.start(order, settings, emit)
+
+
+def templatize(
+    kernel: Kernel,
+    *,
+    device: str = "cpu",
+    passes: Iterable[str] | None = None,
+    output: Path | None = None,
+    emit: Emit = ignore,
+) -> dict[str, Any]:
+    """Make a template of the untouched kernel and return the object that `warpsmith templatize --json` prints.
+
+    `passes` names the refactoring passes to try (all of them when not given), `output` the folder for source and kernel.toml.
+    """
+    settings = read_settings()
+    chosen = load_passes(passes)
+    with laboratory(kernel, device, binary_cache=settings.binary_cache) as lab:
+        made = make_template(kernel, lab, passes=chosen, folder=output or settings.template_folder(kernel.name), emit=emit)
+    return {"kernel": kernel.name, "device": device, **template_entry(made)}
 
 
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
     """Go on with a stopped run; a finished one is returned as it is recorded."""
-    return rounds.resume(run, read_settings(), emit)
+    return tuning_run.resume(run, read_settings(), emit)
 
 
 def describe_device(name: str) -> DeviceInfo:

@@ -2,12 +2,13 @@
 
 | variable         | meaning                                                                  |
 |------------------|--------------------------------------------------------------------------|
-| `WARPSMITH_HOME` | where runs and compiled binaries are kept (default: the user-data folder) |
+| `WARPSMITH_HOME` | where runs, templates and compiled binaries are kept (default: user data) |
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,9 @@ class Settings:
     @property
     def binary_cache(self) -> Path:
         return self.home / "binaries"
+
+    def template_folder(self, kernel: str) -> Path:
+        return self.home / "templates" / re.sub(r"[^\w.-]+", "-", kernel)
 
     def run_folder(self, run: str) -> Path:
         return self.home / "runs" / run

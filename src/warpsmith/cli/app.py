@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli import check, devices, init, replay, resume, show, space, tune
+from warpsmith.cli import check, devices, extract, init, replay, resume, show, space, templatize, tune
 
 app = typer.Typer(
     name="warpsmith",
@@ -34,8 +34,10 @@ def _options(
 
 app.command("devices")(devices.devices)
 app.command("init")(init.init)
+app.command("extract")(extract.extract)
 app.command("check")(check.check)
 app.command("space")(space.space)
+app.command("templatize")(templatize.templatize)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)

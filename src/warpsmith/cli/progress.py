@@ -10,11 +10,15 @@ from typing import assert_never
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.events import (
     BaselineMeasured,
     Emit,
     EvaluationFinished,
     Event,
+    RoundFinished,
+    RoundPlanned,
+    RoundStarted,
     RunFinished,
     RunStarted,
     SourceLearned,
@@ -53,7 +57,7 @@ class _Reporter:
         self._best: float | None = None
         self._counts: Counter[str] = Counter()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each event
         match event:
             case RunStarted():
                 self._started(event)
@@ -67,11 +71,20 @@ class _Reporter:
             case BaselineMeasured(outcome=outcome):
                 times = ", ".join(f"{t.workload} {t.median_us / 1e3:.2f} ms" for t in outcome.times)
                 self._say(f"baseline  {times}  (on the searching cores)")
-                self._begin("search", self._total)
+            case RoundPlanned(number=number, plan=plan):
+                for finding in plan.findings:
+                    self._say(f"finding   {finding.concern}: {finding.text}")
+                self._say(f"plan      round {number}: {plan.reason}")
+                self._begin("template", None)
+            case RoundStarted():
+                self._round_started(event)
+            case RoundFinished(number=number, evaluations=evaluations, speedup=speedup):
+                self._search_ended()
+                best = f"best so far {speedup:.2f}x, to be measured again among the finalists"
+                self._say(f"round {number}   {evaluations} evaluations; {best}")
             case EvaluationFinished():
                 self._evaluated(event)
             case StageStarted(name=name, steps=steps):
-                self._search_ended()
                 self._begin(name, steps)
             case StageAdvanced(step=step, detail=detail):
                 self._update(step, detail)
@@ -81,21 +94,26 @@ class _Reporter:
                 assert_never(never)
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     def _started(self, event: RunStarted) -> None:
-        self._total = min(event.configurations, event.budget.evaluations or event.configurations)
         info = event.device
         self._say(f"run       {event.run}")
         self._say(f"device    {info.name}: {info.description}, {info.limits.compute_units} compute units")
         limits = [f"{event.budget.evaluations} evaluations"] if event.budget.evaluations is not None else []
         limits += [f"{event.budget.seconds:g} s"] if event.budget.seconds is not None else []
-        self._say(
-            f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations; strategy {event.strategy},"
-            f" at most {' or '.join(limits) or 'all of them'}"
-        )
+        who = "the kernel's own template" if event.agent == NO_AGENT else f"from the original, agent {event.agent}"
+        self._say(f"search    {who}; strategy {event.strategy}, at most {' or '.join(limits) or 'all of the space'}")
         if event.resumed_evaluations:
             self._say(f"resumed   {event.resumed_evaluations} evaluations from the record")
+
+    def _round_started(self, event: RoundStarted) -> None:
+        self._total = event.evaluations if event.evaluations is not None else event.configurations
+        self._say(
+            f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations of"
+            f" {', '.join(event.parameters) or 'no parameters'}"
+        )
+        self._begin("search", self._total)
 
     def _evaluated(self, event: EvaluationFinished) -> None:
         kind = type(event.evaluation.outcome).__name__
@@ -112,8 +130,7 @@ class _Reporter:
     def _search_ended(self) -> None:
         if self._counts:
             counts = ", ".join(f"{n} {kind}" for kind, n in self._counts.items())
-            best = f"; best {1 / self._best:.2f}x, to be measured again among the finalists" if self._best else ""
-            self._say(f"search    {counts}{best}")
+            self._say(f"search    {counts}")
             self._counts.clear()
 
     def _begin(self, name: str, total: int | None) -> None:

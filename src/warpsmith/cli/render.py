@@ -139,11 +139,20 @@ def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
         f"{_counts(result['evaluations'])} in {result['seconds']:.0f} s; claims from {evidence['processes']} fresh processes"
         f" (they differ by {evidence['process_spread'] - 1:.0%}); every time verified against {evidence['oracle']}."
     )
+    notes += _rounds(result)
     notes += _warm(result)
     certificate = result["template"]["certificate"]
     notes.append(f"The template at its defaults is the original: {certificate['detail']}.")
     notes.append(f"Run {result['run']}, stored in {_short(result['stored_in'])}")
     return [Text(note) for note in notes]
+
+
+def _rounds(result: Mapping[str, Any]) -> list[str]:
+    return [
+        f"In round {entry['round']}: {entry['reason']}; {entry['evaluations']} evaluations, then {entry['speedup']:.2f}x."
+        for entry in result["plan"]
+        if entry["speedup"] is not None
+    ]
 
 
 def _warm(result: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,13 @@ from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, prin
 def tune(
     kernel: KernelArgument,
     device: DeviceOption = "cpu",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent", "-a", help="rules: refactor the original; none: search the kernel's own template (if it has one)."
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
     strategy: Annotated[
         str | None, typer.Option("--strategy", "-s", help="gp (the default), local, random, exhaustive, …, or a plug-in's name.")
     ] = None,
@@ -24,7 +31,7 @@ def tune(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Search the kernel's template for the best configuration: verified, measured, recorded."""
+    """Refactor the kernel, or take its own template, and search for the best configuration: verified, measured, recorded."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
@@ -41,6 +48,8 @@ def tune(
             budget=Budget(count, seconds),
             seed=seed,
             warm=warm or (),
+            agent=agent,
+            rounds=rounds,
             emit=emit,
         )
     finish(result, json=json)

@@ -14,10 +14,11 @@ from warpsmith.spec.kernel import Buffer, Kernel, Workload
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text to compile, with the file it stands for in diagnostics."""
+    """Source text to compile, with the file it stands for in diagnostics and the entry, where that is not the kernel's own."""
 
     text: str
     file: Path
+    entry: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Binder:
             source=source.text,
             source_file=source.file,
             language=kernel.language,
-            entry=kernel.entry,
+            entry=source.entry or kernel.entry,
             parameters=tuple(
                 ParameterType(a.name, a.dtype, isinstance(a, Buffer), isinstance(a, Buffer) and a.null) for a in kernel.arguments
             ),

@@ -63,4 +63,41 @@ class Resources:
     gathers: int | None = None
     scatters: int | None = None
     instructions: int | None = None
+    stack_bytes: int | None = None
+    barriers: int | None = None
+    scalar_registers: int | None = None
     remarks: tuple[str, ...] = field(default=())
+
+
+class Limiter(StrEnum):
+    """What keeps more blocks from running at once on a compute unit, or a block from running at all."""
+
+    THREADS = "threads"
+    REGISTERS = "registers"
+    SHARED_MEMORY = "shared memory"
+    BARRIERS = "barriers"
+    BLOCKS = "blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """How many blocks of one launch a compute unit holds at once, computed from what the compiler reported.
+
+    `by` has, for each limit, the blocks it alone would allow. With no block at all, `problem` has the limit and the two numbers.
+    """
+
+    blocks: int
+    warps: int
+    max_warps: int
+    shared_bytes: int
+    by: tuple[tuple[Limiter, int], ...]
+    problem: str | None = None
+
+    @property
+    def fraction(self) -> float:
+        return self.warps / self.max_warps
+
+    @property
+    def limiter(self) -> Limiter:
+        """The tightest limit; threads before others that are as tight, for a full compute unit lacks nothing else."""
+        return min(self.by, key=lambda entry: entry[1])[0]

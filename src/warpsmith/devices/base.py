@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
-from warpsmith.core.hardware import Geometry, Language, Limits, Resources
+from warpsmith.core.hardware import Geometry, Language, Limits, Occupancy, Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +122,10 @@ class Device(Protocol):
     def open(self, compute_units: int | None = None) -> Session:
         """Open the device for launching, on so many compute units (None: all)."""
         ...
+
+
+@runtime_checkable
+class HasOccupancy(Protocol):
+    """A device whose compute units hold several blocks at once. Pure arithmetic: no device has to be there."""
+
+    def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy: ...

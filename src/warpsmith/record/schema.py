@@ -63,7 +63,21 @@ CREATE TABLE source_evaluations (
 ) STRICT;
 """
 
-MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2)
+# A round has a template of its own; the results of runs before there were rounds belong to the first.
+_VERSION_3 = """
+CREATE TABLE rounds (
+    run         TEXT NOT NULL REFERENCES runs(run),
+    number      INTEGER NOT NULL,
+    plan        TEXT NOT NULL,      -- JSON: the passes, the reason, the findings it rests on
+    kernel_path TEXT NOT NULL,      -- the kernel.toml of the round's template
+    fingerprint TEXT NOT NULL,      -- of its files
+    report      TEXT NOT NULL,      -- JSON: what each pass did, or why it did not apply
+    PRIMARY KEY (run, number)
+) STRICT;
+ALTER TABLE evaluations ADD COLUMN round INTEGER NOT NULL DEFAULT 1;
+"""
+
+MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2, _VERSION_3)
 
 
 def open_database(path: Path) -> sqlite3.Connection:

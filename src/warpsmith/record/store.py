@@ -46,6 +46,17 @@ class RunRecord:
     result: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """A round as it was planned, with the template that was searched in it."""
+
+    number: int
+    plan: Mapping[str, Any]
+    kernel_path: str
+    fingerprint: str
+    report: Mapping[str, Any]
+
+
 class Store:
     """All runs of one `$WARPSMITH_HOME`. Safe to use from several processes at once."""
 
@@ -125,19 +136,40 @@ class Store:
     def add_seconds(self, run: str, seconds: float) -> None:
         self._connection.execute("UPDATE runs SET seconds = seconds + ? WHERE run = ?", (seconds, run))
 
-    # ── evaluations ──
+    # ── rounds ──
 
-    def append(self, run: str, evaluation: Evaluation) -> None:
-        """Durable when this returns. The same configuration twice in a run is a bug, and refused."""
+    def begin_round(self, run: str, about: RoundRecord) -> None:
+        """Durable when this returns: a resumed run does not plan a round twice."""
         self._connection.execute(
-            "INSERT INTO evaluations (run, number, configuration, kind, outcome, seconds, started_at)"
-            " SELECT :run, coalesce(max(number) + 1, 0), :configuration, :kind, :outcome, :seconds, :started_at"
-            " FROM evaluations WHERE run = :run",
-            {"run": run, **_columns(evaluation)},
+            "INSERT INTO rounds (run, number, plan, kernel_path, fingerprint, report) VALUES (?, ?, ?, ?, ?, ?)",
+            (run, about.number, json.dumps(about.plan), about.kernel_path, about.fingerprint, json.dumps(about.report)),
         )
 
-    def evaluations(self, run: str) -> list[Evaluation]:
-        rows = self._connection.execute("SELECT * FROM evaluations WHERE run = ? ORDER BY number", (run,))
+    def rounds(self, run: str) -> list[RoundRecord]:
+        """In order; none for a run that searched the kernel's own template."""
+        rows = self._connection.execute("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
+        return [
+            RoundRecord(row["number"], json.loads(row["plan"]), row["kernel_path"], row["fingerprint"], json.loads(row["report"]))
+            for row in rows
+        ]
+
+    # ── evaluations ──
+
+    def append(self, run: str, evaluation: Evaluation, number: int = 1) -> None:
+        """Of round `number`. Durable when this returns. The same configuration twice in a run is a bug, and refused."""
+        self._connection.execute(
+            "INSERT INTO evaluations (run, number, configuration, kind, outcome, seconds, started_at, round)"
+            " SELECT :run, coalesce(max(number) + 1, 0), :configuration, :kind, :outcome, :seconds, :started_at, :round"
+            " FROM evaluations WHERE run = :run",
+            {"run": run, "round": number, **_columns(evaluation)},
+        )
+
+    def evaluations(self, run: str, number: int | None = None) -> list[Evaluation]:
+        """In order; all, or those of round `number`."""
+        rows = self._connection.execute(
+            "SELECT * FROM evaluations WHERE run = :run AND round = coalesce(:round, round) ORDER BY number",
+            {"run": run, "round": number},
+        )
         return [_evaluation(row) for row in rows]
 
     def outcome_counts(self, run: str) -> dict[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
@@ -24,6 +24,17 @@ class Stage(IntEnum):
     LIFT = 1
     RESTRUCTURE = 2
     DECORATE = 3  # the only stage that may insert directives (`#pragma unroll N` under its own `#if`): nothing parses after it
+
+
+class Concern(StrEnum):
+    """What could be keeping a kernel from the roof: the kinds of suggestion that analysis gives and passes answer."""
+
+    PARALLELISM = "parallelism"  # occupancy, waiting at barriers, blocks too large or too small
+    LOCALITY = "locality"  # reuse in registers and shared memory
+    TRAFFIC = "traffic"  # more global memory is moved than must be
+    DIVERGENCE = "divergence"  # threads of a warp do different things, or are masked
+    COALESCING = "coalescing"  # neighbouring threads do not touch neighbouring elements
+    BALANCE = "balance"  # arithmetic holds up memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +107,11 @@ Answer: TypeAlias = Rewrite | Declined
 
 
 class Pass(Protocol):
-    """`name` is how people and plans call it; `summary` is one line for listings."""
+    """`name` is how people and plans call it; `summary` is one line for listings; `concerns` say what it may help against."""
 
     name: str
     summary: str
     stage: Stage
+    concerns: frozenset[Concern]
 
     def apply(self, subject: Subject) -> Answer: ...

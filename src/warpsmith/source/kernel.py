@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
+from warpsmith.source.scopes import Scopes
 from warpsmith.source.tree import Edit, Tree, of_kind, walk
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class KernelSource:
     @cached_property
     def body(self) -> Node:
         return next(child for child in self.function.children if child.type == "compound_statement")
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        return Scopes(self.tree)
 
     @cached_property
     def declarator(self) -> Node:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
-from warpsmith.source.tree import Tree, ancestors, field, of_kind, text_of, unwrapped, walk
+from warpsmith.source.scopes import Declared, Origin
+from warpsmith.source.tree import field, text_of, unwrapped
 from warpsmith.spec.kernel import Kernel, Scalar
 
 if TYPE_CHECKING:
@@ -34,16 +33,6 @@ _OPENCL_BUILTINS = {
     "get_local_id": "threadIdx", "get_group_id": "blockIdx", "get_local_size": "blockDim", "get_num_groups": "gridDim",
 }  # fmt: skip
 _NUMBER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*")
-
-
-class Origin(StrEnum):
-    LOCAL = "local"
-    LOOP = "loop"
-    PARAMETER = "parameter"
-    TEMPLATE = "template"
-    FILE = "file"
-    MACRO = "macro"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +57,25 @@ class Names:
     def definition(self, use: Node) -> Definition:
         """What the identifier at this place stands for: the innermost declaration before it."""
         name = text_of(use)
-        for scope in ancestors(use):
-            found = self._in_scope(scope, name, use)
-            if found is not None:
-                return found
+        found = self.source.scopes.declaration(name, use)
+        if found is not None and found.origin is not Origin.FILE:
+            return Definition(name, found.origin, found.node, found.value, self._is_fixed(found))
         if name in self.source.bindings:
             return Definition(name, Origin.TEMPLATE, is_fixed=True)
-        if name in self._file_constants:
-            node, value = self._file_constants[name]
-            return Definition(name, Origin.FILE, node, value, is_fixed=value is not None)
-        if name in self.macros:
-            return Definition(name, Origin.MACRO, None, self.macros[name], is_fixed=True)
+        if found is not None:
+            value = found.value if found.is_constant else None
+            return Definition(name, Origin.FILE, found.node, value, is_fixed=value is not None)
+        body = self.source.scopes.macros.get(name)
+        if body is not None:
+            return Definition(name, Origin.MACRO, None, body, is_fixed=True)
         return Definition(name, Origin.UNKNOWN)
+
+    def _is_fixed(self, found: Declared) -> bool:
+        if found.origin is Origin.LOOP:
+            return False
+        if found.origin is Origin.LOCAL and found.value is None:
+            return False
+        return found.is_constant or not self.is_assigned(found.name, found.scope)
 
     def builtin(self, node: Node) -> str | None:
         """`threadIdx.x` and its like in CUDA's spelling, also for OpenCL's functions; None for anything else."""
@@ -176,79 +172,12 @@ class Names:
         name = " ".join(re.sub(r"\b(?:const|volatile|struct)\b", " ", self.source.bindings.get(name, name)).split())
         return 8 if name.endswith("*") else _SIZES.get(name.removeprefix("std::"))
 
-    @cached_property
-    def macros(self) -> dict[str, Node]:
-        """Object-like macros whose body is one expression, by name; the nodes live in a tree of their own."""
-        found: dict[str, Node] = {}
-        for node in of_kind(self.source.tree.root, "preproc_def"):
-            name, body = node.child_by_field_name("name"), node.child_by_field_name("value")
-            if name is None or body is None:
-                continue
-            parsed = Tree(f"int macro = {text_of(body).strip()};", self.source.language)
-            value = next((field(n, "value") for n in of_kind(parsed.root, "init_declarator")), None)
-            if value is not None and not parsed.root.has_error:
-                found[text_of(name)] = value
-        return found
-
-    @cached_property
-    def _file_constants(self) -> dict[str, tuple[Node, Node | None]]:
-        found: dict[str, tuple[Node, Node | None]] = {}
-        for node in of_kind(self.source.tree.root, "declaration"):
-            if any(a.type in {"compound_statement", "field_declaration_list"} for a in ancestors(node)):
-                continue
-            constant = any(text_of(c) in {"constexpr", "const"} for c in node.children)
-            for name, declarator in _declared(self.source.tree, node):
-                found[name] = (declarator, declarator.child_by_field_name("value") if constant else None)
-        return found
-
-    def _in_scope(self, scope: Node, name: str, use: Node) -> Definition | None:
-        if scope.type in {"compound_statement", "case_statement"}:
-            candidates = [c for c in scope.children if c.type == "declaration" and c.start_byte < use.start_byte]
-            origin = Origin.LOCAL
-        elif scope.type == "for_statement":
-            first = scope.child_by_field_name("initializer")
-            candidates = [first] if first is not None and first.type == "declaration" else []
-            origin = Origin.LOOP
-        elif scope.type in {"function_definition", "lambda_expression"}:
-            for node in of_kind(scope, "parameter_declaration", "optional_parameter_declaration"):
-                names = list(of_kind(node, "identifier"))
-                if names and text_of(names[-1]) == name:
-                    return Definition(name, Origin.PARAMETER, node, is_fixed=not self.is_assigned(name, scope))
-            return None
-        else:
-            return None
-        for declaration in reversed(candidates):
-            for declared, declarator in _declared(self.source.tree, declaration):
-                if declared == name:
-                    constant = any(text_of(c) in {"constexpr", "const"} for c in declaration.children)
-                    value = declarator.child_by_field_name("value")
-                    # A pointer to const may itself change.
-                    direct = declarator.child_by_field_name("declarator") if declarator.type == "init_declarator" else declarator
-                    pointer = direct is not None and direct.type not in {"identifier", "reference_declarator"}
-                    fixed = (constant and not pointer) or not self.is_assigned(name, scope)
-                    return Definition(
-                        name, origin, declarator, value, is_fixed=fixed and value is not None and origin is not Origin.LOOP
-                    )
-        return None
-
     def is_assigned(self, name: str, within: Node) -> bool:
         """Whether the variable itself (not what it points to) is changed, or its address taken, anywhere within."""
         return any(True for _ in self.assignments(name, within))
 
     def assignments(self, name: str, within: Node) -> Iterator[Node]:
-        for node in walk(within):
-            if node.type == "assignment_expression":
-                target = unwrapped(field(node, "left"))
-            elif node.type == "update_expression" or (
-                node.type == "pointer_expression" and text_of(field(node, "operator")) == "&"
-            ):
-                target = unwrapped(field(node, "argument"))
-            else:
-                continue
-            while target.type == "field_expression":
-                target = unwrapped(field(target, "argument"))
-            if target.type == "identifier" and text_of(target) == name:
-                yield node
+        return self.source.scopes.assignments(name, within)
 
     def _argument(self, name: str) -> str | None:
         """The value that kernel.toml gives a scalar parameter, as an expression."""
@@ -263,18 +192,6 @@ class Names:
             return None
         text = argument.value.text
         return text if re.fullmatch(r"\w+", text) else f"({text})"
-
-
-def _takes_address(node: Node) -> bool:
-    return node.type == "pointer_expression" and text_of(field(node, "operator")) == "&"
-
-
-def _declared(tree: Tree, declaration: Node) -> Iterator[tuple[str, Node]]:
-    for index, child in enumerate(declaration.children):
-        if declaration.field_name_for_child(index) == "declarator":
-            names = list(of_kind(child if child.type != "init_declarator" else field(child, "declarator"), "identifier"))
-            if names:
-                yield tree.text_of(names[0]), child
 
 
 def _integer(text: str) -> int | None:

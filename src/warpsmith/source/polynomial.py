@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from warpsmith.source.names import Names, Origin
+from warpsmith.core.hardware import Language
+from warpsmith.source.names import Names
+from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import field, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class Polynomial:
     terms: Mapping[Monomial, int]
 
     @classmethod
-    def of(cls, node: Node, names: Names) -> Polynomial:  # noqa: PLR0911 - one return for each kind of expression
+    def of(cls, node: Node, names: Names) -> Polynomial:  # noqa: C901, PLR0911 - one return for each kind of expression
         node = unwrapped(node)
         value = names.value(node)
         if value is not None:
@@ -35,10 +37,16 @@ class Polynomial:
         if builtin is not None:
             return cls.atom(builtin)
         text = text_of(node)
+        if names.source.language is Language.OPENCL and (axis := _global_axis(text)) is not None:
+            return cls.atom(f"blockIdx.{axis}") * cls.atom(f"blockDim.{axis}") + cls.atom(f"threadIdx.{axis}")
         if node.type == "identifier":
+            if text in names.parameters:
+                return cls.atom(text)
             found = names.definition(node)
-            if found.is_fixed and found.value is not None and found.origin in {Origin.LOCAL, Origin.FILE}:
+            if found.is_fixed and found.value is not None and found.origin in {Origin.LOCAL, Origin.FILE, Origin.MACRO}:
                 return cls.of(found.value, names)
+            if found.origin is Origin.TEMPLATE and names.source.bindings[text] in names.parameters:
+                return cls.atom(names.source.bindings[text])
             at = f"@{found.node.start_byte}" if found.node is not None and found.origin in {Origin.LOCAL, Origin.LOOP} else ""
             return cls.atom(text + at)
         if node.type == "binary_expression" and (operator := text_of(field(node, "operator"))) in {"+", "-", "*"}:
@@ -114,6 +122,12 @@ class Polynomial:
         return "+".join(parts)
 
 
+def _global_axis(text: str) -> str | None:
+    """The axis of OpenCL's `get_global_id(0)`: no offset is ever given to a launch, so it is the place in the grid."""
+    match = re.fullmatch(r"get_global_id\s*\(\s*([012])u?\s*\)", text)
+    return "xyz"[int(match[1])] if match else None
+
+
 def canonical(node: Node, names: Names) -> str:
     """The expression in one spelling: fixed names replaced by what they stand for, sums and products in order, no blanks."""
     node = unwrapped(node)
@@ -123,9 +137,13 @@ def canonical(node: Node, names: Names) -> str:
     if node.type == "binary_expression":
         operator = text_of(field(node, "operator"))
         if operator not in {"+", "-", "*"}:
-            return f"({Polynomial.of(field(node, 'left'), names)}{operator}{Polynomial.of(field(node, 'right'), names)})"
+            left, right = (Polynomial.of(field(node, side), names) for side in ("left", "right"))
+            # Brackets as in the source: the text of an atom can be read back as an expression.
+            before = f"({left})" if len(left.terms) > 1 else str(left)
+            after = f"({right})" if len(right.terms) > 1 or any(c in str(right) for c in "*-") else str(right)
+            return f"({before}{operator}{after})"
         return str(Polynomial.of(node, names))
-    if node.type in {"identifier", "number_literal"}:
+    if node.type == "identifier":
         return str(Polynomial.of(node, names))
     if not node.named_children or node.type == "cast_expression":
         return re.sub(r"\s+", "", text_of(node))

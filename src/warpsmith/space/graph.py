@@ -122,6 +122,13 @@ class Graph:
         tables = zip(self._layers, self._below, strict=True)
         return [(np.pad(layer.targets, padding, constant_values=-1), np.pad(below, padding)) for layer, below in tables]
 
+    def occurring(self) -> list[Array]:
+        """For each parameter the positions that some configuration has."""
+        found: list[Array] = [np.zeros(0, dtype=np.int64)] * len(self._layers)
+        for layer, below in zip(self._layers, self._below, strict=True):
+            found[layer.parameter] = np.flatnonzero((below[:, 1:] > below[:, :-1]).any(axis=0))
+        return found
+
     def listed(self) -> Array:
         """All rows in the order of their numbers."""
         found: Array = np.zeros((len(self._layers), self.size), dtype=np.int32)

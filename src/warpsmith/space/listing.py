@@ -35,6 +35,9 @@ class Listing:
         found: Array = self._table[np.asarray(numbers, dtype=np.int64)]
         return found
 
+    def occurring(self) -> list[Array]:
+        return [np.unique(column) for column in self._table.T]
+
     def listed(self) -> Array:
         return self._table
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from warpsmith.core.configuration import Configuration
+from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
 from warpsmith.space.construction import construct
@@ -39,6 +39,8 @@ class Members(Protocol):
     def number(self, row: Array) -> int: ...
 
     def numbers(self, rows: Array) -> Array: ...
+
+    def occurring(self) -> list[Array]: ...
 
     def listed(self) -> Array: ...
 
@@ -143,6 +145,11 @@ class Space:
             if number < self.size:
                 chosen.setdefault(number)
         return list(chosen)
+
+    def occurring_values(self) -> dict[str, tuple[Value, ...]]:
+        """For each parameter the values that some configuration has."""
+        occurring = zip(self.parameters, self._members.occurring(), strict=True)
+        return {p.name: tuple(p.values[int(at)] for at in positions) for p, positions in occurring}
 
     # ── neighbourhoods ──
 

@@ -34,3 +34,8 @@ def divide_cores() -> Cores:
         return Cores(None, None)
     compilers = min(_COMPILERS_AT_MOST, max(1, len(available) // 4))
     return Cores(frozenset(available[:-compilers]), frozenset(available[-compilers:]))
+
+
+def all_cores() -> int:
+    """How many compilers may run at once where nothing is measured."""
+    return min(_COMPILERS_AT_MOST, len(os.sched_getaffinity(0)))

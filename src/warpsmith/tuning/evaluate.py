@@ -46,7 +46,7 @@ class Builder:
         self._pool = pool
         kernel = binder.kernel
         self._original = Source(read_source(kernel.source), kernel.source)
-        self._templated = Source(template.source, template.path)
+        self._templated = Source(template.source, template.path, kernel.template_entry)
 
     def requests(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:
         if configuration == self.binder.kernel.default_configuration:

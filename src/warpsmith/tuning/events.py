@@ -10,6 +10,7 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.source import SourceSummary
 from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.planning import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,9 @@ class RunStarted:
     run: str
     kernel: str
     device: DeviceInfo
+    agent: str
     strategy: str
     budget: Budget
-    configurations: int
-    cartesian_size: int
     resumed_evaluations: int
 
 
@@ -36,6 +36,32 @@ class Warned:
     """Something that may be a mistake, but need not be."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPlanned:
+    """What the agent found and what it wants to do about it."""
+
+    number: int
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """The round's template stands, and its space is known."""
+
+    number: int
+    parameters: tuple[str, ...]
+    configurations: int
+    cartesian_size: int
+    evaluations: int | None  # at most so many in this round
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFinished:
+    number: int
+    evaluations: int
+    speedup: float  # the best so far, as searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +110,9 @@ Event: TypeAlias = (
     RunStarted
     | SourceLearned
     | Warned
+    | RoundPlanned
+    | RoundStarted
+    | RoundFinished
     | TemplateCertified
     | BaselineMeasured
     | EvaluationFinished

@@ -12,7 +12,10 @@ from warpsmith.record.store import RunRecord, Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.budget import Budget
+
+DEFAULT_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,16 @@ class Order:
     budget: Budget = Budget()  # noqa: RUF009 - frozen
     seed: int = 0
     warm: tuple[Source, ...] = ()
+    agent: str = NO_AGENT
+    rounds: int = DEFAULT_ROUNDS
 
 
 def order_of(record: RunRecord, store: Store) -> Order:
     header = record.header
     budget = Budget(header.settings["evaluations"], header.settings["seconds"])
-    return Order(kernel_of(record), header.device, header.strategy, budget, header.seed, store.sources(record.run))
+    rounds = header.settings.get("rounds", DEFAULT_ROUNDS)  # runs of earlier versions had one, and no agent
+    sources = store.sources(record.run)
+    return Order(kernel_of(record), header.device, header.strategy, budget, header.seed, sources, header.agent, rounds)
 
 
 def kernel_of(record: RunRecord) -> Kernel:

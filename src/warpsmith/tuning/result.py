@@ -9,8 +9,9 @@ from typing import Any
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.source import SourceSummary
-from warpsmith.record.store import RunRecord
+from warpsmith.record.store import RoundRecord, RunRecord
 from warpsmith.tuning.finalists import Claim
+from warpsmith.tuning.planning import RoundReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
             for source in sources
         ],
         "rounds": 1,
+        "plan": [],
         "evaluations": {kind: counts.get(kind, 0) for kind in OUTCOME_KINDS},
         "seconds": round(record.seconds, 3),
         "baseline": None,
@@ -57,7 +59,25 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
 
 def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """A finished run's object as it was recorded; those of earlier versions lack what came later."""
-    return {"warm": [], **result}
+    return {"warm": [], "plan": [], **result}
+
+
+def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) -> list[dict[str, Any]]:
+    """What was planned in each round, why, and what came of it; empty for a run that searched the kernel's own template."""
+    searched = {report.number: report for report in reports}
+    return [
+        {
+            "round": about.number,
+            "reason": about.plan["reason"],
+            "findings": [finding["text"] for finding in about.plan["findings"]],
+            "applied": list(about.report["applied"]),
+            "declined": dict(about.report["declined"]),
+            "evaluations": searched[about.number].evaluations if about.number in searched else 0,
+            "speedup": round(searched[about.number].speedup, 4) if about.number in searched else None,
+            "template": about.kernel_path,
+        }
+        for about in plans
+    ]
 
 
 def claim_entry(workload: str, claim: Claim, roof: Roof) -> dict[str, Any]:

@@ -1,240 +1,270 @@
-"""A run from kernel to result: oracle → certificate → baseline → search → finalists → claims → record."""
+"""The rounds of a run: analyse → plan → template → search, until nothing is gained or the budget ends.
+
+Every round's template contains those before it (its passes include theirs), so what was measured in one round is a result of the
+next one too, with the new parameters at their defaults: it is carried over, told to the strategy, and never evaluated again.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.hardware import Geometry
-from warpsmith.core.outcome import Evaluation, Measured, Verdict
+from warpsmith.core.errors import InputError, Location
+from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
-from warpsmith.measure.bench import Bench, Candidate
-from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
-from warpsmith.search.registry import load_strategy
-from warpsmith.settings import Settings
+from warpsmith.measure.bench import Bench
+from warpsmith.record.store import RoundRecord, Store
+from warpsmith.refactor.registry import load_passes
+from warpsmith.search.importance import Importance, importance_of
 from warpsmith.space import Space, space_of
-from warpsmith.template import Certificate, Template, template_of
-from warpsmith.tuning.certify import certify
-from warpsmith.tuning.claims import Claimant
-from warpsmith.tuning.cores import divide_cores
+from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.load import load_kernel
+from warpsmith.template import Template, template_of
+from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.evaluate import Builder, Evaluator
-from warpsmith.tuning.events import BaselineMeasured, Emit, EvaluationFinished, RunFinished, RunStarted, TemplateCertified
-from warpsmith.tuning.order import Order, kernel_fingerprint, order_of
-from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.events import Emit, EvaluationFinished, RoundFinished, RoundPlanned, RoundStarted
+from warpsmith.tuning.order import Order, kernel_fingerprint
+from warpsmith.tuning.planning import Agent, Facts, PassReport, RoundReport
 from warpsmith.tuning.search import search
-from warpsmith.tuning.warm import announce, check_sources, warm_strategy
-from warpsmith.verify.prepared import PreparedWorkload
-
-# A launch this many times slower than the original is as good as hanging; but a busy machine must not miss the deadline either.
-_HOPELESS = 50
-_SHORTEST_DEADLINE_S = 2.0
+from warpsmith.tuning.warm import warm_strategy
 
 
-def start(order: Order, settings: Settings, emit: Emit) -> dict[str, Any]:
-    load_strategy(order.strategy)  # an unknown name is the user's mistake: say so before anything is measured
-    with Store(settings.database) as store, _pool(order, settings) as pool:
-        info = pool.describe()
-        header = RunHeader(
-            kernel=order.kernel.name,
-            kernel_path=str(order.kernel.path),
-            fingerprint=kernel_fingerprint(order.kernel),
-            device=order.device,
-            agent="none",
-            strategy=order.strategy,
-            seed=order.seed,
-            settings={"evaluations": order.budget.evaluations, "seconds": order.budget.seconds},
-            device_info={"description": info.description, "limits": asdict(info.limits), "versions": dict(info.versions)},
-        )
-        run = _Run(order, settings, store, pool, info, emit)
-        return run.work(header)
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A template and all that it takes to search it."""
+
+    number: int
+    kernel: Kernel
+    template: Template
+    space: Space
+    builder: Builder
+
+    def carried(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+        """What earlier rounds measured, as results of this one; what this space no longer has is left out."""
+        defaults = dict(self.kernel.default_configuration.pairs)
+        found = {}
+        for evaluation in evaluations:
+            values = dict(evaluation.configuration.pairs)
+            if values.keys() <= defaults.keys():
+                extended = Configuration.of({**defaults, **values})
+                if self.space.index(extended) is not None:
+                    found[extended] = replace(evaluation, configuration=extended)
+        return list(found.values())
 
 
-def resume(name: str, settings: Settings, emit: Emit) -> dict[str, Any]:
-    with Store(settings.database) as store:
-        record = store.find(name)
-        if record.status == "finished" and record.result is not None:
-            return recorded_result(record.result)
-        order = order_of(record, store)
-        with _pool(order, settings) as pool:
-            return _Run(order, settings, store, pool, pool.describe(), emit).work(record)
+def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Round:
+    template = template_of(kernel)
+    return Round(
+        number, kernel, template, space_of(kernel, template, info.limits), Builder(Binder(kernel, info.limits), template, pool)
+    )
 
 
-def _pool(order: Order, settings: Settings) -> CompilePool:
-    cores = divide_cores()
-    return CompilePool(order.device, workers=cores.compilers, cache_dir=settings.binary_cache, cores=cores.compiling)
+# Applies passes to the untouched kernel and writes the result into a folder: its kernel.toml, and a report of every pass.
+MakeTemplate: TypeAlias = Callable[[Sequence[str], Path], tuple[Path, Mapping[str, Any]]]
 
 
-class _Run:
-    """One run under way: the pieces that every stage needs."""
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What the rounds of one run work with."""
 
-    def __init__(self, order: Order, settings: Settings, store: Store, pool: CompilePool, info: DeviceInfo, emit: Emit) -> None:
-        self.order = order
-        self.settings = settings
-        self.store = store
-        self.pool = pool
-        self.info = info
-        self.emit = emit
-        kernel = order.kernel
-        if kernel.language not in info.languages:
+    run: str
+    order: Order
+    store: Store
+    pool: CompilePool
+    info: DeviceInfo
+    bench: Bench
+    rng: np.random.Generator
+    emit: Emit
+    elapsed_s: Callable[[], float]
+    folder: Path  # of the run
+
+
+class Rounds:
+    """The rounds of one run, recorded ones first. `agent` is None for a run that searches the kernel's own template."""
+
+    def __init__(
+        self, shop: Workshop, agent: Agent | None, original: Round, baseline: Evaluation, make_template: MakeTemplate
+    ) -> None:
+        self._shop = shop
+        self._agent = agent
+        self._original = original
+        self._make_template = make_template
+        self._baseline = baseline
+        self._known = [baseline]
+        self.reports: list[RoundReport] = []
+        self._passes = _untried_passes() if agent is not None else []
+        self.roofline_us: Mapping[str, float] = {}
+        self.plans: list[RoundRecord] = []
+
+    def search(self) -> tuple[Round, list[Evaluation]]:
+        """The last round and every evaluation of the run, as results of that round."""
+        current = self._original
+        for current in self._each():
+            carried = current.carried(self._known)
+            done = self._search_one(current, carried)
+            self._known = list({e.configuration: e for e in (*carried, *done)}.values())
+            self._finish(current, len(done))
+        return current, self._known
+
+    # ── which rounds ──
+
+    def _each(self) -> Iterator[Round]:
+        if self._agent is None:
+            if not self._spent():
+                yield replace(self._original, number=1)
+            return
+        recorded = self._shop.store.rounds(self._shop.run)
+        for about in recorded:
+            yield self._recorded(about)
+        for number in range(len(recorded) + 1, self._shop.order.rounds + 1):
+            if self._spent():
+                return
+            planned = self._planned(number, self._agent)
+            if planned is None:
+                return
+            yield planned
+
+    @property
+    def _evaluated(self) -> int:
+        return 1 + sum(r.evaluations for r in self.reports)  # the baseline was one
+
+    def _spent(self) -> bool:
+        return self._shop.order.budget.spent(self._evaluated, self._shop.elapsed_s())
+
+    def _recorded(self, about: RoundRecord) -> Round:
+        kernel = load_kernel(Path(about.kernel_path))
+        if kernel_fingerprint(kernel) != about.fingerprint:
             raise InputError(
-                f"device {order.device!r} does not run {kernel.language} kernels, only {', '.join(sorted(info.languages))}",
+                f"the template of round {about.number} changed since run {self._shop.run} searched it",
                 location=Location(kernel.path),
-                hint="`warpsmith devices` lists what runs here",
+                hint="start a new run with `warpsmith tune`, or bring the file back",
             )
-        self.template: Template = template_of(kernel)
-        self.space: Space = space_of(kernel, self.template, info.limits)
-        check_sources(order.strategy, self.space, order.warm)
-        self.builder = Builder(Binder(kernel, info.limits), self.template, pool)
-        self.workloads = {w.name: w for w in kernel.workloads}
+        self._note(about)
+        return make_round(about.number, kernel, self._shop.pool, self._shop.info)
 
-    def work(self, about: RunHeader | RunRecord) -> dict[str, Any]:
-        began = time.perf_counter()
-        run = about.run if isinstance(about, RunRecord) else self.store.begin(about, self.order.warm)
-        # A killed run could not say how long it took: its evaluations can.
-        spent_before = max(self.store.find(run).seconds, sum(e.seconds for e in self.store.evaluations(run)))
-        folder = self.settings.run_folder(run)
-        with run_lock(folder):
-            self.store.finish(run, "running", None)
-            status = "failed"
-            try:
-                result = self._stages(run, lambda: spent_before + time.perf_counter() - began)
-                status = "finished"
-            except KeyboardInterrupt:
-                status = "interrupted"
-                raise
-            finally:
-                self.store.add_seconds(run, time.perf_counter() - began)
-                if status != "finished":
-                    self.store.finish(run, status, None)
-            # Status and result are written at once: a run is never marked finished without its result.
-            header = header_of(self.store.find(run), self.store.outcome_counts(run), self.store.source_summaries(run))
-            whole = {**header, "status": status, **result, "stored_in": str(self.settings.database)}
-            self.store.finish(run, status, whole)
-        self.emit(RunFinished(whole))
-        return whole
+    def _planned(self, number: int, agent: Agent) -> Round | None:
+        facts = self._facts()
+        while (plan := agent.plan(facts, agent.analyse(facts))) is not None:
+            self._shop.emit(RoundPlanned(number, plan))
+            path, report = self._make_template(plan.passes, self._shop.folder / f"round-{number}")
+            kernel = load_kernel(path)
+            about = RoundRecord(number, asdict(plan), str(kernel.path), kernel_fingerprint(kernel), report)
+            self._note(about)
+            if any(p.applied_in == number for p in self._passes):
+                self._shop.store.begin_round(self._shop.run, about)
+                return make_round(number, kernel, self._shop.pool, self._shop.info)
+            facts = self._facts()  # nothing new applied: plan again, knowing that
+        return None
 
-    def _stages(self, run: str, elapsed_s: Callable[[], float]) -> dict[str, Any]:
-        kernel = self.order.kernel
-        recorded = {e.configuration: e for e in self.store.evaluations(run)}
-        self.emit(
-            RunStarted(
-                run,
-                kernel.name,
-                self.info,
-                self.order.strategy,
-                self.order.budget,
-                self.space.size,
-                self.space.cartesian_size,
-                len(recorded),
+    def _note(self, about: RoundRecord) -> None:
+        """Which passes did what, as the template's report says."""
+        self.plans = [p for p in self.plans if p.number != about.number] + [about]
+        applied, declined = set(about.report["applied"]), dict(about.report["declined"])
+        self._passes = [
+            replace(p, applied_in=about.number)
+            if p.name in applied and p.applied_in is None
+            else replace(p, declined=declined[p.name])
+            if p.name in declined and p.applied_in is None
+            else p
+            for p in self._passes
+        ]
+
+    # ── one round ──
+
+    def _search_one(self, current: Round, carried: Sequence[Evaluation]) -> list[Evaluation]:
+        shop = self._shop
+        recorded = {e.configuration: e for e in shop.store.evaluations(shop.run, current.number)}
+        budget = self._budget_of(current.number, len(recorded))
+        most = None if budget.evaluations is None else min(budget.evaluations, max(0, current.space.size - len(carried)))
+        shop.emit(
+            RoundStarted(
+                current.number,
+                tuple(p.name for p in current.kernel.parameters),
+                current.space.size,
+                current.space.cartesian_size,
+                most,
             )
         )
-        announce(self.order.warm, kernel.name, self.emit)
-        rng = np.random.default_rng([self.order.seed, len(recorded)])  # only orders launches; the strategy has its own
-        with contextlib.ExitStack() as stack:
-            prepared = {
-                w.name: stack.enter_context(PreparedWorkload.prepare(kernel, w, self.order.seed, self._default_geometry(w.name)))
-                for w in kernel.workloads
-            }
-            certificate, evaluations = self._search(run, prepared, recorded, rng, elapsed_s)
-            claimant = Claimant(self.builder, self.pool, self.info, prepared, device=self.order.device, rng=rng, emit=self.emit)
-            result = claimant.claims(evaluations)
-        return {
-            **result,
-            "template": {
-                "path": str(self.template.path),
-                "parameters": {p.name: {"values": list(p.values), "default": p.default} for p in self.template.parameters},
-                "certificate": asdict(certificate),
-            },
-        }
+        evaluator = Evaluator(current.space, current.builder, shop.bench, rng=shop.rng)
+        best = min((e for e in carried if e.score is not None), key=lambda e: e.score or 0.0, default=self._baseline)
 
-    def _default_geometry(self, workload: str) -> Geometry:
-        return self.builder.binder.geometry(self.order.kernel.default_configuration, self.workloads[workload])
+        def report(number: int, evaluation: Evaluation, from_record: bool) -> None:
+            nonlocal best
+            if evaluation.score is not None and best.score is not None and evaluation.score < best.score:
+                best = evaluation
+            left = budget.seconds_left(number, shop.elapsed_s())
+            shop.emit(EvaluationFinished(number, evaluation, best, shop.elapsed_s(), left, from_record))
 
-    def _search(
-        self,
-        run: str,
-        prepared: dict[str, PreparedWorkload],
-        recorded: dict[Configuration, Evaluation],
-        rng: np.random.Generator,
-        elapsed_s: Callable[[], float],
-    ) -> tuple[Certificate, list[Evaluation]]:
-        kernel = self.order.kernel
-        cores = divide_cores()
-        with Bench(
-            self.order.device, list(prepared.values()), compute_units=cores.measuring_units, cores=cores.measuring
-        ) as bench:
-            original = self._original(bench, prepared)
-            certificate = certify(self.builder, self.pool, bench, original, prepared, rng)
-            self.emit(TemplateCertified(certificate.level, certificate.detail))
-            evaluator = Evaluator(self.space, self.builder, bench, rng=rng)
-            baseline = recorded.get(kernel.default_configuration) or evaluator(kernel.default_configuration)
-            if not isinstance(baseline.outcome, Measured):
-                raise BaselineError(
-                    f"the original kernel does not pass: {baseline.outcome.reason}",
-                    location=Location(kernel.source),
-                    hint="the original is the reference of every speedup, so it must run and agree with the oracle first",
-                )
-            if kernel.default_configuration not in recorded:
-                self.store.append(run, baseline)
-                recorded[kernel.default_configuration] = baseline
-            evaluator.observe(baseline)
-            self.emit(BaselineMeasured(baseline.outcome))
-            slowest_s = max(t.median_us for t in baseline.outcome.times) / 1e6
-            bench.launch_deadline_s = min(bench.launch_deadline_s, max(_SHORTEST_DEADLINE_S, _HOPELESS * slowest_s))
-            best = baseline
+        # From the store also when it was just put there: a resumed run then learns from exactly the same.
+        sources = shop.store.sources(shop.run)
+        return search(
+            warm_strategy(shop.order.strategy, current.space, shop.order.seed, sources),
+            evaluator,
+            budget=budget,
+            recorded=recorded,
+            record=lambda evaluation: shop.store.append(shop.run, evaluation, current.number),
+            report=report,
+            elapsed_s=shop.elapsed_s,
+            known=carried,
+        )
 
-            def report(number: int, evaluation: Evaluation, from_record: bool) -> None:
-                nonlocal best
-                if evaluation.score is not None and best.score is not None and evaluation.score < best.score:
-                    best = evaluation
-                left = self.order.budget.seconds_left(number, elapsed_s())
-                self.emit(EvaluationFinished(number, evaluation, best, elapsed_s(), left, from_record))
+    def _budget_of(self, number: int, recorded: int) -> Budget:
+        """A share of what is left. A round that another one followed was over: it gets what it had, and no more."""
+        whole = self._shop.order.budget
+        if number < len(self._shop.store.rounds(self._shop.run)):
+            return Budget(max(1, recorded), None) if recorded else Budget(1, 1e-9)
+        if self._agent is None:
+            return Budget(None if whole.evaluations is None else max(1, whole.evaluations - 1), whole.seconds)
+        share = 1.0 if self.plans[-1].plan["is_last"] else 1.0 / (self._shop.order.rounds - number + 1)
+        evaluations = None if whole.evaluations is None else max(1, round(share * (whole.evaluations - self._evaluated)))
+        elapsed = self._shop.elapsed_s()
+        seconds = None if whole.seconds is None else elapsed + share * max(0.0, whole.seconds - elapsed)
+        return Budget(evaluations, seconds)
 
-            # From the store also when it was just put there: a resumed run then learns from exactly the same.
-            sources = self.store.sources(run)
-            strategy = warm_strategy(self.order.strategy, self.space, self.order.seed, sources)
-            evaluations = search(
-                strategy,
-                evaluator,
-                budget=self.order.budget,
-                recorded=recorded,
-                record=lambda evaluation: self.store.append(run, evaluation),
-                report=report,
-                elapsed_s=elapsed_s,
-                first=baseline if sources else None,  # a cold strategy asks for it; one that knows better places need not
-            )
-        # Told from the record or not, the baseline takes part in the final.
-        return certificate, list({e.configuration: e for e in (baseline, *evaluations)}.values())
+    def _finish(self, current: Round, evaluations: int) -> None:
+        best = min((e.score for e in self._known if e.score is not None), default=1.0)
+        about = next((p for p in self.plans if p.number == current.number), None)
+        passes = tuple(about.report["applied"]) if about is not None else ()
+        reason = about.plan["reason"] if about is not None else "the kernel's own template"
+        self.reports.append(RoundReport(current.number, passes, reason, evaluations, 1 / best))
+        self._shop.emit(RoundFinished(current.number, evaluations, 1 / best))
 
-    def _original(self, bench: Bench, prepared: dict[str, PreparedWorkload]) -> Candidate:
-        """Build the original and, where there is no reference, let it set the expected outputs (after it repeated itself)."""
-        kernel = self.order.kernel
-        original = self.builder.build(kernel.default_configuration, kernel.workloads)
-        if not isinstance(original, Candidate):
-            raise InputError(f"the original kernel does not compile: {original.reason}", location=Location(kernel.source))
-        for name, workload in prepared.items():
-            if workload.expected is not None:
-                continue
-            first = bench.run_once(original, name)
-            if not isinstance(first, int):
-                raise BaselineError(
-                    f"the original kernel fails on workload {name!r}: {first.reason}", location=Location(kernel.source)
-                )
-            workload.adopt_outputs_as_expected()
-            again = bench.verify(original, name)
-            if not isinstance(again, Verdict) or not again.passed:
-                raise BaselineError(
-                    f"the original kernel does not repeat its own outputs on workload {name!r}, so it cannot be the oracle",
-                    location=Location(kernel.source),
-                    hint="give a NumPy reference in [reference]",
-                )
-        return original
+    # ── what the agent is told ──
+
+    def _facts(self) -> Facts:
+        measured = [(e, e.outcome) for e in self._known if isinstance(e.outcome, Measured)]
+        best, outcome = min(measured, key=lambda pair: pair[1].score)
+        baseline = self._baseline.outcome
+        roof = self.roofline_us
+        fractions = {t.workload: roof[t.workload] / t.median_us for t in outcome.times if t.workload in roof}
+        return Facts(
+            kernel=self._original.kernel,
+            limits=self._shop.info.limits,
+            baseline=baseline.resources if isinstance(baseline, Measured) else None,
+            best=outcome.resources,
+            roofline_fraction=fractions,
+            best_configuration=dict(best.configuration.pairs),
+            importance=self._importance(),
+            failures=Counter(type(e.outcome).__name__ for e in self._known if not isinstance(e.outcome, Measured)),
+            rounds=tuple(self.reports),
+            passes=tuple(self._passes),
+        )
+
+    def _importance(self) -> Importance | None:
+        if not self.plans:
+            return None
+        kernel = load_kernel(Path(self.plans[-1].kernel_path))
+        found = importance_of(space_of(kernel, template_of(kernel), self._shop.info.limits), self._known)
+        return found if isinstance(found, Importance) else None
+
+
+def _untried_passes() -> list[PassReport]:
+    return [PassReport(p.name, p.summary, p.concerns) for p in load_passes()]

@@ -8,7 +8,7 @@ on where it stopped.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from warpsmith.core.configuration import Configuration
@@ -38,21 +38,19 @@ def search(
     record: Callable[[Evaluation], None],
     report: Callable[[int, Evaluation, bool], None],
     elapsed_s: Callable[[], float],
-    first: Evaluation | None = None,
+    known: Sequence[Evaluation] = (),
     lookahead: int = 2,
 ) -> list[Evaluation]:
     """Run to the end of the budget or of the space. `lookahead` configurations are asked for ahead, so that compilers keep busy.
 
-    `first` was evaluated without being asked for: it is told before the first question, and counts.
+    `known` was evaluated without being asked for: it is told before the first question, and does not count.
     The number asked ahead is fixed, so the sequence of asks and tells (and with it the run) does not depend on timing.
     """
     done: list[Evaluation] = []
     queue: deque[Configuration] = deque()
-    if first is not None:
-        done.append(first)
-        evaluate.observe(first)
-        strategy.tell(first)
-        report(1, first, True)
+    for evaluation in known:
+        evaluate.observe(evaluation)
+        strategy.tell(evaluation)
     while not budget.spent(len(done), elapsed_s()):
         room = lookahead if budget.evaluations is None else min(lookahead, budget.evaluations - len(done))
         if len(queue) < room:
@@ -64,12 +62,12 @@ def search(
         if not queue:
             break
         configuration = queue.popleft()
-        known = recorded.get(configuration)
-        evaluation = known if known is not None else evaluate(configuration)
-        if known is None:
+        before = recorded.get(configuration)
+        evaluation = before if before is not None else evaluate(configuration)
+        if before is None:
             record(evaluation)
         done.append(evaluation)
         evaluate.observe(evaluation)
         strategy.tell(evaluation)
-        report(len(done), evaluation, known is not None)
+        report(len(done), evaluation, before is not None)
     return done

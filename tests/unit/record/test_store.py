@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from warpsmith.core.outcome import (
     WrongResult,
 )
 from warpsmith.record.source import Source, SourceSummary
-from warpsmith.record.store import RunHeader, Store, run_lock
+from warpsmith.record.store import RoundRecord, RunHeader, Store, run_lock
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 GOOD = Verdict((ArgumentCheck("w", "out", True, 1e-7, (0, 3), "1", "1"),))
@@ -97,7 +98,7 @@ def test_what_was_reported_survives_kill_9(tmp_path: Path):
         from test_store import HEADER
         from warpsmith.core.configuration import Configuration
         from warpsmith.core.outcome import Crashed, Evaluation
-        from warpsmith.record.store import Store
+        from warpsmith.record.store import RoundRecord, Store
         store = Store(Path(sys.argv[1]))
         run = store.begin(HEADER)
         for i in range(100000):
@@ -177,7 +178,36 @@ def test_a_run_is_there_with_all_its_sources_or_not_at_all(store: Store):
     assert store.sources(run) == _sources()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+ROUND = RoundRecord(
+    1,
+    {
+        "passes": ["lift_constants"],
+        "reason": "why",
+        "findings": [{"concern": "balance", "text": "t", "weight": 1.0}],
+        "is_last": True,
+    },
+    "round-1/kernel.toml",
+    "f",
+    {"applied": ["lift_constants"], "declined": {"map_2d": "no index"}},
+)
+
+
+def test_rounds_come_back_with_their_own_evaluations(store: Store):
+    run, other = store.begin(HEADER), store.begin(HEADER)
+    store.begin_round(run, ROUND)
+    store.begin_round(run, replace(ROUND, number=2))
+    evaluations = [Evaluation(Configuration.of({"A": n}), OUTCOMES[0], 0.5, 7.0) for n in range(3)]
+    for evaluation, number in zip(evaluations, (1, 1, 2), strict=True):
+        store.append(run, evaluation, number)
+    assert store.rounds(run) == [ROUND, replace(ROUND, number=2)]
+    assert store.rounds(other) == []
+    assert [store.evaluations(run, number) for number in (1, 2, 3)] == [evaluations[:2], evaluations[2:], []]
+    assert store.evaluations(run) == evaluations
+    with pytest.raises(sqlite3.IntegrityError):
+        store.begin_round(run, ROUND)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path):
     path = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(path)
@@ -188,5 +218,7 @@ def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path)
         assert run.run == f"k-version-{version}"
         assert run.header == HEADER
         assert [evaluation.outcome for evaluation in store.evaluations(run.run)] == OUTCOMES
+        assert [evaluation.outcome for evaluation in store.evaluations(run.run, 1)] == OUTCOMES, "all of the first round"
         assert store.sources(run.run) == (_sources() if version >= 2 else ())
+        assert store.rounds(run.run) == ([ROUND] if version >= 3 else [])
         assert store.sources(store.begin(HEADER, _sources())) == _sources(), "and go on as this version does"

@@ -5,7 +5,7 @@ from source_support import cuda, initialiser, value_of
 
 from warpsmith.core.hardware import Language
 from warpsmith.source import Names, parse_kernel
-from warpsmith.source.names import Origin
+from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import of_kind, text_of
 from warpsmith.spec.load import load_kernel
 

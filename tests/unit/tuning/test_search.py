@@ -71,25 +71,26 @@ def _run(
     budget: int,
     sources: tuple[Source, ...] = (),
 ) -> list[Evaluation]:
-    """As a live run does it: a warm one has its baseline before the first question."""
+    """As a live run does it: the baseline is there before the first question, and counts."""
 
     def record(evaluation: Evaluation) -> None:
         recorded[evaluation.configuration] = evaluation
 
-    first = None
-    if sources:
-        first = recorded.get(space.default) or evaluate(space.default)
-        record(first)
-    return search(
+    first = recorded.get(space.default) or evaluate(space.default)
+    record(first)
+    if budget == 1:
+        return [first]
+    rest = search(
         warm_strategy(strategy, space, 5, sources),
         evaluate,
-        budget=Budget(budget),
+        budget=Budget(budget - 1),
         recorded=dict(recorded),
         record=record,
         report=lambda *_: None,
         elapsed_s=lambda: 0.0,
-        first=first,
+        known=[first],
     )
+    return [first, *rest]
 
 
 def _killed_and_resumed(

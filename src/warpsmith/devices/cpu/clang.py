@@ -107,8 +107,10 @@ def inlined(ir: str) -> ClangResult:
     return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-llvm", "-O0"))
 
 
-def to_spirv(ir: str) -> ClangResult:
-    return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", _SPIRV_EXTENSIONS))
+def to_spirv(ir: str, *, wide_integers: bool = False) -> ClangResult:
+    """`wide_integers`: there are some of 128 bits."""
+    extensions = _SPIRV_EXTENSIONS + (",+SPV_ALTERA_arbitrary_precision_integers" if wide_integers else "")
+    return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", extensions))
 
 
 def _folders(include_dirs: Sequence[Path]) -> list[str]:

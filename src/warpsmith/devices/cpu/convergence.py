@@ -43,12 +43,7 @@ def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Mod
     """The module itself, or an inlined and rewritten one whose first kernel has only barriers that all threads reach."""
     if not module.shared_objects and not any(_mentions_barrier(lines) for lines in module.functions.values()):
         return module
-    flat = Module(module.text)
-    flat.inline_everything(kernels)
-    result = clang.inlined(flat.text)
-    assert result.succeeded, result.log
-    flat = Module(result.output.decode())
-    flat.keep_reachable(kernels)
+    flat = flattened(module, kernels)
     entry = kernels[0]
     others = frozenset(flat.functions) - {entry}
     for name in others:
@@ -73,6 +68,17 @@ def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Mod
         lines = _with_votes(function, troubled, lambda text: locate(flat, text))
     _declare_votes(flat)
     flat.replace(entry, lines)
+    return flat
+
+
+def flattened(module: Module, kernels: list[str]) -> Module:
+    """A copy in which the kernels have inlined all that they call."""
+    flat = Module(module.text)
+    flat.inline_everything(kernels)
+    result = clang.inlined(flat.text)
+    assert result.succeeded, result.log
+    flat = Module(result.output.decode())
+    flat.keep_reachable(kernels)
     return flat
 
 

@@ -30,7 +30,8 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"cutlass|cute", "CUTLASS", "run it on a GPU device"),
         (r"grid_group|this_grid|this_multi_grid|this_cluster|cluster_group|cudaLaunchCooperative\w*",
          "grid-wide and cluster-wide synchronisation", "split the kernel at the grid barrier"),
-        (r"curand\w*|hiprand\w*|rocrand\w*", "cuRAND's device functions", "fill a buffer with random numbers beforehand"),
+        (r"curand\w*|hiprand\w*|rocrand\w*", "this part of cuRAND (XORWOW and Philox are there) or hipRAND",
+         "fill a buffer with random numbers beforehand"),
         (r"__nv_fp[46]\w*", "4-bit and 6-bit floats", "use fp8"),
         (r"thrust", "thrust", "write the kernel's own loop"),
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang, spirv
-from warpsmith.devices.cpu.convergence import HiddenBarrier, with_safe_barriers
+from warpsmith.devices.cpu.convergence import HiddenBarrier, flattened, with_safe_barriers
 from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
+from warpsmith.devices.cpu.ir.bounds import BLOCK_SIZE
+from warpsmith.devices.cpu.ir.function import Function
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
 from warpsmith.devices.cpu.ir.shifts import saturate_shifts
@@ -17,7 +19,9 @@ from warpsmith.devices.cpu.ir.subscripts import sign_subscripts
 from warpsmith.devices.cpu.ir.thread_index import bound_thread_index
 from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
+from warpsmith.devices.cpu.ir.whole_rows import copy_whole_rows
 from warpsmith.devices.cpu.refusals import refuse, users_line
+from warpsmith.devices.cpu.wide_integers import uses_wide_integers, write_out_wide_integers
 
 _SHARED_ARRAY = re.compile(rf"^@({NAME}) = external .*addrspace\(3\) global ")
 _DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
@@ -52,6 +56,7 @@ def made_safe(module: Module, request: CompileRequest) -> tuple[Module, bool]:
     _bind_dynamic_shared(module, reserved_shared_bytes(request.geometry.shared_bytes))
     module.keep_reachable(kernels)
     refuse(module, request.source_file)
+    write_out_wide_integers(module, request.source_file)
     write_out_saturating_casts(module)
     kept_in_step = keep_warps_in_step(module)
     try:
@@ -70,7 +75,8 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
     sign_subscripts(module)
     copy_vectors_whole(module)
     bound_thread_index(module)
-    result = clang.to_spirv(module.text)
+    text = module.text
+    result = clang.to_spirv(text, wide_integers=uses_wide_integers(text))
     if not result.succeeded:
         reason = next((line for line in result.log.splitlines() if "error" in line), "no message")
         raise CompileError(f"clang could not translate the kernel to SPIR-V: {reason}", result.log)
@@ -78,6 +84,21 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
     plain = spirv.without_names(result.output)
     warps = spirv.uses_warp_operations(plain)
     return Lowered(spirv.with_warp_size(plain, ENTRY) if warps else plain, warps, can_trap, dynamic)
+
+
+def _with_whole_rows(module: Module, kernels: list[str]) -> Module:
+    """The module itself, or one in which code that threads may differ about has a copy without masks."""
+    if "@llvm.spv.thread.id.in.group" not in module.text:
+        return module
+    flat = flattened(module, kernels)
+    function = Function.parse(flat.functions[ENTRY])
+    function.hoist_casts_of_allocas()
+    if not copy_whole_rows(function, frozenset(flat.functions) - {ENTRY}):
+        return module
+    flat.replace(ENTRY, function.lines)
+    if f"declare {BLOCK_SIZE}(" not in flat.text:
+        flat.pieces.append((None, [f"declare {BLOCK_SIZE}(i32)"]))
+    return flat
 
 
 def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:

@@ -44,6 +44,7 @@ class GaussianProcess:
         self._candidates: Candidates | None = None
         self._sampled_at = 0
         self._first: list[int] | None = None
+        self._informed = False
         self._told: dict[int, Result] = {}
         self._outstanding: dict[int, Array] = {}
 
@@ -76,8 +77,9 @@ class GaussianProcess:
     def _next(self) -> int | None:
         if self._first is None:
             self._first = spread_out(self._space, self._tables, _FIRST, self._rng)
-        # An earlier run has seen the space already: what it says is tried at once, and only now and then something else.
-        if not self._contexts or len(self._visits) % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
+            self._informed = bool(self._contexts) or len(self._told) >= _FIRST
+        # An earlier run or round has seen the space already: what it says is tried at once, and only now and then something else.
+        if not self._informed or len(self._visits) % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
             while self._first:
                 number = self._first.pop(0)
                 if number not in self._visits:

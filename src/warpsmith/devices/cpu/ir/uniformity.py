@@ -54,7 +54,8 @@ class Uniformity:
         self._let_leave = let_leave
         self._defined = defined_functions
         whole = Flow(function)
-        self._meets_barrier = {label: bool(whole.reachable([label]) & self.barriers) for label in function.blocks}
+        meeting = (label for label in function.blocks if let_leave and self.barriers and whole.reachable([label]) & self.barriers)
+        self._meets_barrier = frozenset(meeting)
         while not self._analyse(Flow(function, frozenset(self.leaving.items()))):
             pass
 
@@ -95,7 +96,7 @@ class Uniformity:
 
     def _leaving_side(self, label: str) -> str | None:
         targets = self.flow.successors[label]
-        out = [target for target in targets if not self._meets_barrier[target]]
+        out = [target for target in targets if target not in self._meets_barrier]
         return out[0] if len(targets) == 2 and len(out) == 1 else None
 
     def _analyse(self, flow: Flow) -> bool:

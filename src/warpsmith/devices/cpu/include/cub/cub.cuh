@@ -1,3 +1,4 @@
 #pragma once
 
-#include "warpsmith/cub_move.h"
+#include "warpsmith/cub_block.h"
+#include "warpsmith/cub_thread.h"

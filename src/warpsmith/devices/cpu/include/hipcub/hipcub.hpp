@@ -1,6 +1,7 @@
 // cub under HIP's name.
 #pragma once
 
-#include "warpsmith/cub_move.h"
+#include "warpsmith/cub_block.h"
+#include "warpsmith/cub_thread.h"
 
 namespace hipcub = cub;

@@ -38,6 +38,10 @@
 #define CUDART_CB
 // A storage class that C++17 forbids and kernels written for older compilers use.
 #define register
+// The target has no such type; this one has its size, its arithmetic and its conversions, and may be `unsigned` too.
+#define __int128 _BitInt(128)
+typedef __int128 __int128_t;
+typedef unsigned __int128 __uint128_t;
 
 #ifdef WARPSMITH_HIP
 #undef __CUDA_ARCH__

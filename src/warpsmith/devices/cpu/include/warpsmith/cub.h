@@ -1,4 +1,4 @@
-// The collectives of cub that kernels use most: WarpReduce, WarpScan, BlockReduce, BlockScan, with their function objects.
+// The collectives of cub that kernels use most: WarpReduce, WarpScan, BlockReduce, with their function objects. BlockScan: cub_scan.h.
 //
 // Combined in thread order, so an operation need not commute. As in cub, a reduction's result is valid in the first thread only, and
 // the caller puts a __syncthreads() between two uses of one TempStorage.
@@ -67,12 +67,34 @@ template <class T, int Width = 32, int = 0> class WarpScan {
     const T other = cooperative_groups::thread_block_tile<32>().shfl_up(inclusive, 1);
     result = lane % Width == 0 ? initial : operation(initial, other);
   }
+  // Without an initial value the first thread's result is not defined.
+  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, Operation operation) {
+    T inclusive;
+    InclusiveScan(value, inclusive, operation);
+    result = cooperative_groups::thread_block_tile<32>().shfl_up(inclusive, 1);
+  }
+  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation, T& aggregate) {
+    InclusiveScan(value, result, operation);
+    aggregate = Broadcast(result, Width - 1);
+  }
+  template <class Operation>
+  WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation, T& aggregate) {
+    T inclusive;
+    InclusiveScan(value, inclusive, operation, aggregate);
+    ExclusiveScan(value, result, initial, operation);
+  }
   WARPSMITH_METHOD void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
+  WARPSMITH_METHOD void InclusiveSum(T value, T& result, T& aggregate) { InclusiveScan(value, result, cub::Sum(), aggregate); }
   WARPSMITH_METHOD void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T(0), cub::Sum()); }
+  WARPSMITH_METHOD void ExclusiveSum(T value, T& result, T& aggregate) { ExclusiveScan(value, result, T(0), cub::Sum(), aggregate); }
+  WARPSMITH_METHOD T Broadcast(T value, unsigned int rank) {
+    const unsigned int lane = __warpsmith::lane_id(), last = __builtin_spirv_subgroup_size() - 1;
+    const unsigned int from = lane - lane % Width + rank;
+    return cooperative_groups::thread_block_tile<32>().shfl(value, from < last ? from : last);  // the last warp of a block may be short
+  }
 };
 
 enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
-enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 
 template <class T, int BlockX, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int BlockY = 1, int BlockZ = 1, int = 0>
 class BlockReduce {
@@ -102,86 +124,6 @@ class BlockReduce {
   WARPSMITH_METHOD T Sum(T value) { return Reduce(value, cub::Sum()); }
   WARPSMITH_METHOD T Sum(T value, int valid) { return Reduce(value, cub::Sum(), valid); }
   template <int Items> WARPSMITH_METHOD T Sum(T (&values)[Items]) { return Reduce(values, cub::Sum()); }
-
- private:
-  T* partial;
-  static WARPSMITH_METHOD TempStorage& own_storage() {
-    static __shared__ TempStorage storage;
-    return storage;
-  }
-};
-
-template <class T, int BlockX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int BlockY = 1, int BlockZ = 1, int = 0> class BlockScan {
-  static constexpr int threads = BlockX * BlockY * BlockZ, warps = (threads + 31) / 32;
-
- public:
-  struct TempStorage { alignas(T) unsigned char partial[warps * sizeof(T)]; };
-  WARPSMITH_METHOD BlockScan(TempStorage& storage) : partial((T*)storage.partial) {}
-  WARPSMITH_METHOD BlockScan() : BlockScan(own_storage()) {}
-
-  // `before` is what the threads in front of this one add up to; the first thread has none.
-  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation, T& aggregate) {
-    const int rank = (int)cooperative_groups::thread_block::thread_rank(), warp = rank / 32;
-    typename WarpScan<T>::TempStorage none;
-    WarpScan<T>(none).InclusiveScan(value, value, operation);
-    if (rank % 32 == 31 || rank == threads - 1) partial[warp] = value;
-    __syncthreads();
-    T total = partial[0];
-    T before = total;
-    for (int other = 1; other < warps; ++other) {
-      if (other == warp) before = total;
-      total = operation(total, partial[other]);
-    }
-    result = warp == 0 ? value : operation(before, value);
-    aggregate = total;
-  }
-  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation, T& aggregate) {
-    const int rank = (int)cooperative_groups::thread_block::thread_rank(), warp = rank / 32;
-    T inclusive;
-    InclusiveScan(value, inclusive, operation, aggregate);
-    // The neighbour's inclusive result; across warps it is the sum of the warps in front.
-    const unsigned int lane = __warpsmith::lane_id();
-    T other = cooperative_groups::thread_block_tile<32>().shfl_up(inclusive, 1);
-    if (lane == 0 && warp > 0) {
-      other = partial[0];
-      for (int w = 1; w < warp; ++w) other = operation(other, partial[w]);
-    }
-    result = rank == 0 ? initial : operation(initial, other);
-  }
-  template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation) {
-    T aggregate;
-    InclusiveScan(value, result, operation, aggregate);
-  }
-  template <class Operation> WARPSMITH_METHOD void ExclusiveScan(T value, T& result, T initial, Operation operation) {
-    T aggregate;
-    ExclusiveScan(value, result, initial, operation, aggregate);
-  }
-  WARPSMITH_METHOD void InclusiveSum(T value, T& result) { InclusiveScan(value, result, cub::Sum()); }
-  WARPSMITH_METHOD void InclusiveSum(T value, T& result, T& aggregate) { InclusiveScan(value, result, cub::Sum(), aggregate); }
-  WARPSMITH_METHOD void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T(0), cub::Sum()); }
-  WARPSMITH_METHOD void ExclusiveSum(T value, T& result, T& aggregate) { ExclusiveScan(value, result, T(0), cub::Sum(), aggregate); }
-
-  template <int Items> WARPSMITH_METHOD void ExclusiveSum(T (&values)[Items], T (&results)[Items], T& aggregate) {
-    T sum = values[0];
-    for (int i = 1; i < Items; ++i) sum = sum + values[i];
-    T running;
-    ExclusiveScan(sum, running, T(0), cub::Sum(), aggregate);
-    for (int i = 0; i < Items; ++i) {
-      const T value = values[i];
-      results[i] = running;
-      running = running + value;
-    }
-  }
-  template <int Items> WARPSMITH_METHOD void ExclusiveSum(T (&values)[Items], T (&results)[Items]) {
-    T aggregate;
-    ExclusiveSum(values, results, aggregate);
-  }
-  template <int Items> WARPSMITH_METHOD void InclusiveSum(T (&values)[Items], T (&results)[Items]) {
-    T running, sum = values[0], aggregate;
-    for (int i = 1; i < Items; ++i) sum = sum + values[i];
-    ExclusiveScan(sum, running, T(0), cub::Sum(), aggregate);
-    for (int i = 0; i < Items; ++i) results[i] = running = running + values[i];
-  }
 
  private:
   T* partial;

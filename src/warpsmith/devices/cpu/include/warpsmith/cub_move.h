@@ -6,7 +6,7 @@
 
 #include "warpsmith/push_macros.h"
 
-#include "warpsmith/cub.h"
+#include "warpsmith/cub_scan.h"
 
 namespace cub {
 enum BlockLoadAlgorithm {
@@ -19,7 +19,6 @@ enum BlockStoreAlgorithm {
 };
 
 namespace detail {
-WARPSMITH_FN int rank() { return (int)cooperative_groups::thread_block::thread_rank(); }
 template <int Threads, int Items, bool Striped> WARPSMITH_FN int item(int i) { return Striped ? i * Threads + rank() : rank() * Items + i; }
 }  // namespace detail
 

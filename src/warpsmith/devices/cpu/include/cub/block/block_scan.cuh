@@ -1,3 +1,3 @@
 #pragma once
 
-#include "warpsmith/cub.h"
+#include "warpsmith/cub_scan.h"

@@ -1,0 +1,12 @@
+"""Adds three."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def add_constant(src: NDArray[Any]) -> NDArray[Any]:
+    return src + 3

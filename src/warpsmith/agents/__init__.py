@@ -1,0 +1,1 @@
+"""Who plans the rounds: `rules` is built in; others are found by entry point (`warpsmith.agents`)."""

@@ -1,0 +1,95 @@
+"""From measurements to suggestions: where the kernel stands below its roof, and what in its source and code may be the reason.
+
+Every finding names the fact it rests on: a figure that was measured, a count from the compiler, or a construct with its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from warpsmith.core.errors import InputError
+from warpsmith.refactor.base import Concern
+from warpsmith.source import KernelSource, LoopKind, Names, loops_of, parse_kernel
+from warpsmith.source.tree import of_kind, text_of
+from warpsmith.spec.document import read_source
+from warpsmith.tuning.planning import Facts, Finding
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NEAR_THE_ROOF = 0.85
+_BARRIERS = frozenset({"__syncthreads", "barrier", "work_group_barrier"})
+_DEAR_FUNCTIONS = frozenset(
+    {"expf", "exp", "__expf", "logf", "log", "powf", "pow", "sinf", "cosf", "sin", "cos", "tanhf", "tanh", "sqrtf", "erff"}
+)
+
+
+def findings(facts: Facts) -> tuple[Finding, ...]:
+    """The weightiest first. A kernel at its roof has none."""
+    fractions = facts.roofline_fraction
+    if fractions and min(fractions.values()) >= _NEAR_THE_ROOF:
+        return ()
+    found = [*_from_the_compiler(facts), *_from_the_source(facts)]
+    return tuple(sorted(found, key=lambda f: -f.weight))
+
+
+def _from_the_compiler(facts: Facts) -> Iterator[Finding]:
+    code = facts.best or facts.baseline
+    if code is None:
+        return
+    scattered = (code.gathers or 0) + (code.scatters or 0)
+    if scattered:
+        yield Finding(
+            Concern.COALESCING,
+            f"the compiled kernel has {code.gathers or 0} gathers and {code.scatters or 0} scatters: "
+            "neighbouring threads do not touch neighbouring elements",
+            1.0,
+        )
+    if code.spill_bytes:
+        yield Finding(Concern.PARALLELISM, f"{code.spill_bytes} bytes of registers are spilled", 0.9)
+    if code.vector_width == 1:
+        yield Finding(Concern.DIVERGENCE, "the compiler did not vectorise across threads", 0.8)
+
+
+def _from_the_source(facts: Facts) -> Iterator[Finding]:
+    kernel = facts.kernel
+    try:
+        source = parse_kernel(read_source(kernel.source), kernel.language, kernel.entry)
+    except InputError:
+        return
+    names = Names(source, (), kernel)
+    calls = {text_of(n).rsplit("::", 1)[-1]: source.line_of(n) for n in _called(source)}
+    barriers = {name: line for name, line in calls.items() if name in _BARRIERS}
+    dear = {name: line for name, line in calls.items() if name in _DEAR_FUNCTIONS}
+    loops = [loop for body in source.reached() for loop in loops_of(body, names)]
+    strided = [loop for loop in loops if loop.kind in {LoopKind.BLOCK_STRIDE, LoopKind.GRID_STRIDE}]
+    below = _how_far_below(facts)
+    if barriers:
+        name, line = next(iter(barriers.items()))
+        yield Finding(Concern.PARALLELISM, f"threads wait for each other ({name}, line {line})", 0.7)
+    if strided:
+        line = source.line_of(strided[0].node)
+        yield Finding(Concern.DIVERGENCE, f"every step of a strided loop is checked against its bound (line {line})", 0.6)
+    if len(strided) > 1 and barriers:
+        yield Finding(Concern.LOCALITY, f"{len(strided)} loops pass over the same rows", 0.55)
+    if dear:
+        listed = ", ".join(f"{name} (line {line})" for name, line in sorted(dear.items(), key=lambda pair: pair[1])[:3])
+        yield Finding(Concern.BALANCE, f"functions that cost many instructions: {listed}", 0.5)
+    if below is not None:
+        yield Finding(Concern.TRAFFIC, below, 0.4)
+
+
+def _how_far_below(facts: Facts) -> str | None:
+    if not facts.roofline_fraction:
+        return None
+    workload, fraction = min(facts.roofline_fraction.items(), key=lambda pair: pair[1])
+    return f"{fraction:.0%} of the roofline on {workload!r}"
+
+
+def _called(source: KernelSource) -> Iterator[Node]:
+    for body in source.reached():
+        for call in of_kind(body, "call_expression"):
+            function = call.child_by_field_name("function")
+            if function is not None:
+                yield function

@@ -1,0 +1,42 @@
+"""`warpsmith templatize`: from a kernel to a template whose default is the kernel, with the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+
+
+def templatize(
+    kernel: KernelArgument,
+    device: DeviceOption = "cpu",
+    agent: Annotated[
+        str, typer.Option("--agent", help="Who refactors: `rules`, the passes that are built in or plugged in.")
+    ] = "rules",
+    passes: Annotated[
+        str | None, typer.Option("--passes", metavar="A,B", help="Only these passes, in the order of their stages.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.cli.progress import progress  # noqa: PLC0415
+    from warpsmith.core.errors import InputError  # noqa: PLC0415
+
+    if agent != "rules":
+        raise InputError(f"no agent {agent!r} can make a template", hint="--agent rules does, without a model")
+    names = [name.strip() for name in passes.split(",") if name.strip()] if passes is not None else None
+    with progress() as emit:
+        result = api.templatize(api.load_kernel(kernel), device=device, passes=names, output=output, emit=emit)
+    if json:
+        print_json(result)
+        return
+    from warpsmith.cli.render_templatize import render_template  # noqa: PLC0415
+
+    render_template(result)

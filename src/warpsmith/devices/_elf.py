@@ -1,0 +1,113 @@
+"""Reads the few parts of a 64-bit little-endian ELF file that GPU binaries keep their facts in: sections, symbols, notes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+_MAGIC = b"\x7fELF\x02\x01"
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_NOTE = struct.Struct("<III")
+_NOBITS = 8
+_NOTES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    name: str
+    kind: int
+    size: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`section` is 0 for what the file uses and does not define."""
+
+    name: str
+    section: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    owner: str
+    kind: int
+    body: bytes
+
+
+class Elf:
+    """Raises ValueError for bytes that are not such a file."""
+
+    def __init__(self, data: bytes) -> None:
+        if not data.startswith(_MAGIC) or len(data) < _HEADER.size:
+            raise ValueError("not a 64-bit little-endian ELF file")
+        fields = _HEADER.unpack_from(data)
+        self._data = data
+        self.abi_version: int = fields[0][8]
+        self.machine: int = fields[2]
+        self.flags: int = fields[7]
+        self._table: int = fields[6]
+        self._count: int = fields[12]
+        self._names: int = fields[13]
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        try:
+            headers = [_SECTION.unpack_from(self._data, self._table + index * _SECTION.size) for index in range(self._count)]
+        except struct.error as error:
+            raise ValueError(f"the ELF file is cut off: {error}") from error
+        names = self._bytes(headers[self._names]) if self._names < self._count else b""
+        return tuple(Section(_text(names, header[0]), header[1], header[5], self._bytes(header)) for header in headers)
+
+    def section(self, name: str) -> Section | None:
+        return next((section for section in self.sections if section.name == name), None)
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """By index, as other sections refer to them."""
+        table, names = self.section(".symtab"), self.section(".strtab")
+        if table is None or names is None:
+            return ()
+        return tuple(Symbol(_text(names.data, entry[0]), entry[3], entry[4]) for entry in _SYMBOL.iter_unpack(table.data))
+
+    def pointee(self, name: str) -> str | None:
+        """The symbol whose address the variable `name` holds, in a file that is not linked yet."""
+        variable = next((symbol for symbol in self.symbols if symbol.name == name and symbol.section), None)
+        place = self.section(f".rela{self.sections[variable.section].name}") if variable is not None else None
+        if variable is None or place is None:
+            return None
+        for offset, info, _ in _RELOCATION.iter_unpack(place.data):
+            if offset == variable.value:
+                return str(self.symbols[info >> 32].name)
+        return None
+
+    def notes(self) -> Iterator[Note]:
+        for section in self.sections:
+            if section.kind != _NOTES:
+                continue
+            place = 0
+            while place + _NOTE.size <= len(section.data):
+                name_size, body_size, kind = _NOTE.unpack_from(section.data, place)
+                name = place + _NOTE.size
+                body = name + _aligned(name_size)
+                yield Note(
+                    section.data[name : name + name_size].rstrip(b"\0").decode(), kind, section.data[body : body + body_size]
+                )
+                place = body + _aligned(body_size)
+
+    def _bytes(self, header: tuple[int, ...]) -> bytes:
+        return b"" if header[1] == _NOBITS else self._data[header[4] : header[4] + header[5]]
+
+
+def _text(table: bytes, offset: int) -> str:
+    return table[offset : table.find(b"\0", offset)].decode(errors="replace")
+
+
+def _aligned(size: int) -> int:
+    return (size + 3) & ~3

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "warpsmith/cub_block.h"

@@ -1,0 +1,2 @@
+// Random numbers inside kernels.
+#include "warpsmith/random.h"

@@ -1,0 +1,66 @@
+"""The driver's calls behind `GpuApi`, for one GPU: its primary context, current in this thread for the life of the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.devices.cuda.driver import call, driver
+
+_NS_PER_MS = 1_000_000
+
+
+class CudaApi:
+    def __init__(self, device: Any, *, cache_bytes: int) -> None:
+        self.cache_bytes = cache_bytes
+        call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", device))
+        self._stream = call("cuStreamCreate", 0)
+        self._began = call("cuEventCreate", 0)
+        self._ended = call("cuEventCreate", 0)
+
+    def allocate(self, nbytes: int) -> Any:
+        return call("cuMemAlloc", nbytes)
+
+    def free(self, memory: Any) -> None:
+        call("cuMemFree", memory)
+
+    def address(self, memory: Any) -> int:
+        return int(memory)
+
+    def copy_in(self, memory: Any, host_address: int, nbytes: int) -> None:
+        call("cuMemcpyHtoD", memory, host_address, nbytes)
+
+    def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None:
+        call("cuMemcpyDtoH", host_address, memory, nbytes)
+
+    def fill(self, memory: Any, nbytes: int) -> None:
+        call("cuMemsetD8Async", memory, 0, nbytes, self._stream)
+
+    def load(self, code: bytes) -> Any:
+        return call("cuModuleLoadData", code)
+
+    def unload(self, module: Any) -> None:
+        call("cuModuleUnload", module)
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return call("cuModuleGetFunction", module, name.encode())
+
+    def variable(self, module: Any, name: str) -> tuple[Any, int]:
+        memory, size = call("cuModuleGetGlobal", module, name.encode())
+        return memory, int(size)
+
+    def allow_shared(self, kernel: Any, nbytes: int) -> None:
+        """Above 48 KiB a kernel has to opt in; below, asking does no harm."""
+        attribute = driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call("cuFuncSetAttribute", kernel, attribute, nbytes)
+
+    def launch(self, kernel: Any, geometry: Geometry, parameters: int) -> None:
+        call("cuLaunchKernel", kernel, *geometry.grid, *geometry.block, geometry.shared_bytes, self._stream, parameters, 0)
+
+    def start_clock(self) -> None:
+        call("cuEventRecord", self._began, self._stream)
+
+    def stop_clock(self) -> int:
+        call("cuEventRecord", self._ended, self._stream)
+        call("cuEventSynchronize", self._ended)
+        return round(float(call("cuEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)

@@ -1,0 +1,86 @@
+"""Source text to a cubin for any NVIDIA target, and what it uses. A plain function: deadlines are the compile worker's part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from warpsmith.core.configuration import Value
+from warpsmith.core.hardware import Resources
+from warpsmith.devices.base import CompileError
+from warpsmith.devices.cuda.cubin import CubinFacts, read_cubin
+from warpsmith.devices.cuda.diagnostics import failure
+from warpsmith.devices.cuda.headers import header_folders
+from warpsmith.devices.cuda.nvrtc import run_nvrtc
+from warpsmith.devices.cuda.ptxas import read_spills, usage, without_chatter
+from warpsmith.devices.cuda.target import CudaTarget, parse_target
+
+_STANDARD = "--std=c++20"
+# Without the second, NVRTC refuses every function that is not marked for the device, `constexpr` ones too.
+_ALWAYS = ("--ptxas-options=-v", "--device-as-default-execution-space", "--device-int128", "--disable-warnings")
+_STANDARD_OPTIONS = ("-std", "--std")
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCubin:
+    """`entry` and `variables` are lowered (mangled) names. `facts` is what the cubin says, `resources` what all devices tell."""
+
+    cubin: bytes
+    entry: str
+    variables: Mapping[str, str]
+    target: CudaTarget
+    facts: CubinFacts
+    resources: Resources
+    log: str
+
+
+def compile_cubin(
+    source: str,
+    *,
+    name: str,
+    target: str,
+    entry: str,
+    include_dirs: Sequence[Path | str] = (),
+    defines: Mapping[str, Value] = MappingProxyType({}),
+    options: Sequence[str] = (),
+    variables: Sequence[str] = (),
+) -> CompiledCubin:
+    """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`sm_90`, …), no GPU needed.
+
+    `name` is the file that the source stands for: diagnostics call it so, and `#include "…"` looks beside it. `variables` are
+    `__constant__` and `__device__` ones to be kept. Raises CompileError; InputError for a target that is none; UnavailableError
+    without NVRTC.
+    """
+    wanted = parse_target(target)
+    folders = [*include_dirs, *header_folders()]
+    flags = [
+        f"--gpu-architecture={wanted.name}",
+        *_ALWAYS,
+        *(() if any(option.startswith(_STANDARD_OPTIONS) for option in options) else (_STANDARD,)),
+        *(f"--include-path={folder}" for folder in folders),
+        *(f"--define-macro={macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items()),
+        *options,
+    ]
+    addresses = {variable: f"&{variable}" for variable in variables}
+    result = run_nvrtc(source, name, [entry, *addresses.values()], flags)
+    if not result.lowered:
+        raise failure(result.log, entry)
+    lowered = result.lowered[entry]
+    try:
+        facts = read_cubin(result.cubin, lowered)
+        spills = read_spills(result.log, lowered)
+    except ValueError as error:
+        raise CompileError(f"the compiled code cannot be read: {error}", result.log) from error
+    said = usage(result.log, lowered)
+    resources = Resources(
+        registers=facts.registers,
+        spill_bytes=spills.store_bytes,
+        shared_bytes=facts.static_shared_bytes,
+        stack_bytes=facts.stack_bytes,
+        barriers=facts.barriers,
+        remarks=(said,) if said else (),
+    )
+    kept = {variable: result.lowered[address] for variable, address in addresses.items()}
+    return CompiledCubin(result.cubin, lowered, kept, wanted, facts, resources, without_chatter(result.log))

@@ -1,0 +1,41 @@
+"""What NVRTC's and ptxas' words mean to the user: the line that is wrong, or that kernel.toml and the source do not fit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from warpsmith.devices.base import CompileError
+from warpsmith.devices.cuda.ptxas import without_chatter
+
+_ERROR = re.compile(r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)$")
+_PTXAS = re.compile(r"^ptxas (?:error\s*: |.*; error\s*: )(?P<text>.*)$")
+_MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
+_NAME_MAP = "__nv_name_map"  # the file NVRTC generates for name expressions
+
+
+def failure(log: str, entry: str) -> CompileError:
+    """The first error in words that a person can act on, and the log without what is always in it."""
+    cleaned = without_chatter(log)
+    for line in cleaned.splitlines():
+        if match := _ERROR.match(line):
+            if match["file"] == _NAME_MAP:
+                return CompileError(_entry_problem(match["text"], entry))
+            return CompileError(f"{Path(match['file']).name}:{match['line']}: {_explained(match['text'])}", cleaned)
+        if match := _PTXAS.match(line):
+            return CompileError(f"ptxas: {match['text']}", cleaned)
+    return CompileError("NVRTC failed without an error message", cleaned)
+
+
+def _explained(text: str) -> str:
+    if match := _MISSING_HEADER.search(text):
+        return f"no header {match[1]!r}; hint: NVRTC knows CUDA's headers and the freestanding standard library, not the host's"
+    return text
+
+
+def _entry_problem(text: str, entry: str) -> str:
+    if "cannot determine which instance" in text:
+        return f"the entry {entry!r} is a template or overloaded; hint: name one instance, as in kernel<float>"
+    if "is undefined" in text or "has no member" in text:
+        return f"the entry is not in the source: {text}"
+    return f"the entry {entry!r} cannot be instantiated: {text}"

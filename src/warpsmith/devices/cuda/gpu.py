@@ -1,0 +1,60 @@
+"""A GPU that is there: what it is, and opening it. Nothing here runs for a compile-only target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.hardware import Language, Limits
+from warpsmith.devices._gpu.session import GpuSession
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.cuda.api import CudaApi
+from warpsmith.devices.cuda.driver import call, driver
+from warpsmith.devices.cuda.target import CudaTarget
+
+_NAME_BYTES = 256
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """By its number among those that the driver shows."""
+
+    index: int
+
+    @cached_property
+    def target(self) -> CudaTarget:
+        return CudaTarget(self._attribute("COMPUTE_CAPABILITY_MAJOR"), self._attribute("COMPUTE_CAPABILITY_MINOR"))
+
+    def describe(self, name: str, languages: frozenset[Language], versions: Mapping[str, str]) -> DeviceInfo:
+        limits = Limits(
+            max_threads_per_block=self._attribute("MAX_THREADS_PER_BLOCK"),
+            max_block_x=self._attribute("MAX_BLOCK_DIM_X"),
+            max_block_y=self._attribute("MAX_BLOCK_DIM_Y"),
+            max_block_z=self._attribute("MAX_BLOCK_DIM_Z"),
+            shared_bytes_per_block=self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            warp_size=self._attribute("WARP_SIZE"),
+            compute_units=self._attribute("MULTIPROCESSOR_COUNT"),
+        )
+        called = call("cuDeviceGetName", _NAME_BYTES, self._handle).rstrip(b"\0").decode()
+        found = {**versions, "driver": str(call("cuDriverGetVersion"))}
+        return DeviceInfo(name, f"{called} ({self.target})", limits, languages, found)
+
+    def open(self) -> GpuSession:
+        return GpuSession(CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE")))
+
+    @cached_property
+    def _handle(self) -> Any:
+        driver()
+        count = call("cuDeviceGetCount")
+        if self.index >= count:
+            raise UnavailableError(
+                f"no NVIDIA GPU {self.index}: the driver shows {count}", hint="CUDA_VISIBLE_DEVICES may hide some"
+            )
+        return call("cuDeviceGet", self.index)
+
+    def _attribute(self, name: str) -> int:
+        attribute = getattr(driver().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(call("cuDeviceGetAttribute", attribute, self._handle))

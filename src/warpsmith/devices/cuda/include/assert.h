@@ -1,0 +1,2 @@
+#pragma once
+// assert is NVRTC's own.

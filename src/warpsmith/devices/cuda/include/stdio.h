@@ -1,0 +1,2 @@
+#pragma once
+// printf is NVRTC's own.

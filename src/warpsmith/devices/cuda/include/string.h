@@ -1,0 +1,2 @@
+#pragma once
+// memcpy and memset are NVRTC's own.

@@ -1,0 +1,102 @@
+"""Machine code as text, through `nvdisasm`: a list of instructions that can be compared, and what kinds there are.
+
+It costs a third of a second a cubin: for certificates and for promising candidates, not for every configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._wheels import wheel_file
+
+WHEEL = "nvidia-cuda-nvdisasm"
+
+_SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s*(.*?)\s*;")
+_LABEL = re.compile(r"^([.$\w]+):\s*$")
+_REFERENCE = re.compile(r"`\(([^()]*)\)")
+# Names in anonymous namespaces carry a hash of the file's name.
+_FILE_HASH = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}")
+
+
+def sass(cubin: bytes, kernel: str | None = None) -> list[str]:
+    """The instructions of one kernel (by its lowered name), or of all in the cubin's order; equal lists are equal code.
+
+    Addresses and padding are left out, and a jump names the number of the instruction it goes to: neither labels, nor names of
+    functions, nor the other kernels of the cubin make a difference.
+    """
+    sections = dict(_sections(_disassembled(cubin)))
+    if kernel is not None and kernel not in sections:
+        raise ValueError(f"the cubin has no kernel {kernel}; it has {', '.join(sections) or 'none'}")
+    chosen = sections if kernel is None else {kernel: sections[kernel]}
+    return [instruction for lines in chosen.values() for instruction in _instructions(lines)]
+
+
+@cache
+def nvdisasm() -> Path:
+    path = wheel_file(WHEEL, "nvdisasm")
+    if path is None:
+        path = _installed()
+    if path is None:
+        raise UnavailableError(f"no nvdisasm: the wheel {WHEEL} is not installed", hint=f"pip install {WHEEL}")
+    return path
+
+
+def _installed() -> Path | None:
+    """That of a toolkit (CUDA_HOME, conda)."""
+    try:
+        from cuda.pathfinder import find_nvidia_binary_utility  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
+    except ImportError:
+        return None
+    found = find_nvidia_binary_utility("nvdisasm")
+    return Path(found) if found else None
+
+
+def _disassembled(cubin: bytes) -> str:
+    file = os.memfd_create("warpsmith-cubin")
+    try:
+        with open(file, "wb", closefd=False) as stream:
+            stream.write(cubin)
+        command = [str(nvdisasm()), "--print-code", f"/proc/self/fd/{file}"]
+        done = subprocess.run(command, capture_output=True, check=False, pass_fds=(file,))
+    finally:
+        os.close(file)
+    if done.returncode != 0:
+        raise ValueError(f"nvdisasm refused the cubin: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout.decode(errors="replace")
+
+
+def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
+    name, lines = "", list[str]()
+    for line in text.splitlines():
+        if match := _SECTION.match(line):
+            if name:
+                yield name, lines
+            name, lines = match[1], []
+        else:
+            lines.append(line)
+    if name:
+        yield name, lines
+
+
+def _instructions(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    places: dict[str, int] = {}
+    for line in lines:
+        if match := _INSTRUCTION.match(line):
+            found.append(re.sub(r"\s+", " ", match[1]))
+        elif match := _LABEL.match(line):
+            places[match[1]] = len(found)
+    while found and found[-1] == "NOP":
+        found.pop()
+    return [_REFERENCE.sub(lambda match: _target(match[1], places), instruction) for instruction in found]
+
+
+def _target(symbol: str, places: dict[str, int]) -> str:
+    return f"@{places[symbol]}" if symbol in places else f"`({_FILE_HASH.sub('_GLOBAL__N_', symbol)})"

@@ -1,0 +1,74 @@
+"""The HIP runtime's calls behind `GpuApi`, for one GPU, current in this thread for the life of the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warpsmith.core.hardware import Geometry
+from warpsmith.devices.hip.runtime import call, runtime
+
+_NS_PER_MS = 1_000_000
+
+
+class HipApi:
+    def __init__(self, index: int, *, cache_bytes: int) -> None:
+        self.cache_bytes = cache_bytes
+        call("hipSetDevice", index)
+        self._kinds = runtime().hipMemcpyKind
+        self._stream = call("hipStreamCreate")
+        self._began = call("hipEventCreate")
+        self._ended = call("hipEventCreate")
+
+    def allocate(self, nbytes: int) -> Any:
+        return call("hipMalloc", nbytes)
+
+    def free(self, memory: Any) -> None:
+        call("hipFree", memory)
+
+    def address(self, memory: Any) -> int:
+        return int(memory)
+
+    def copy_in(self, memory: Any, host_address: int, nbytes: int) -> None:
+        call("hipMemcpy", memory, host_address, nbytes, self._kinds.hipMemcpyHostToDevice)
+
+    def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None:
+        call("hipMemcpy", host_address, memory, nbytes, self._kinds.hipMemcpyDeviceToHost)
+
+    def fill(self, memory: Any, nbytes: int) -> None:
+        call("hipMemsetAsync", memory, 0, nbytes, self._stream)
+
+    def load(self, code: bytes) -> Any:
+        return call("hipModuleLoadData", code)
+
+    def unload(self, module: Any) -> None:
+        call("hipModuleUnload", module)
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return call("hipModuleGetFunction", module, name.encode())
+
+    def variable(self, module: Any, name: str) -> tuple[Any, int]:
+        memory, size = call("hipModuleGetGlobal", module, name.encode())
+        return memory, int(size)
+
+    def allow_shared(self, kernel: Any, nbytes: int) -> None:
+        """AMD's kernels need not ask."""
+
+    def launch(self, kernel: Any, geometry: Geometry, parameters: int) -> None:
+        call(
+            "hipModuleLaunchKernel",
+            kernel,
+            *geometry.grid,
+            *geometry.block,
+            geometry.shared_bytes,
+            self._stream,
+            parameters,
+            None,
+        )
+
+    def start_clock(self) -> None:
+        call("hipEventRecord", self._began, self._stream)
+
+    def stop_clock(self) -> int:
+        call("hipEventRecord", self._ended, self._stream)
+        call("hipEventSynchronize", self._ended)
+        return round(float(call("hipEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)

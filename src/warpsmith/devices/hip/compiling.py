@@ -1,0 +1,174 @@
+"""Source text to a code object for an AMD target, and what it uses: clang and lld from the wheel, our own headers, no ROCm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from warpsmith.core.configuration import Value
+from warpsmith.core.errors import UnavailableError, UnsupportedFeature
+from warpsmith.core.fingerprint import fingerprint
+from warpsmith.core.hardware import Language, Resources
+from warpsmith.devices._clang.binary import clang_binary, run_clang
+from warpsmith.devices._clang.preprocess import definitions, parse_log
+from warpsmith.devices._elf import Elf
+from warpsmith.devices.base import CompileError, CompileRequest
+from warpsmith.devices.hip.metadata import KernelFacts, read_code_object
+from warpsmith.devices.hip.target import HipTarget, parse_target
+
+INCLUDE = Path(__file__).parent / "include"
+PRELUDE_INCLUDE = Path(__file__).parents[1] / "cpu" / "include"  # laid under ours: include/README.md
+_PRELUDE = "warpsmith/prelude.h"
+_GENERATED_FILE = "warpsmith-entry"
+_WANTED = "__warpsmith_wanted"
+_VECTOR_REGISTER_BYTES = 4
+# The address makes clang instantiate a kernel and keep a variable, and the relocation tells the mangled name.
+_KEPT = 'extern "C" __attribute__((device, used)) const void* const {holder} = (const void*)&{name};\n'
+
+# What clang's own driver passes for HIP.
+_CODE = (
+    "-O3", "-emit-obj", "-vectorize-loops", "-vectorize-slp", "-fvisibility=hidden", "-fapply-global-visibility-to-externs",
+    "-fcuda-allow-variadic-functions", "-fno-threadsafe-statics", "-mframe-pointer=none", "-ferror-limit", "0", "-w",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCodeObject:
+    """`entry` and `variables` are mangled names. `facts` is what the code object says, `resources` what all devices tell."""
+
+    code: bytes
+    entry: str
+    variables: Mapping[str, str]
+    target: HipTarget
+    facts: KernelFacts
+    resources: Resources
+    log: str
+
+
+def compile_code_object(
+    source: str,
+    *,
+    name: str,
+    target: str,
+    entry: str,
+    language: Language = Language.HIP,
+    include_dirs: Sequence[Path | str] = (),
+    defines: Mapping[str, Value] = MappingProxyType({}),
+    options: Sequence[str] = (),
+    variables: Sequence[str] = (),
+) -> CompiledCodeObject:
+    """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`gfx942`, …), no GPU needed.
+
+    CUDA source is taken too: its warps have 32 lanes on every target. `variables` are `__constant__` and `__device__` ones to be
+    kept. Raises CompileError, or UnsupportedFeature for what only
+    ROCm's device library has; InputError for a target that is none.
+    """
+    wanted = parse_target(target)
+    kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}
+    tail = "".join(_KEPT.format(holder=holder, name=kept_name) for holder, kept_name in kept.items())
+    text = f'{definitions(defines)}#line 1 "{name}"\n{source}\n#line 1 "{_GENERATED_FILE}"\n{tail}'
+    folders = [flag for folder in (Path(name).parent, *include_dirs) for flag in ("-I", str(folder))]
+    prelude = _precompiled_prelude(wanted, language)
+    flags = (*_CODE, *_language_flags(wanted, language), *folders, "-include-pch", f"/proc/self/fd/{prelude}", *options)
+    result = run_clang(text.encode(), flags, (prelude,))
+    if not result.succeeded:
+        raise _failure(result.log, entry)
+    unlinked = Elf(result.output)
+    _require_complete(unlinked, name)
+    names = {kept_name: unlinked.pointee(holder) or "" for holder, kept_name in kept.items()}
+    code = _linked(result.output)
+    try:
+        facts = read_code_object(code, names[entry])
+    except ValueError as error:
+        raise CompileError(f"the compiled code cannot be read: {error}", result.log) from error
+    resources = Resources(
+        registers=facts.vector_registers,
+        spill_bytes=_VECTOR_REGISTER_BYTES * facts.spilled_vector_registers,
+        shared_bytes=facts.shared_bytes,
+        stack_bytes=facts.stack_bytes,
+        scalar_registers=facts.scalar_registers,
+    )
+    lowered = {variable: names[variable] for variable in variables}
+    return CompiledCodeObject(code, names[entry], lowered, wanted, facts, resources, result.log)
+
+
+def preprocessed(request: CompileRequest, target: HipTarget) -> str:
+    """The text after preprocessing, with line markers. Raises CompileError."""
+    folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
+    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{request.source}'
+    flags = ("-E", *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
+    result = run_clang(text.encode(), flags)
+    if not result.succeeded:
+        raise _failure(result.log, request.entry)
+    return result.output.decode(errors="replace")
+
+
+@cache
+def prelude_fingerprint() -> str:
+    """Of the headers that lie under ours: they belong to the version of everything compiled with them."""
+    files = sorted(path for path in PRELUDE_INCLUDE.rglob("*") if path.is_file())
+    return fingerprint(*(part for path in files for part in (str(path.relative_to(PRELUDE_INCLUDE)), path.read_bytes())))
+
+
+def _require_complete(unlinked: Elf, name: str) -> None:
+    missing = sorted({symbol.name for symbol in unlinked.symbols if symbol.section == 0 and symbol.name})
+    if missing:
+        raise UnsupportedFeature(
+            f"{Path(name).name} calls {', '.join(missing)}, which only ROCm's device library has",
+            hint="use a function that the hardware has (exp, log, sqrt, fma in single precision), or compile with hipcc",
+        )
+
+
+def _linked(compiled: bytes) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="warpsmith-hip-") as folder:
+        unlinked, linked = Path(folder, "kernel.o"), Path(folder, "kernel.co")
+        unlinked.write_bytes(compiled)
+        command = [str(clang_binary()), "ld.lld", "-shared", "-o", str(linked), str(unlinked)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise CompileError("lld could not link the kernel", done.stderr.decode(errors="replace"))
+        return linked.read_bytes()
+
+
+def _failure(log: str, entry: str) -> CompileError:
+    errors = [diagnostic for diagnostic in parse_log(log) if diagnostic.is_error]
+    if not errors:
+        return CompileError("clang failed without an error message", log)
+    first = errors[0]
+    if first.file != _GENERATED_FILE:
+        return CompileError(f"{Path(first.file).name}:{first.line}: {first.text}", log)
+    if "undeclared identifier" in first.text or "no member named" in first.text:
+        return CompileError(f"the entry is not in the source: {first.text}")
+    return CompileError(f"the entry {entry!r} is a template or overloaded; hint: name one instance, as in kernel<float>", log)
+
+
+@cache
+def _language_flags(target: HipTarget, language: Language) -> tuple[str, ...]:
+    zig_lib = clang_binary().parent / "lib"
+    lines = (line.strip() for line in (PRELUDE_INCLUDE / "flags.txt").read_text(encoding="utf-8").splitlines())
+    shared = (line.format(zig_lib=zig_lib, include=PRELUDE_INCLUDE) for line in lines if line and not line.startswith("#"))
+    return (
+        "-triple", "amdgcn-amd-amdhsa", "-target-cpu", target.name, "-x", "hip", "-fcuda-is-device", "-std=gnu++20", "-fdeclspec",
+        f"-DWARPSMITH_WAVE={target.wave_size}",
+        *(("-DWARPSMITH_HIP=1",) if language is Language.HIP else ()),
+        "-isystem", str(INCLUDE), "-isystem", str(PRELUDE_INCLUDE), *shared,
+    )  # fmt: skip
+
+
+@cache
+def _precompiled_prelude(target: HipTarget, language: Language) -> int:
+    """An open file in memory with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+    flags = (*(flag for flag in _CODE if flag != "-emit-obj"), "-emit-pch", *_language_flags(target, language))
+    result = run_clang(f'#include "{_PRELUDE}"\n'.encode(), flags)
+    if not result.succeeded:
+        raise UnavailableError(f"the prelude does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang")
+    file = os.memfd_create("warpsmith-prelude")
+    with open(file, "wb", closefd=False) as stream:
+        stream.write(result.output)
+    return file

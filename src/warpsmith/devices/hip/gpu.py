@@ -1,0 +1,61 @@
+"""A GPU that is there: what it is, and opening it. Nothing here runs for a compile-only target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.hardware import Language, Limits
+from warpsmith.devices._gpu.session import GpuSession
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.hip.api import HipApi
+from warpsmith.devices.hip.runtime import call, runtime
+from warpsmith.devices.hip.target import HipTarget, parse_target
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """By its number among those that the runtime shows."""
+
+    index: int
+
+    @cached_property
+    def target(self) -> HipTarget:
+        """The architecture's name may carry features (`gfx942:sramecc+:xnack-`)."""
+        return parse_target(_text(self._properties.gcnArchName).partition(":")[0])
+
+    def describe(self, name: str, languages: frozenset[Language], versions: Mapping[str, str]) -> DeviceInfo:
+        properties = self._properties
+        limits = Limits(
+            max_threads_per_block=properties.maxThreadsPerBlock,
+            max_block_x=properties.maxThreadsDim[0],
+            max_block_y=properties.maxThreadsDim[1],
+            max_block_z=properties.maxThreadsDim[2],
+            shared_bytes_per_block=properties.sharedMemPerBlock,
+            warp_size=properties.warpSize,
+            compute_units=properties.multiProcessorCount,
+        )
+        found = {**versions, "runtime": str(call("hipRuntimeGetVersion"))}
+        return DeviceInfo(name, f"{_text(properties.name)} ({self.target.name})", limits, languages, found)
+
+    def open(self) -> GpuSession:
+        return GpuSession(HipApi(self.index, cache_bytes=int(self._properties.l2CacheSize)))
+
+    @cached_property
+    def _properties(self) -> Any:
+        runtime()
+        count = call("hipGetDeviceCount")
+        if self.index >= count:
+            raise UnavailableError(
+                f"no AMD GPU {self.index}: the runtime shows {count}", hint="HIP_VISIBLE_DEVICES may hide some"
+            )
+        properties = runtime().hipDeviceProp_t()
+        call("hipGetDeviceProperties", properties, self.index)
+        return properties
+
+
+def _text(name: bytes | str) -> str:
+    return name if isinstance(name, str) else name.rstrip(b"\0").decode()

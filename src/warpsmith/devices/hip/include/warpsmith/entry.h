@@ -1,0 +1,2 @@
+// Kernels are launched as they are: no entry is generated.
+#pragma once

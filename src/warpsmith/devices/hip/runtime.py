@@ -1,0 +1,47 @@
+"""Owns the HIP runtime's calls: every answer checked, every failure told in its words. Imported only to use a GPU."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._gpu.api import ContextLost
+from warpsmith.devices.base import LaunchError
+
+# After one of these nothing launched later in this process can be trusted.
+_FATAL = frozenset({"hipErrorAssert", "hipErrorIllegalAddress", "hipErrorLaunchFailure", "hipErrorLaunchTimeOut"})
+
+
+@cache
+def runtime() -> ModuleType:
+    """`hip.hip`, with the runtime behind it. Raises UnavailableError."""
+    try:
+        from hip import hip  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise UnavailableError(
+            f"no HIP bindings: {error}",
+            hint="pip install 'warpsmith[hip]'; to compile without a GPU name a target, as in hip:gfx942",
+        ) from error
+    try:
+        (status,) = hip.hipInit(0)
+    except RuntimeError as error:  # what the bindings raise when there is no libamdhip64
+        raise UnavailableError(
+            "no HIP runtime: libamdhip64 was not found",
+            hint="install ROCm; to compile without a GPU name a target, as in hip:gfx942",
+        ) from error
+    if status != hip.hipError_t.hipSuccess:
+        raise UnavailableError(f"the HIP runtime does not start: {status.name}", hint="rocminfo may say more")
+    loaded: ModuleType = hip
+    return loaded
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """The value (or the tuple of values) of a runtime function. Raises LaunchError, or ContextLost."""
+    module = runtime()
+    status, *values = getattr(module, name)(*arguments)
+    if status != module.hipError_t.hipSuccess:
+        message = f"{name}: {status.name}"
+        raise ContextLost(message) if status.name in _FATAL else LaunchError(message)
+    return values[0] if len(values) == 1 else tuple(values)

@@ -1,0 +1,159 @@
+"""Applies a pass to every form of a draft. One that declines, fails or breaks a promise leaves only its reason there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from warpsmith.refactor.base import Declined, Pass, Rewrite, Subject, Tunable, Variant
+from warpsmith.refactor.checks import Faulty, check_choice, check_variant
+from warpsmith.refactor.draft import Application, Branch, Choice, Draft, with_constant
+
+MOST_BRANCHES = 16  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
+
+
+def apply_pass(draft: Draft, transform: Pass) -> Draft:
+    """The draft with the pass applied wherever it can be, or with the reason why it could not."""
+    return _Applying(draft, transform).result()
+
+
+def apply_passes(draft: Draft, passes: Iterable[Pass]) -> Draft:
+    for transform in passes:
+        draft = apply_pass(draft, transform)
+    return draft
+
+
+class _Applying:
+    """One pass over all branches."""
+
+    def __init__(self, draft: Draft, transform: Pass) -> None:
+        self._draft = draft
+        self._pass = transform
+        self._choice: Tunable | None = None
+        self._notes: list[str] = []
+
+    def result(self) -> Draft:
+        draft = self._draft
+        answers = [self._answer(branch) for branch in draft.branches]
+        declined = [answer for answer in answers if isinstance(answer, Declined)]
+        if len(declined) == len(answers):
+            return draft.not_applied(self._pass.name, declined[0].reason, declined[0].line)
+        for branch, answer in zip(draft.branches, answers, strict=True):
+            if isinstance(answer, Declined):
+                self._notes.append(f"not {_where(self._draft, branch)}: {answer.reason}")
+        forms = [
+            {} if isinstance(answer, Declined) else self._alternatives(branch, answer)
+            for branch, answer in zip(draft.branches, answers, strict=True)
+        ]
+        kept = [
+            branch if isinstance(answer, Declined) else replace(branch, variant=answer.variant)
+            for branch, answer in zip(draft.branches, answers, strict=True)
+        ]
+        return self._grown(kept, forms)
+
+    def _grown(self, kept: list[Branch], forms: list[dict[int, Variant]]) -> Draft:
+        draft, name, choices = self._draft, self._pass.name, self._draft.choices
+        branches = kept
+        if self._choice is not None:
+            branches, groups = self._branched(self._choice, kept, forms)
+            if len(groups) > 1:
+                choices = (*choices, Choice(self._choice, groups))
+            else:
+                branches = [replace(b, variant=with_constant(b.variant, self._choice.name, self._choice.default)) for b in kept]
+        known = {choice.name for choice in choices} | {t.name for b in branches for t in b.variant.tunables}
+        listed = [self._choice.name] if self._choice is not None else []
+        listed += [tunable.name for branch in branches for tunable in branch.variant.tunables]
+        added = [parameter for parameter in dict.fromkeys(listed) if parameter in known and parameter not in draft.origins]
+        if not added:
+            return draft.not_applied(name, "there is nothing to choose here")
+        done = Application(name, tuple(added), notes=tuple(dict.fromkeys(self._notes)))
+        return replace(
+            draft,
+            branches=tuple(branches),
+            choices=choices,
+            origins={**draft.origins, **dict.fromkeys(added, name)},
+            applications=(*draft.applications, done),
+        )
+
+    def _branched(
+        self, choice: Tunable, kept: list[Branch], forms: list[dict[int, Variant]]
+    ) -> tuple[list[Branch], dict[int, tuple[int, ...]]]:
+        """A branch for each form that there is; values that select the same forms everywhere are one group."""
+        groups: dict[tuple[Variant | None, ...], list[int]] = {}
+        default = tuple(branch.variant for branch in kept)
+        groups[default] = [choice.default]
+        for value in sorted({value for found in forms for value in found}):
+            # Where a branch has no such form, the value does not exist there.
+            groups.setdefault(tuple(found.get(value) for found in forms), []).append(value)
+        branches = [replace(branch, guard={**branch.guard, choice.name: choice.default}) for branch in kept]
+        left_out = []
+        alternatives = {min(values): variants for variants, values in groups.items() if variants != default}
+        # Branch by branch: the default's alternatives come first where there is not room for all.
+        for index, branch in enumerate(kept):
+            for key, variants in alternatives.items():
+                variant = variants[index]
+                if variant is None:
+                    continue
+                if len(branches) < MOST_BRANCHES:
+                    branches.append(Branch({**branch.guard, choice.name: key}, variant))
+                else:
+                    left_out.append(f"{choice.name}={key} {_where(self._draft, branch)}".strip())
+        if left_out:
+            self._notes.append(f"left out, since a template has at most {MOST_BRANCHES} forms: {', '.join(left_out)}")
+        present = {branch.guard[choice.name] for branch in branches}
+        keyed = {choice.default: tuple(sorted(groups[default]))}
+        keyed |= {key: tuple(groups[variants]) for key, variants in alternatives.items() if key in present}
+        return branches, keyed
+
+    def _answer(self, branch: Branch) -> Rewrite | Declined:
+        draft = self._draft
+        try:
+            answer = self._pass.apply(Subject(draft.kernel, draft.limits, branch.variant))
+        except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
+            return Declined(f"the pass failed: {type(error).__name__}: {error}")
+        if isinstance(answer, Declined):
+            return answer
+        others = frozenset(draft.origins)
+        try:
+            check_variant(draft.kernel, branch.variant, answer.variant, (), others)
+            if answer.choice is not None:
+                check_choice(draft.kernel, branch.variant, answer.choice, others)
+                self._agree_on(answer.choice)
+        except Faulty as fault:
+            return Declined(f"the pass failed: {fault}")
+        return answer
+
+    def _agree_on(self, choice: Tunable) -> None:
+        known = self._choice
+        if known is not None and (known.name, known.default) != (choice.name, choice.default):
+            raise Faulty(f"its choice is {known.name} (default {known.default}) and also {choice.name} ({choice.default})")
+        self._choice = known or choice
+
+    def _alternatives(self, branch: Branch, answer: Rewrite) -> dict[int, Variant]:
+        found: dict[int, Variant] = {}
+        if answer.choice is None:
+            return found
+        for value, variant in answer.alternatives.items():
+            fault = self._fault(branch, answer, answer.choice, value)
+            if fault is None:
+                found[value] = variant
+            else:
+                self._notes.append(f"{answer.choice.name}={value} left out {_where(self._draft, branch)}: {fault}")
+        return found
+
+    def _fault(self, branch: Branch, answer: Rewrite, choice: Tunable, value: int) -> str | None:
+        variant = answer.alternatives[value]
+        if value not in choice.values or value == choice.default:
+            return f"{value} is not an alternative of {choice.name}"
+        if variant.entry != answer.variant.entry:
+            return f"its entry is {variant.entry!r}, and that of the others {answer.variant.entry!r}"
+        try:
+            check_variant(self._draft.kernel, branch.variant, variant, (choice.name,), frozenset(self._draft.origins))
+        except Faulty as fault:
+            return str(fault)
+        return None
+
+
+def _where(draft: Draft, branch: Branch) -> str:
+    listed = " ".join(f"{name}={'/'.join(map(str, draft.groups[name][key]))}" for name, key in branch.guard.items())
+    return f"with {listed}" if listed else "here"

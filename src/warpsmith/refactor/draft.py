@@ -1,0 +1,159 @@
+"""`Draft`: a template in the making. It holds the forms of the kernel that passes have made so far, and how each came about.
+
+A draft starts with one form, the untouched kernel, and grows pass by pass (`refactor.application`): every pass is applied to
+every form on its own, and its structural alternatives become further forms. A draft is immutable: whoever tries a pass goes back
+by keeping the draft before, as `tuning.templating` does when what a pass made does not compile or gives wrong results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Limits
+from warpsmith.refactor.base import Rule, Tunable, Variant
+from warpsmith.refactor.conditions import Groups
+from warpsmith.refactor.untouched import untouched, with_words
+from warpsmith.spec.document import read_source
+from warpsmith.spec.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One form of the kernel, and the value of every structural parameter that selects it."""
+
+    guard: Mapping[str, int]
+    variant: Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A structural parameter. Values that always select the same form are a group, and stand in guards as the group's key."""
+
+    tunable: Tunable
+    groups: Mapping[int, tuple[int, ...]]
+
+    @property
+    def name(self) -> str:
+        return self.tunable.name
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return tuple(sorted(value for values in self.groups.values() for value in values))
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What came of one pass: the parameters it added, or why it did not apply. `notes` tell of forms it left alone."""
+
+    name: str
+    parameters: tuple[str, ...] = ()
+    reason: str | None = None
+    line: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def applied(self) -> bool:
+        return self.reason is None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`branches` begins with the default. `origins` has every parameter, in the order they came, with the pass behind it.
+
+    `exclusions` are combinations that no pass forbade but a device found wrong.
+    """
+
+    kernel: Kernel  # as it was before any template of its author's
+    limits: Limits
+    branches: tuple[Branch, ...]
+    choices: tuple[Choice, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    applications: tuple[Application, ...] = ()
+    exclusions: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, kernel: Kernel, limits: Limits) -> Draft:
+        plain = untouched(kernel)
+        launch = plain.launch
+        variant = Variant(
+            text=read_source(plain.source),
+            entry=plain.entry,
+            grid=tuple(map(str, launch.grid)),
+            block=tuple(map(str, launch.block)),
+            shared=str(launch.shared_bytes),
+        )
+        return cls(plain, limits, (Branch({}, variant),))
+
+    @property
+    def groups(self) -> Groups:
+        return {choice.name: choice.groups for choice in self.choices}
+
+    def not_applied(self, name: str, reason: str, line: int | None = None) -> Draft:
+        return replace(self, applications=(*self.applications, Application(name, reason=reason, line=line)))
+
+    def without(self, name: str, value: int) -> Draft:
+        """The draft in which a parameter does not take a value. When one value is left, it takes the parameter's place."""
+        changed = self._without_value_of_choice(name, value)
+        branches = tuple(replace(b, variant=_without_value(b.variant, name, value)) for b in changed.branches)
+        left = {v for b in branches for t in b.variant.tunables if t.name == name for v in t.values}
+        if len(left) == 1:
+            branches = tuple(replace(b, variant=with_constant(b.variant, name, *left)) for b in branches)
+        changed = replace(changed, branches=branches)
+        if len(left) > 1 or any(choice.name == name for choice in changed.choices):
+            return changed
+        origins = {n: origin for n, origin in self.origins.items() if n != name}
+        # What was excluded together with another value can no longer be; with the one that is left, the others still are.
+        return replace(changed, origins=origins, exclusions=tuple(r for r in self.exclusions if not _mentions(r, name)))
+
+    def without_form(self, guard: Mapping[str, int]) -> Draft:
+        """The draft without one form, which is not the default's."""
+        branches = tuple(branch for branch in self.branches if branch.guard != guard)
+        draft = replace(self, branches=branches)
+        for choice in self.choices:
+            for key, values in choice.groups.items():
+                if all(branch.guard[choice.name] != key for branch in branches):
+                    for value in values:
+                        draft = draft.without(choice.name, value)
+        return draft
+
+    def _without_value_of_choice(self, name: str, value: int) -> Draft:
+        choice = next((c for c in self.choices if c.name == name), None)
+        if choice is None:
+            return self
+        groups = {key: tuple(v for v in values if v != value) for key, values in choice.groups.items()}
+        groups = {key: values for key, values in groups.items() if values}
+        branches = tuple(b for b in self.branches if b.guard[name] in groups)
+        if sum(map(len, groups.values())) > 1:
+            others = tuple(replace(c, groups=groups) if c is choice else c for c in self.choices)
+            return replace(self, branches=branches, choices=others)
+        default = choice.tunable.default
+        branches = tuple(
+            Branch({n: v for n, v in b.guard.items() if n != name}, with_constant(b.variant, name, default)) for b in branches
+        )
+        return replace(self, branches=branches, choices=tuple(c for c in self.choices if c is not choice))
+
+
+def with_constant(variant: Variant, name: str, value: int) -> Variant:
+    """The name replaced by a number, wherever the form has it."""
+    word = {name: str(value)}
+    return replace(
+        variant,
+        text=with_words(variant.text, word),
+        entry=with_words(variant.entry, word),
+        grid=tuple(with_words(extent, word) for extent in variant.grid),
+        block=tuple(with_words(extent, word) for extent in variant.block),
+        shared=with_words(variant.shared, word),
+        tunables=tuple(tunable for tunable in variant.tunables if tunable.name != name),
+        rules=tuple(replace(rule, expression=with_words(rule.expression, word)) for rule in variant.rules),
+    )
+
+
+def _mentions(rule: Rule, name: str) -> bool:
+    return name in Expression.parse(rule.expression).names
+
+
+def _without_value(variant: Variant, name: str, value: int) -> Variant:
+    changed = (replace(t, values=tuple(v for v in t.values if v != value)) if t.name == name else t for t in variant.tunables)
+    return replace(variant, tunables=tuple(changed))

@@ -1,0 +1,155 @@
+"""Writes a template: ordinary source with a header of parameters, and a kernel.toml beside it that every command takes."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.core.expression import Expression
+from warpsmith.core.expression.nodes import Literal
+from warpsmith.refactor.base import Tunable
+from warpsmith.refactor.combine import Refactored
+from warpsmith.refactor.tables import toml_table
+from warpsmith.spec.bundled import FILE_NAME
+from warpsmith.spec.document import read_document
+from warpsmith.spec.kernel import Kernel, Scalar
+from warpsmith.template.directives import used_identifiers
+
+_MARK = "# Written by `warpsmith templatize`"
+_WIDTH = 120
+_STEPS_UP = 3  # a path may climb so many folders before it is clearer as an absolute one
+
+
+def template_text(found: Refactored) -> str:
+    """The whole source: what it is, the parameters with their defaults, the merged kernel."""
+    if not found.parameters:
+        return found.body
+    used = used_identifiers(found.body) | used_identifiers(found.entry)
+    headed = [parameter for parameter in found.parameters if parameter.name in used]
+    intro = (
+        f"{found.draft.kernel.source.name} as a template: its choices are the constants below, which -DNAME=value sets."
+        " Their defaults leave the kernel as it was."
+    )
+    lines = [f"// {line}" for line in textwrap.wrap(intro, _WIDTH)]
+    for parameter in headed:
+        lines += [
+            "",
+            *_described(parameter),
+            f"#ifndef {parameter.name}",
+            f"#define {parameter.name} {parameter.default}",
+            "#endif",
+        ]
+    return "\n".join([*lines, "", found.body])
+
+
+def template_path(folder: Path, kernel: Kernel) -> Path:
+    return folder / f"{kernel.source.stem.removesuffix('.template')}.template{kernel.source.suffix}"
+
+
+def write_template(found: Refactored, folder: Path) -> Path:
+    """Writes source and kernel.toml into the folder; returns the kernel.toml. Raises InputError rather than overwrite another."""
+    kernel = found.draft.kernel
+    target = folder / FILE_NAME
+    if target.is_file() and not target.read_text(encoding="utf-8", errors="replace").startswith(_MARK):
+        raise InputError(
+            "there already is a kernel.toml that templatize did not write",
+            location=Location(target),
+            hint="choose another folder",
+        )
+    path = template_path(folder, kernel)
+    if path.resolve() == kernel.source.resolve():
+        raise InputError("the template would overwrite the original", location=Location(path), hint="choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(template_text(found), encoding="utf-8")
+    target.write_text(kernel_toml(found, folder), encoding="utf-8")
+    return target
+
+
+def kernel_toml(found: Refactored, folder: Path) -> str:
+    """All that the user's kernel.toml says, with the template's launch, parameters and constraints in place of the original's."""
+    kernel = found.draft.kernel
+    data = read_document(kernel.path).data
+    move = _Moving(kernel.path.parent, folder)
+    parts = [f"{_MARK} from {kernel.path.parent.name}/{kernel.path.name}; it writes over this file when it runs again.\n"]
+    parts.append(toml_table("kernel", _kernel_table(kernel, data["kernel"], move)))
+    template: dict[str, Any] = {"source": template_path(folder, kernel).name}
+    if found.entry != kernel.entry:
+        template["entry"] = found.entry
+    parts.append(toml_table("template", template))
+    parts.append(toml_table("arguments", _arguments(kernel, data["arguments"], move)))
+    if "constants" in data:
+        parts.append(toml_table("constants", {name: move.python(table) for name, table in data["constants"].items()}))
+    launch: dict[str, Any] = {"grid": [*map(_number, found.grid)], "block": [*map(_number, found.block)]}
+    if found.shared != "0":
+        launch["shared"] = _number(found.shared)
+    parts.append(toml_table("launch", launch))
+    parts.append(toml_table("workloads", data["workloads"]))
+    parts += [toml_table(name, move.python(data[name])) for name in ("reference", "traffic") if data.get(name)]
+    if found.parameters:
+        entries = {p.name: {"values": p.values, "default": p.default} for p in found.parameters}
+        parts.append(toml_table("parameters", entries, {p.name: _origin(found, p) for p in found.parameters}))
+    parts += [toml_table("[constraints]", {"expr": rule.expression, "reason": rule.reason}) for rule in found.rules]
+    return "\n".join(parts)
+
+
+def _described(parameter: Tunable) -> list[str]:
+    values = ", ".join(map(str, parameter.values))
+    return [f"// {line}" for line in textwrap.wrap(f"{parameter.name}: {parameter.meaning} ({values})", _WIDTH)]
+
+
+def _origin(found: Refactored, parameter: Tunable) -> str:
+    where = f", line {parameter.line}" if parameter.line is not None else ""
+    return " ".join(f"{parameter.meaning} ({found.draft.origins[parameter.name]}{where})".split())
+
+
+def _kernel_table(kernel: Kernel, table: Mapping[str, Any], move: _Moving) -> dict[str, Any]:
+    entries: dict[str, Any] = {**table, "source": move.path(str(table["source"])), "entry": kernel.entry}
+    if kernel.defines:
+        entries["defines"] = dict(kernel.defines)
+    if kernel.include_dirs:
+        entries["include_dirs"] = [move.path(text) for text in table["include_dirs"]]
+    return entries
+
+
+def _arguments(kernel: Kernel, tables: Mapping[str, Any], move: _Moving) -> dict[str, Any]:
+    entries = {name: move.python(table) for name, table in tables.items()}
+    for argument in kernel.arguments:
+        if isinstance(argument, Scalar) and isinstance(entries[argument.name]["value"], str):
+            entries[argument.name]["value"] = _value(argument.value)
+    return entries
+
+
+def _value(expression: Expression) -> Any:
+    return expression.tree.value if isinstance(expression.tree, Literal) else expression.text
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+class _Moving:
+    """Keeps paths valid that a kernel.toml says relative to its own folder."""
+
+    def __init__(self, before: Path, after: Path) -> None:
+        self._before = before.resolve()
+        self._after = after.resolve()
+
+    def path(self, text: str) -> str:
+        found = (self._before / text).resolve()
+        relative = os.path.relpath(found, self._after)
+        return str(found) if relative.count("..") > _STEPS_UP else Path(relative).as_posix()
+
+    def python(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The table with the file of a `python = "file.py:function"` moved, at whatever depth."""
+        moved: dict[str, Any] = {}
+        for key, value in table.items():
+            if key == "python" and isinstance(value, str):
+                file, colon, function = value.rpartition(":")
+                moved[key] = f"{self.path(file)}{colon}{function}"
+            else:
+                moved[key] = self.python(value) if isinstance(value, Mapping) else value
+        return moved

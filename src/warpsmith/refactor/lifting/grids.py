@@ -1,0 +1,48 @@
+"""How the grid follows a block whose number of threads has become a parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Declined, Rule, Subject
+from warpsmith.refactor.extents import spelled, tidy, value_at, with_part
+from warpsmith.refactor.lifting import rules
+from warpsmith.refactor.lifting.blocks import Freedom
+from warpsmith.refactor.lifting.linking import AXES, Links, divisors, link_grid
+from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.source.geometry import geometry_of
+from warpsmith.source.names import Names
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    grid: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, block: list[str]) -> Grid | Declined:
+    """The grid with the parameter in it where blocks lie side by side; `block` already has it."""
+    variant, parameter = subject.variant, found.parameter
+    defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
+    links = Links([tidy(g) for g in variant.grid], block)
+    extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, [*block, "1", "1"], strict=False)}
+    geometry = geometry_of(names, defaults)
+    if not found.needs_grid:
+        # Every block strides over all there is: any grid does. One that was made for the block's size goes on to follow it.
+        return Grid(tuple(_scaled(text, parameter, value) for text in links.grid))
+    for axis in AXES:
+        link_grid(links, geometry, axis, extents, defaults, frozenset({parameter}))
+    if parameter in links.refused:
+        return Declined(links.refused[parameter])
+    if parameter not in links.linked:
+        return Declined("blocks lie side by side, and which axis of the grid counts them is not clear")
+    lifted = Symbolic(variant, names, {}, defaults)
+    return Grid(tuple(links.grid), tuple(rules.shares(subject, lifted, links)))
+
+
+def _scaled(text: str, parameter: str, value: int) -> str:
+    """`ceildiv(n, 1024)` with blocks of 256: each thread takes four."""
+    expression = Expression.parse(text)
+    found = [(p, n) for p, _ in divisors(expression.tree) if (n := value_at(spelled(p), {})) is not None and n % value == 0]
+    return with_part(expression, found[0][0], f"{parameter} * {found[0][1] // value}") if len(found) == 1 else text

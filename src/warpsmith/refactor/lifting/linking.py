@@ -1,0 +1,191 @@
+"""Ties a launch's numbers to the constants of the source that they are: `block = [16, 16]` to `TILE_N / THREAD_N`, …
+
+Several expressions may have the right value at the default. What the source says of its geometry (`source.geometry`) picks among
+them, the more direct evidence first; where two stay possible there is no link, and what they are made of is not lifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from warpsmith.core.expression import Expression
+from warpsmith.core.expression.nodes import Binary, Call, Literal, Node, children
+from warpsmith.refactor.extents import names_of, same, spelled, substituted, tidy, value_at, with_part
+from warpsmith.source.geometry import Geometry, Threads
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the blocks along an axis share out, and each one's part. `rounds_down`: the launch leaves out what is left over."""
+
+    whole: str
+    part: str
+    rounds_down: bool = False
+
+
+@dataclass(slots=True)
+class Links:
+    """The launch with parameters in it. `refused` has, by parameter, why it cannot be tied; `linked` those that are."""
+
+    grid: list[str]
+    block: list[str]
+    refused: dict[str, str] = field(default_factory=dict)
+    linked: set[str] = field(default_factory=set)
+    shares: dict[str, Shared] = field(default_factory=dict)  # by axis
+
+    def refuse(self, names: frozenset[str], reason: str) -> None:
+        for name in names:
+            self.refused.setdefault(name, reason)
+
+
+def link(
+    geometry: Geometry, grid: Sequence[str], block: Sequence[str], defaults: Mapping[str, int], lifted: frozenset[str]
+) -> Links:
+    """Tie the launch to the parameters in `lifted`; all other names in it stay as they are."""
+    links = Links([tidy(g) for g in grid], [tidy(b) for b in block])
+    for number, axis in enumerate(AXES[: len(block)]):
+        _link_block(links, geometry, number, axis, defaults, lifted)
+    _check_products(links, geometry, defaults, lifted)
+    extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, [*links.block, "1", "1"], strict=False)}
+    for axis in AXES:
+        link_grid(links, geometry, axis, extents, defaults, lifted)
+    return links
+
+
+def _link_block(
+    links: Links, geometry: Geometry, number: int, axis: str, defaults: Mapping[str, int], lifted: frozenset[str]
+) -> None:
+    extent = links.block[number]
+    claims = [c for c in geometry.threads if c.axes == axis or (len(links.block) == 1 and c.axes in {"", "x"})]
+    claims = [
+        c for c in claims if "_" not in c.extent or not any(n.startswith(("blockDim_", "gridDim_")) for n in names_of(c.extent))
+    ]
+    if not extent.isdigit():
+        # The block follows from a workload's sizes: what the source takes for fixed cannot be tied to it.
+        for claim in claims:
+            links.refuse(
+                names_of(claim.extent) & lifted, f"line {claim.line} takes it for the block's size, and the launch computes that"
+            )
+        return
+    fitting = [c for c in claims if value_at(c.extent, defaults) == int(extent)]
+    best = [c for c in fitting if c.strength == max(f.strength for f in fitting)]
+    if not best:
+        return
+    if not all(same(best[0].extent, c.extent) for c in best):
+        either = " or ".join(dict.fromkeys(tidy(c.extent) for c in best))
+        for claim in best:
+            links.refuse(names_of(claim.extent) & lifted, f"block.{axis} = {extent} may be {either}")
+        return
+    chosen = tidy(best[0].extent)
+    if names_of(chosen) & lifted:
+        links.block[number] = chosen
+        links.linked |= names_of(chosen) & lifted
+    for claim in fitting:
+        other = names_of(claim.extent) & lifted
+        # What only bounds the block from above may be more than the block: an array with room to spare.
+        if other and not same(claim.extent, chosen) and _contradicts(claim, best[0]):
+            links.refuse(
+                other - links.linked, f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}"
+            )
+
+
+def _contradicts(claim: Threads, chosen: Threads) -> bool:
+    return claim.strength == chosen.strength
+
+
+def _check_products(links: Links, geometry: Geometry, defaults: Mapping[str, int], lifted: frozenset[str]) -> None:
+    """Strides over all threads and __launch_bounds__ must say the same as the axes together."""
+    for claim in geometry.threads:
+        if len(claim.axes) == 1 or not names_of(claim.extent) & lifted:
+            continue
+        axes = claim.axes or AXES[: len(links.block)]
+        together = tidy(" * ".join(f"({links.block[AXES.index(a)]})" for a in axes if AXES.index(a) < len(links.block)) or "1")
+        if any(n.startswith("blockDim_") for n in names_of(claim.extent)) or same(claim.extent, together):
+            continue
+        if claim.axes == "" and (value_at(claim.extent, defaults) or 0) > (value_at(together, defaults) or 0):
+            continue  # __launch_bounds__ is an upper bound; the rule for it is made with the others
+        reason = f"line {claim.line} takes a block for {tidy(claim.extent)} threads, the launch for {together}"
+        links.refuse(names_of(claim.extent) & lifted, reason)
+
+
+def link_grid(
+    links: Links,
+    geometry: Geometry,
+    axis: str,
+    extents: Mapping[str, str],
+    defaults: Mapping[str, int],
+    lifted: frozenset[str],
+) -> None:
+    """Along one axis. `extents` say what stands for the launch's own `blockDim_x`."""
+    shares = [(substituted(s.extent, extents), s.line) for s in geometry.shares if s.axis == axis and "gridDim" not in s.extent]
+    shares = [(extent, line) for extent, line in shares if names_of(extent) & lifted]
+    if not shares:
+        return
+    involved = frozenset().union(*(names_of(extent) & lifted for extent, _ in shares))
+    number, line = AXES.index(axis), shares[0][1]
+    if number >= len(links.grid):
+        links.refuse(involved, f"line {line} uses blockIdx.{axis}, and the launch has no grid.{axis}")
+        return
+    grid = Expression.parse(links.grid[number])
+    found = [(extent, *division) for extent, _ in shares for division in _explained(grid.tree, extent, defaults, lifted)]
+    first = found[0][0] if found else shares[0][0]
+    if not all(same(first, extent) for extent, *_ in found) or len({part.span for _, part, _ in found}) > 1:
+        links.refuse(involved, f"grid.{axis} = {grid.text} may count blocks that are {' or '.join({e for e, *_ in found})} apart")
+    elif found:
+        _, part, division = found[0]
+        rounded = _rounded_up(division)
+        if rounded is not None:
+            links.grid[number] = with_part(grid, division, f"ceildiv({spelled(rounded)}, {first})")
+            links.shares[axis] = Shared(spelled(rounded), first)
+        else:
+            links.grid[number] = with_part(grid, part, first)
+            links.shares[axis] = Shared(spelled(_numerator(division)), first, isinstance(division, Binary))
+        links.linked |= names_of(first) & lifted
+        # Others multiply a block's place by something else, the length of a row for one.
+        links.refuse(involved - names_of(first), f"grid.{axis} = {grid.text} counts blocks that are {first} apart")
+    elif all(value_at(extent, defaults) == 1 and same(first, extent) for extent, _ in shares):
+        links.shares[axis] = Shared(grid.text, first)
+        links.grid[number] = tidy(f"ceildiv({grid.text}, {first})")
+        links.linked |= involved
+    else:
+        value = value_at(first, defaults)
+        links.refuse(
+            involved, f"grid.{axis} = {grid.text} does not show the {first} = {value} that blocks are apart (line {line})"
+        )
+
+
+def _explained(tree: Node, extent: str, defaults: Mapping[str, int], lifted: frozenset[str]) -> Iterator[tuple[Node, Node]]:
+    """Divisions by what the extent is at the default."""
+    as_it_was = substituted(extent, {name: str(defaults[name]) for name in lifted & names_of(extent)})
+    return ((part, whole) for part, whole in divisors(tree) if same(spelled(part), as_it_was))
+
+
+def divisors(node: Node) -> Iterator[tuple[Node, Node]]:
+    """By what something is divided, with the division."""
+    match node:
+        case Call(function="ceildiv", arguments=(_, part)) | Binary(operator="/" | "//", right=part):
+            yield part, node
+        case _:
+            pass
+    for child in children(node):
+        yield from divisors(child)
+
+
+def _numerator(division: Node) -> Node:
+    match division:
+        case Call(arguments=(left, _)) | Binary(left=left):
+            return left
+        case _:
+            return division
+
+
+def _rounded_up(division: Node) -> Node | None:
+    """The n of `(n + 63) / 64`."""
+    match division:
+        case Binary(left=Binary(operator="+", left=what, right=Literal(value=int() as more)), right=Literal(value=int() as by)):
+            return what if more == by - 1 else None
+        case _:
+            return None

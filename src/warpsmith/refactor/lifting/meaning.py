@@ -1,0 +1,194 @@
+"""Is a constant a choice of how to execute, or part of what is computed? Decided by where it is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.extents import names_of
+from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.constants import ConstantKind
+from warpsmith.source.loops import Loop, loops_of
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.scopes import Origin
+from warpsmith.source.threads import teamwork
+from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_WARP = re.compile(r"(?i)warp|wave|lane")
+_WARP_SIZES = (32, 64)
+_INTEGER_TYPE = re.compile(r"\b(?:u?int(?:8|16|32|64)?(?:_t)?|unsigned|long|short|size_t|char|bool|u?char|ushort|ulong)\b")
+_FLOAT_LITERAL = re.compile(r"\d*\.\d*(?:[eE][+-]?\d+)?[fFhH]?|\d+[fF]|\d+[eE][+-]?\d+[fF]?")
+_WHOLE = ("min", "max", "static_cast", "ceildiv", "cdiv", "div_up", "ceil_div")
+_COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+_ARITHMETIC = {"+", "-", "*", "/", "%"}
+
+
+def semantic(lifted: Symbolic) -> dict[str, str]:
+    """By parameter: why it is no choice."""
+    found: dict[str, str] = {}
+    for parameter, (constant, *_) in lifted.constants.items():
+        if constant.value in _WARP_SIZES and _WARP.search(constant.name):
+            found[parameter] = "it is the size of a warp"
+        elif constant.value == 0:
+            found[parameter] = "it is zero"
+        elif constant.kind in {ConstantKind.MACRO, ConstantKind.BRACKETED} and _decides(lifted, constant.name):
+            found[parameter] = "it decides an #if"
+    for parameter, reason in (*_in_exchanges(lifted), *_in_device_memory(lifted), *_in_data(lifted)):
+        found.setdefault(parameter, reason)
+    return found
+
+
+def depths(lifted: Symbolic) -> dict[str, Loop]:
+    """Parameters that are the depth of a step: a loop over something long goes on by so many, and shares out that many inside."""
+    names, found = lifted.names, dict[str, Loop]()
+    sized = {n for array in arrays_of(names) if (e := array.elements(names)) is not None for n in names_of(e)}
+    for body in lifted.source.reached():
+        loops = list(loops_of(body, names))
+        for loop in loops:
+            inner = {n for other in loops if _inside(other, loop) and (e := names.expression(other.bound)) for n in names_of(e)}
+            if names.value(loop.bound) is not None or Polynomial.of(loop.start, names).atoms:
+                continue
+            if loop.step is not None:
+                step = names.expression(loop.step)
+            else:
+                # `for (t = 0; t < (k + TILE - 1) / TILE; ++t)`: one step a tile.
+                bound = names.expression(loop.bound)
+                step = bound.rpartition("/")[2].strip(" ()") if bound is not None and "/" in bound else None
+            if step in lifted.constants and step in sized | inner:
+                found.setdefault(step, loop)
+    return found
+
+
+def _inside(inner: Loop, outer: Loop) -> bool:
+    return outer.body.start_byte <= inner.node.start_byte and inner.node.end_byte <= outer.body.end_byte
+
+
+def _decides(lifted: Symbolic, name: str) -> bool:
+    lines = re.findall(r"^[ \t]*#[ \t]*(?:if|elif)\b(.*)$", lifted.source.text, re.MULTILINE)
+    return any(re.search(rf"\b{re.escape(name)}\b", line) for line in lines)
+
+
+def _uses(lifted: Symbolic, within: Node) -> Iterator[tuple[Node, frozenset[str]]]:
+    """Identifiers that stand for something made of parameters alone, with those."""
+    for node in of_kind(within, "identifier", "type_identifier"):
+        text = lifted.names.expression(node)
+        known = names_of(text) if text is not None else frozenset[str]()
+        if known and known <= lifted.defaults.keys():
+            yield node, known & lifted.constants.keys()
+
+
+def _in_exchanges(lifted: Symbolic) -> Iterator[tuple[str, str]]:
+    for call in teamwork(lifted.source).exchanges:
+        for _, parameters in _uses(lifted, call):
+            for parameter in parameters:
+                yield parameter, f"line {lifted.source.line_of(call)} exchanges values inside a warp by it"
+
+
+def _in_device_memory(lifted: Symbolic) -> Iterator[tuple[str, str]]:
+    for declaration in of_kind(lifted.source.tree.root, "declaration"):
+        if any(a.type == "compound_statement" for a in ancestors(declaration)):
+            continue
+        for declarator in of_kind(declaration, "array_declarator"):
+            for _, parameters in _uses(lifted, declarator):
+                for parameter in parameters:
+                    yield parameter, f"it is the size of an array in device memory (line {lifted.source.line_of(declaration)})"
+
+
+def _in_data(lifted: Symbolic) -> Iterator[tuple[str, str]]:
+    for body in lifted.source.reached():
+        for node, parameters in _uses(lifted, body):
+            reason = _reason(lifted, node, parameters)
+            if reason is not None:
+                for parameter in parameters:
+                    yield parameter, f"{reason} (line {lifted.source.line_of(node)})"
+
+
+def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | None:  # noqa: C901 - one step for each kind of parent
+    """Follow the value outwards as long as it is computed with."""
+    argument: str | None = None
+    while (parent := node.parent) is not None:
+        if parent.type == "parenthesized_expression":
+            node = parent
+            continue
+        if parent.type == "cast_expression" or (parent.type == "argument_list" and _casts(parent)):
+            call = parent if parent.type == "cast_expression" else parent.parent
+            target = text_of(call).partition("(" if parent.type == "argument_list" else ")")[0] if call is not None else ""
+            if call is None or not _INTEGER_TYPE.search(target):
+                return "it is converted to a number of the data"
+            node = call
+            continue
+        if parent.type == "argument_list" and parent.parent is not None:
+            called = text_of(field(parent.parent, "function")).rpartition("::")[2].partition("<")[0]
+            if called in _WHOLE:
+                node = parent.parent
+                continue
+            return argument
+        if parent.type != "binary_expression":
+            return argument
+        operator = text_of(field(parent, "operator"))
+        left, right = unwrapped(field(parent, "left")), unwrapped(field(parent, "right"))
+        other = right if left == unwrapped(node) else left
+        if operator in _COMPARISONS and _is_fixed(lifted, node) and _is_fixed(lifted, other) and not _is_asserted(parent):
+            return "it decides a branch"
+        if operator not in _ARITHMETIC:
+            return argument
+        if _is_data(lifted, other):
+            return "it is used in arithmetic on data"
+        if operator in {"/", "%"} and right == unwrapped(node):
+            return argument  # how many there are of it, or what is left: its own business ends here
+        if operator in {"+", "-", "*"} and lifted.names.expression(node) is not None and _mentions_argument(lifted, other):
+            argument = "it is added to or multiplied with an argument of the kernel"
+        if operator == "/" and _parameters(lifted, right) & parameters:
+            argument = None  # (n + C - 1) / C: how many C there are in n
+        node = parent
+    return argument
+
+
+def _is_fixed(lifted: Symbolic, node: Node) -> bool:
+    """Known when the kernel is compiled."""
+    text = lifted.names.expression(node)
+    return text is not None and names_of(text) <= lifted.defaults.keys()
+
+
+def _is_asserted(node: Node) -> bool:
+    return any(a.type == "static_assert_declaration" for a in ancestors(node))
+
+
+def _casts(arguments: Node) -> bool:
+    return arguments.parent is not None and text_of(arguments.parent).startswith("static_cast")
+
+
+def _parameters(lifted: Symbolic, node: Node) -> frozenset[str]:
+    text = lifted.names.expression(node)
+    return names_of(text) if text is not None else frozenset()
+
+
+def _is_data(lifted: Symbolic, node: Node) -> bool:
+    if node.type == "number_literal":
+        return _FLOAT_LITERAL.fullmatch(text_of(node)) is not None
+    if node.type == "identifier":
+        declared = lifted.names.definition(node).node
+        if declared is None or any(True for _ in of_kind(declared, "pointer_declarator", "array_declarator")):
+            return False
+        while declared is not None and declared.child_by_field_name("type") is None:
+            declared = declared.parent
+        kind = None if declared is None else declared.child_by_field_name("type")
+        return kind is not None and re.search(r"\b(?:float|double|half|__half|T|__nv_bfloat16)\d?\b", text_of(kind)) is not None
+    return False
+
+
+def _mentions_argument(lifted: Symbolic, node: Node) -> bool:
+    scalars = {p.name for p in lifted.source.parameters if p.depth == 0}
+    named = (n for n in of_kind(node, "identifier") if text_of(n) in scalars and not _indexes(n, node))
+    return any(lifted.names.definition(n).origin is Origin.PARAMETER for n in named)
+
+
+def _indexes(node: Node, within: Node) -> bool:
+    return any(
+        a.type in {"subscript_expression", "call_expression"} for a in ancestors(node) if a.start_byte >= within.start_byte
+    )

@@ -1,0 +1,188 @@
+"""What must hold between lifted constants, the workloads and the device.
+
+The author's values are the evidence: what divides evenly there (a tile by a thread's part of it, a row by an access) is taken to
+have to, unless a workload shows that the kernel copes with a remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Rule, Subject, Tunable
+from warpsmith.refactor.extents import names_of, tidy, value_at
+from warpsmith.refactor.lifting.accesses import Division
+from warpsmith.refactor.lifting.linking import Links
+from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.constants import ConstantKind
+from warpsmith.source.loops import Loop, LoopKind, loops_of
+from warpsmith.source.names import Names
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.threads import teamwork
+from warpsmith.source.tree import ancestors, field, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_REGISTERS = 32  # values of one array that a thread keeps without spilling
+_WARP = 32
+WHOLE_WARPS = "lanes exchange values: warps must be whole"
+_COMPARISONS = {"<", "<=", ">", ">="}
+
+
+def divisibility(subject: Subject, lifted: Symbolic, divisions: Sequence[Division]) -> Iterator[Rule]:
+    for division in divisions:
+        if names_of(f"({division.over}) + ({division.under})") & lifted.constants.keys() and _always(
+            subject, lifted, division.over, division.under
+        ):
+            accesses = {p for p, (c, *_) in lifted.constants.items() if c.kind is ConstantKind.ACCESS}
+            is_access = names_of(division.under) & accesses and names_of(division.over) - lifted.defaults.keys()
+            why = "rows must begin and end where an access may" if is_access else "there is no code for a remainder"
+            yield Rule(_divides(division.over, division.under), f"{division.text} must be exact{division.place}: {why}")
+    for loop in _all_loops(lifted.names):
+        bound, step = lifted.names.expression(loop.bound), loop.step and lifted.names.expression(loop.step)
+        if loop.kind is not LoopKind.COUNTED or bound is None or not step or Polynomial.of(loop.start, lifted.names).terms:
+            continue
+        if not names_of(f"({bound}) + ({step})") & lifted.constants.keys() or not _always(subject, lifted, bound, step):
+            continue
+        if names_of(bound) - lifted.defaults.keys() and _has_guard(lifted.names, names_of(bound)):
+            continue
+        yield Rule(
+            _divides(bound, step), f"the loop over {loop.variable} takes whole steps (line {lifted.source.line_of(loop.node)})"
+        )
+
+
+def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
+    """A kernel that does not ask where an axis ends needs blocks that end with it."""
+    for axis, share in links.shares.items():
+        if share.rounds_down:
+            yield Rule(
+                _divides(share.whole, share.part), f"the launch leaves out what is left of {share.whole} after whole blocks"
+            )
+        elif _always(subject, lifted, share.whole, share.part) and not _has_guard(lifted.names, names_of(share.whole)):
+            reason = f"nothing in the kernel checks where {share.whole} ends: blocks along {axis} must end with it"
+            yield Rule(_divides(share.whole, share.part), reason)
+
+
+def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:
+    arrays = [a for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic]
+    sizes = [(a, s) for a in arrays if (s := _bytes(a, lifted.names)) is not None]
+    varying = [a.name for a, s in sizes if names_of(s) & lifted.constants.keys()]
+    if not varying:
+        return
+    total = tidy(" + ".join([s for _, s in sizes] + ([f"({dynamic})"] if dynamic not in {"", "0"} else [])))
+    at_default = value_at(total, lifted.defaults)
+    as_it_was = f" ({at_default} bytes as it was)" if at_default is not None else ""
+    listed = " and ".join(dict.fromkeys(varying))
+    yield Rule(f"{total} <= shared_bytes_per_block", f"{listed} must fit in shared memory{as_it_was}")
+
+
+def private_arrays(lifted: Symbolic) -> Iterator[Rule]:
+    """What a thread keeps for itself must stay in registers; only arrays that two choices multiply are in danger."""
+    for array in arrays_of(lifted.names):
+        elements = array.elements(lifted.names)
+        if array.is_shared or elements is None or len(names_of(elements) & lifted.constants.keys()) < 2:
+            continue
+        most = max(_REGISTERS, value_at(elements, lifted.defaults) or 0)
+        yield Rule(f"{tidy(elements)} <= {most}", f"a thread's {array.name} must stay in registers")
+
+
+def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunables: Sequence[Tunable]) -> Iterator[Rule]:
+    """At least a warp; whole ones where lanes exchange values. A device's own limit is a rule of every launch."""
+    threads = tidy(" * ".join(f"({extent})" for extent in block))
+    if not names_of(threads) & lifted.constants.keys():
+        return
+    if teamwork(lifted.source).exchanges:
+        rule = Rule(f"{tidy(f'({threads}) % warp_size')} == 0", WHOLE_WARPS)
+        # A block that follows from a workload's sizes is rounded to warps as a rule, and then there is nothing to ask for.
+        computed = bool(names_of(threads) - lifted.defaults.keys())
+        if not computed or (_always(subject, lifted, threads, str(_WARP)) and _is_broken(rule, tunables, subject)):
+            yield rule
+    elif len(block) > 1 and (value_at(threads, lifted.defaults) or 0) >= _WARP:
+        yield Rule(f"{threads} >= {_WARP}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
+
+
+def without_idle(rules: Sequence[Rule], tunables: Sequence[Tunable]) -> list[Rule]:
+    """Each rule once, and none that every value allows anyway; but there are other devices and other workloads."""
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.expression not in found and not _holds_always(rule, tunables):
+            found[rule.expression] = rule
+    return list(found.values())
+
+
+def _holds_always(rule: Rule, tunables: Sequence[Tunable]) -> bool:
+    expression = Expression.parse(rule.expression)
+    used = [t for t in tunables if t.name in expression.names]
+    if len(used) < len(expression.names):
+        return False
+    cases = islice(product(*(t.values for t in used)), 10_000)
+    try:
+        return all(expression.evaluate(dict(zip((t.name for t in used), case, strict=True))) for case in cases)
+    except InputError:
+        return False
+
+
+def _is_broken(rule: Rule, tunables: Sequence[Tunable], subject: Subject) -> bool:
+    """Whether some value breaks it on some workload, the other parameters at their defaults."""
+    expression, defaults = Expression.parse(rule.expression), {t.name: t.default for t in tunables}
+    cases = ({**defaults, t.name: value} for t in tunables if t.name in expression.names for value in t.values)
+    known = [{**subject.limits.names(), **workload.sizes} for workload in subject.kernel.workloads]
+    try:
+        return any(not expression.evaluate({**names, **case}) for case in cases for names in known)
+    except InputError:
+        return True
+
+
+def _always(subject: Subject, lifted: Symbolic, over: str, under: str) -> bool:
+    """Whether the division is exact at the default, for every workload."""
+    sizes = [w.sizes for w in subject.kernel.workloads]
+    values = [value_at(f"({over}) % ({under})", {**s, **lifted.defaults}) for s in sizes]
+    return all(value == 0 for value in values)
+
+
+def _divides(over: str, under: str) -> str:
+    return tidy(f"({over}) % ({under})") + " == 0"
+
+
+def _bytes(array: Array, names: Names) -> str | None:
+    size, elements = names.size_of(array.element), array.elements(names)
+    return None if size is None or elements is None else f"{size} * {elements}"
+
+
+def _all_loops(names: Names) -> Iterator[Loop]:
+    return (loop for body in names.source.reached() for loop in loops_of(body, names))
+
+
+def _has_guard(names: Names, sizes: frozenset[str]) -> bool:
+    """Whether some comparison of a thread's place asks for one of these sizes."""
+    for body in names.source.reached():
+        for node in of_kind(body, "binary_expression"):
+            if text_of(field(node, "operator")) not in _COMPARISONS or _is_plain_header(node, names):
+                continue
+            for side in ("left", "right"):
+                text = names.expression(field(node, side))
+                if text is not None and names_of(text) & sizes:
+                    return True
+        for call in of_kind(body, "call_expression"):
+            if text_of(field(call, "function")).rpartition("::")[2] == "min":
+                known = [
+                    names.expression(a) for part in field(call, "arguments").named_children for a in of_kind(part, "identifier")
+                ]
+                if any(text is not None and names_of(text) & sizes for text in known):
+                    return True
+    return False
+
+
+def _is_plain_header(node: Node, names: Names) -> bool:
+    """The condition of a loop that starts at the same place for all threads: it guards no thread."""
+    parent = next((a for a in ancestors(node) if a.type == "for_statement"), None)
+    if parent is None or parent.child_by_field_name("condition") != node:
+        return False
+    first = parent.child_by_field_name("initializer")
+    value = next((field(d, "value") for d in of_kind(first, "init_declarator")), None) if first is not None else None
+    return value is not None and not any(Polynomial.of(value, names).mentions(f"threadIdx.{a}") for a in "xyz")

@@ -1,0 +1,129 @@
+"""Where a kernel asks which thread it is, and whether the number of threads matters there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from warpsmith.source.loops import Loop, LoopKind, loops_of
+from warpsmith.source.names import Names
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import ancestors, field, text_of, unwrapped
+from warpsmith.source.wholes import ARITHMETIC, is_alias, outer, whole_expressions
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Use(StrEnum):
+    STRIDED = "strided"  # the start of a loop that steps by the block's or the grid's extent
+    FLAT = "flat"  # the thread's place in the grid
+    FIRST = "first"  # `threadIdx.x == 0`
+    WARP = "warp"  # the number of the thread's warp
+    LANE = "lane"  # the thread's place in its warp
+    SLOT = "slot"  # the index of an array in shared memory
+    HALVING = "halving"  # compared with a number that starts at half a block and is halved
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadUse:
+    kind: Use
+    node: Node
+    polynomial: Polynomial
+    axis: str
+
+
+def thread_uses(names: Names, axis: str) -> Iterator[ThreadUse]:
+    """Every expression that depends on the thread's place along an axis; a name that only stands for one is looked through."""
+    for body in names.source.reached():
+        loops = {loop.node.start_byte: loop for loop in loops_of(body, names)}
+        for node in whole_expressions(body, ARITHMETIC):
+            polynomial = Polynomial.of(node, names)
+            # What is inside [] or a call's () is an expression of its own, with its own turn.
+            if f"threadIdx.{axis}" in _outside(str(polynomial)) and not is_alias(node, names):
+                yield ThreadUse(_kind(node, polynomial, axis, names, loops), node, polynomial, axis)
+
+
+def unexplained_threads(names: Names) -> str | None:
+    """Why the number of accesses could depend on the launch: threads that do one each instead of striding over them."""
+    for axis in "xyz":
+        for use in thread_uses(names, axis):
+            if use.kind in {Use.FLAT, Use.OTHER}:
+                line, place = names.source.line_of(use.node), text_of(use.node)
+                return f"line {line} gives each thread one place ({place}), and the launch does not show the width of an access"
+    return None
+
+
+def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: dict[int, Loop]) -> Use:  # noqa: C901, PLR0911 - one return for each kind
+    thread, text = f"threadIdx.{axis}", str(polynomial)
+    loop = next((loops[a.start_byte] for a in ancestors(node) if a.type == "for_statement" and a.start_byte in loops), None)
+    if loop is not None and unwrapped(loop.start) == unwrapped(node):
+        strided = loop.kind in {LoopKind.BLOCK_STRIDE, LoopKind.GRID_STRIDE} and loop.axis == axis
+        return Use.STRIDED if strided or _strides_over_the_block(loop, polynomial, names) else Use.OTHER
+    for blocks in "xyz":
+        flat = f"blockDim.{axis}*blockIdx.{blocks}+{thread}"
+        own, share = polynomial.coefficient(thread), polynomial.coefficient(f"blockIdx.{blocks}")
+        if flat in text and thread not in text.replace(flat, ""):
+            return Use.FLAT
+        if own is not None and own.terms and share == own * Polynomial.atom(f"blockDim.{axis}"):
+            return Use.FLAT
+    if thread not in re.sub(rf"\({re.escape(thread)}(?:%32|&31)\)", "", text):
+        return Use.LANE
+    if thread not in re.sub(rf"\({re.escape(thread)}(?:/32|>>5)\)", "", text):
+        return Use.WARP
+    parent = outer(node)
+    if parent is not None and parent.type == "binary_expression" and polynomial == Polynomial.atom(thread):
+        operator = text_of(field(parent, "operator"))
+        other = field(parent, "right") if unwrapped(field(parent, "left")) == unwrapped(node) else field(parent, "left")
+        if operator in {"==", "!="} and names.value(other) == 0:
+            return Use.FIRST
+        if operator == "<" and _is_halved(other, axis, names):
+            return Use.HALVING
+    if parent is not None and parent.type in {"subscript_argument_list", "subscript_expression"}:
+        return Use.SLOT
+    if parent is not None and parent.type == "unary_expression" and text_of(parent).startswith("!"):
+        return Use.FIRST
+    return Use.OTHER
+
+
+def _strides_over_the_block(loop: Loop, start: Polynomial, names: Names) -> bool:
+    """`for (int i = threadIdx.y * blockDim.x + threadIdx.x; …; i += blockDim.x * blockDim.y)`."""
+    width, height = Polynomial.atom("blockDim.x"), Polynomial.atom("blockDim.y")
+    place = Polynomial.atom("threadIdx.x") + Polynomial.atom("threadIdx.y") * width
+    rest = start - place
+    uniform = not any(rest.mentions(f"threadIdx.{a}") for a in "xyz")
+    return uniform and loop.step is not None and Polynomial.of(loop.step, names) == width * height
+
+
+def _outside(text: str) -> str:
+    """The text without what stands in square brackets, or in the brackets of a call."""
+    kept, depth, closing = "", 0, list[str]()
+    for number, character in enumerate(text):
+        if character in "([":
+            hides = character == "[" or (number > 0 and (text[number - 1].isalnum() or text[number - 1] in "_>"))
+            closing.append("hidden" if hides else "")
+            depth += hides
+        if not depth:
+            kept += character
+        if character in ")]" and closing:
+            depth -= closing.pop() == "hidden"
+    return kept
+
+
+def _is_halved(node: Node, axis: str, names: Names) -> bool:
+    """A loop's variable that starts at half a block: `for (int s = blockDim.x / 2; s > 0; s >>= 1)`."""
+    node = unwrapped(node)
+    if node.type != "identifier":
+        return False
+    found = names.definition(node)
+    value = None if found.node is None else found.node.child_by_field_name("value")
+    if found.origin is not Origin.LOOP or value is None:
+        return False
+    start = str(Polynomial.of(value, names))
+    halves = {f"(blockDim.{axis}/2)", f"(blockDim.{axis}>>1)"}
+    return start in halves

@@ -1,0 +1,131 @@
+"""Block-stride loops whose steps each get a block of their own: what is left of the loop is one step, mostly unchecked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Subject
+from warpsmith.refactor.preconditions import axis
+from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
+from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial
+from warpsmith.source.effects import is_invariant
+from warpsmith.source.expansion import expanded
+from warpsmith.source.threads import launch_uses, spelled
+from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMMENT = "// The grid has a block for each step: only the last one of a row has to check its bound."
+_SIGNED = {"int", "long", "long long", "int32_t", "int64_t"}
+
+
+@dataclass(frozen=True, slots=True)
+class OneStepEach:
+    """`count` is what the source calls the number of steps; `blocks` is the same as an expression of kernel.toml."""
+
+    edits: list[Edit]
+    count: str
+    blocks: str
+
+
+def shared_header(source: KernelSource, loop: Loop, part: str, parts: str) -> list[Edit]:
+    """The loop does every `parts`-th step, from `part` on."""
+    assert loop.step is not None
+    step = operand(source.text_of(loop.step))
+    return [
+        Edit(loop.start.start_byte, loop.start.start_byte, f"{part} * {step} + "),
+        Edit(loop.step.start_byte, loop.step.end_byte, f"{step} * {parts}"),
+    ]
+
+
+def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop]) -> OneStepEach | None:
+    """Loops over the longest range become single steps, others are shared as ever. None where their number cannot be written."""
+    source = subject.source
+    first = next((loop for loop in loops if _starts_with_thread(loop, names)), None)
+    if first is None or first.step is None or first.type not in _SIGNED:
+        return None
+    same = [loop for loop in loops if _range(loop) == _range(first)]
+    bound, step = names.expression(first.bound), _step_expression(subject, names, first)
+    place = _before_blocks(source, names)
+    length = expanded(first.bound, place, names)
+    steady = all(is_invariant(first.bound, loop.body, names) and not _skips(loop) and _in_block(loop) for loop in same)
+    if bound is None or step is None or length is None or not steady or not _is_known(first.step, place, names):
+        return None
+    free = FreeNames(source.text)
+    count, part, begin = free.take("steps"), free.take("part"), free.take("first")
+    stride = operand(source.text_of(first.step))
+    blanks, kind = source.tree.indentation(place), first.type
+    rounded = cast(source.language, kind, f"({length} + {stride} - 1) / {stride}")
+    declared = (
+        f"{blanks}const {kind} {count} = max({cast(source.language, kind, '1') if kind != 'int' else '1'}, {rounded});\n"
+        f"{blanks}const {kind} {part} = {spelled('blockIdx.x', source.language)} % {count};\n"
+    )
+    where = source.tree.line_start(place)
+    edits = [Edit(where, where, declared)]
+    for loop in loops:
+        edits += [_single(source, loop, part, begin)] if loop in same else shared_header(source, loop, part, count)
+    return OneStepEach(edits, count, f"max(ceildiv({bound}, {step}), 1)")
+
+
+def _starts_with_thread(loop: Loop, names: Names) -> bool:
+    return loop.ends_below and Polynomial.of(loop.start, names) == Polynomial.atom(f"threadIdx.{loop.axis}")
+
+
+def _range(loop: Loop) -> tuple[str, ...]:
+    return tuple(" ".join(text_of(part).split()) for part in (loop.start, loop.bound, loop.step) if part is not None)
+
+
+def _step_expression(subject: Subject, names: Names, loop: Loop) -> str | None:
+    assert loop.step is not None
+    if Polynomial.of(loop.step, names) == Polynomial.atom(f"blockDim.{loop.axis}"):
+        return axis(subject.variant.block, loop.axis)
+    return names.expression(loop.step)
+
+
+def _before_blocks(source: KernelSource, names: Names) -> Node:
+    """The first statement of the kernel that asks for its block, or its first one."""
+    uses = launch_uses(source.body, names).get("blockIdx.x", [])
+    statements = [c for c in source.body.named_children if c.type != "comment"]
+    return next((s for s in statements if any(is_within(u, s) for u in uses)), statements[0])
+
+
+def _skips(loop: Loop) -> bool:
+    """Whether a step has a `continue` of its own: there is no loop left that it could go on with."""
+    for node in of_kind(loop.body, "continue_statement"):
+        around = next(a for a in ancestors(node) if a.type in {"for_statement", "while_statement", "do_statement"})
+        if around == loop.node:
+            return True
+    return False
+
+
+def _in_block(loop: Loop) -> bool:
+    return loop.node.parent is not None and loop.node.parent.type == "compound_statement"
+
+
+def _is_known(node: Node, place: Node, names: Names) -> bool:
+    """Whether everything in the expression has its value before that place."""
+    return expanded(node, place, names) == text_of(node)
+
+
+def _single(source: KernelSource, loop: Loop, part: str, begin: str) -> Edit:
+    assert loop.step is not None
+    tree, blanks, text = source.tree, source.tree.indentation(loop.node), source.text_of
+    start, step = (cast(source.language, loop.type, text(node)) for node in (loop.start, loop.step))
+    body = statements_of(tree, loop.body)
+    lines = [
+        f"{blanks}{_COMMENT}",
+        f"{blanks}{{",
+        f"{blanks}  const {loop.type} {begin} = {part} * {step};",
+        f"{blanks}  const {loop.type} {loop.variable} = {begin} + {start};",
+        f"{blanks}  if ({begin} + {step} <= {text(loop.bound)}) {{",
+        indented(body, 2),
+        f"{blanks}  }} else if ({loop.variable} < {text(loop.bound)}) {{",
+        indented(body, 2),
+        f"{blanks}  }}",
+        f"{blanks}}}",
+    ]
+    begins = loop.pragma.start_byte if loop.pragma is not None else tree.line_start(loop.node)
+    return Edit(begins, loop.node.end_byte, "\n".join(lines))

@@ -1,0 +1,143 @@
+"""The number of threads in a block becomes a parameter where the launch alone decides it.
+
+Precondition, for each axis of the block that is a number (`256`) or capped by one (`min(d / 4, 1024)`): the kernel asks for its
+thread's place only to begin loops that step by the block's own extent, to find its place in the grid, to index arrays in shared
+memory that have an element for each thread or warp, or to tell the first thread from the others. A kernel that says the number
+somewhere itself is left alone: `lift_constants` is for that.
+
+Parameters: BLOCK, or BLOCK_X, BLOCK_Y, BLOCK_Z. The grid follows where blocks lie side by side, shared arrays with an element for
+each thread grow with the block, and rules keep warps whole where lanes exchange values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warpsmith.core.expression import Expression
+from warpsmith.core.expression.nodes import Call, Literal
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.extents import tidy, with_part
+from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
+from warpsmith.refactor.lifting.grids import follow_grid
+from warpsmith.refactor.lifting.linking import AXES
+from warpsmith.refactor.lifting.rules import WHOLE_WARPS
+from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
+from warpsmith.refactor.names import fresh_name
+from warpsmith.source import Edit, Names
+from warpsmith.source.threads import teamwork
+
+_AXIS_VALUES = {"x": (8, 256), "y": (1, 32), "z": (1, 8)}
+
+
+class BlockSize:
+    name = "block_size"
+    summary = "the number of threads in a block, where the launch alone decides it"
+    stage = Stage.LIFT
+    priority = -10  # after lift_constants, which ties the block to the source's own constants
+    concerns = frozenset({Concern.PARALLELISM})
+
+    def apply(self, subject: Subject) -> Answer:
+        source = subject.source
+        if source.has_errors():
+            return Declined("the kernel has a part that could not be parsed", source.line_of(source.function))
+        if "reqd_work_group_size" in source.text:
+            return Declined("the source itself requires a size of work-group")
+        reasons: list[str] = []
+        for number, axis in enumerate(AXES[: len(subject.variant.block)]):
+            answer = _lifted(subject, number, axis)
+            if isinstance(answer, Declined):
+                reasons.append(f"block.{axis}: {answer.reason}")
+            else:
+                subject = Subject(subject.kernel, subject.limits, answer.variant)
+        if len(reasons) == len(subject.variant.block):
+            return Declined("; ".join(reasons))
+        return Rewrite(_with_threads_rule(subject).variant)
+
+
+def _lifted(subject: Subject, number: int, axis: str) -> Answer:
+    """One axis of the block."""
+    variant, limits = subject.variant, subject.limits
+    block = [tidy(extent) for extent in variant.block]
+    whole = Expression.parse(block[number])
+    literal = _size(whole)
+    if literal is None or not isinstance(literal.value, int):
+        return Declined(f"{whole.text} is no number that the launch chose")
+    value = literal.value
+    if value == 1:
+        return Declined("it has one thread")
+    parameter = fresh_name(subject, "BLOCK" if len(block) == 1 else f"BLOCK_{axis.upper()}")
+    names = Names(subject.source, {t.name for t in variant.tunables}, subject.kernel)
+    found = freedom(names, axis, parameter, value, limits.warp_size)
+    if found.problem is not None:
+        return Declined(found.problem)
+    block[number] = with_part(whole, literal, parameter)
+    grid = follow_grid(subject, names, found, value, [*block])
+    if isinstance(grid, Declined):
+        return grid
+    shared = _shared(found, variant.shared, value, block)
+    if shared is None:
+        return Declined(f"how dynamic shared memory ({variant.shared} bytes) follows from the block is not clear")
+    for more in bounds(names, block, parameter, value):
+        (found.edits if isinstance(more, Edit) else found.rules).append(more)  # type: ignore[arg-type]
+    rules = [*found.rules, *grid.rules]
+    if len(block) == 1 and teamwork(subject.source).exchanges:
+        rules.insert(0, Rule(f"{parameter} % warp_size == 0", WHOLE_WARPS))
+    tunable = _tunable(subject, axis, parameter, value, rules, is_cap=not isinstance(whole.tree, Literal))
+    return Rewrite(
+        replace(
+            variant,
+            text=subject.source.edited(*found.edits),
+            grid=grid.grid,
+            block=tuple(block),
+            shared=shared,
+            tunables=(*variant.tunables, tunable),
+            rules=(*variant.rules, *{rule.expression: rule for rule in reversed(rules)}.values()),
+        )
+    )
+
+
+def _size(extent: Expression) -> Literal | None:
+    """The number itself, or the one that caps what a workload's sizes ask for."""
+    match extent.tree:
+        case Literal() as literal:
+            return literal
+        case Call(function="min", arguments=arguments):
+            literals = [a for a in arguments if isinstance(a, Literal)]
+            return literals[0] if len(literals) == 1 else None
+        case _:
+            return None
+
+
+def _shared(found: Freedom, shared: str, value: int, block: list[str]) -> str | None:
+    """Dynamic shared memory with an element for each thread: so many bytes more for each."""
+    if not found.dynamic_bytes:
+        return shared
+    together = tidy(f"{found.dynamic_bytes} * {value}")
+    return tidy(f"{found.dynamic_bytes} * {found.parameter}") if len(block) == 1 and tidy(shared) == together else None
+
+
+def _tunable(subject: Subject, axis: str, parameter: str, value: int, rules: list[Rule], *, is_cap: bool) -> Tunable:
+    limits = subject.limits
+    meaning = ("most threads in a block" if is_cap else "threads in a block") + (
+        f" along {axis}" if len(subject.variant.block) > 1 else ""
+    )
+    if len(subject.variant.block) == 1:
+        # Small ones too: forms of the kernel without exchanges may take them, and a rule forbids them to the others.
+        values = block_sizes(value, limits)
+    else:
+        values = tuple(sorted({value, *powers_of_two(*_AXIS_VALUES[axis])}))
+    bounds_of_it = [e for rule in rules if (e := Expression.parse(rule.expression)).names == {parameter}]
+    allowed = tuple(v for v in values if all(e.evaluate({parameter: v}) for e in bounds_of_it))
+    return Tunable(parameter, allowed, value, meaning)
+
+
+def _with_threads_rule(subject: Subject) -> Subject:
+    """Blocks of several axes: at least a warp, which the values of a single axis cannot ensure."""
+    variant = subject.variant
+    if len(variant.block) == 1:
+        return subject
+    threads = tidy(" * ".join(f"({extent})" for extent in variant.block))
+    rules = [Rule(f"{threads} >= 32", "a block of fewer than 32 threads leaves most of a warp idle")]
+    if teamwork(subject.source).exchanges:
+        rules.append(Rule(f"{threads} % warp_size == 0", WHOLE_WARPS))
+    return Subject(subject.kernel, subject.limits, replace(variant, rules=(*variant.rules, *rules)))

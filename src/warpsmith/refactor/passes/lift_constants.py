@@ -1,0 +1,102 @@
+"""Numbers that fix how a kernel executes become parameters: sizes of blocks, tiles, a thread's part and an access.
+
+Looks at macros, constants and template arguments that are whole numbers, and at the bytes of `16 / sizeof(T)`. Only the token
+that says the value changes, so the default has the original's tokens.
+
+Precondition, for each constant: nothing shows that it is part of what is computed (`lifting.meaning`), and something shows what
+it is for: the launch has a number that it explains, a loop steps by it over tiles of that size, or it is the width of an access.
+The launch follows (`lifting.linking`). Constants that depend on each other are lifted together or not at all.
+
+Parameters are named after the constants (`kTileM` → TILE_M). Constraints: what divides evenly as the author had it goes on to do
+so, shared arrays fit, and a thread's arrays stay in registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.extents import names_of
+from warpsmith.refactor.lifting import rules
+from warpsmith.refactor.lifting.accesses import divisions_of, follow
+from warpsmith.refactor.lifting.linking import Links, link
+from warpsmith.refactor.lifting.meaning import depths, semantic
+from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
+from warpsmith.refactor.lifting.threads import unexplained_threads
+from warpsmith.refactor.lifting.values import tunable
+from warpsmith.source.constants import ConstantKind, constants_of
+from warpsmith.source.geometry import geometry_of
+
+
+class LiftConstants:
+    name = "lift_constants"
+    summary = "block, tile, unroll and vector sizes that the source fixes become parameters"
+    stage = Stage.LIFT
+    priority = -20  # first of all: what the source says of the block is for nobody else to decide
+    concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY, Concern.COALESCING, Concern.TRAFFIC})
+
+    def apply(self, subject: Subject) -> Answer:
+        source, variant = subject.source, subject.variant
+        if source.has_errors():
+            return Declined("the kernel has a part that could not be parsed", source.line_of(source.function))
+        candidates = constants_of(source, variant.entry)
+        left: dict[str, str] = {}
+        while candidates:
+            lifted = symbolic(subject, candidates)
+            links, refused = _tied(subject, lifted)
+            if not refused:
+                return _rewrite(subject, lifted, links)
+            for parameter, reason in refused.items():
+                left.setdefault(lifted.constants[parameter][0].name, reason)
+            gone = {c for parameter in refused for c in lifted.constants[parameter]}
+            candidates = [c for c in candidates if c not in gone]
+        if not left:
+            return Declined("no macro, constant or template argument is a whole number that the kernel uses")
+        return Declined("; ".join(f"{name}: {reason}" for name, reason in left.items()))
+
+
+def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
+    """The launch in terms of the parameters, and why some of them cannot be lifted."""
+    variant, parameters = subject.variant, frozenset(lifted.constants)
+    refused = semantic(lifted)
+    if refused:
+        return Links([], []), refused  # what the others mean is seen better without them
+    geometry = geometry_of(lifted.names, lifted.defaults)
+    links = link(geometry, variant.grid, variant.block, lifted.defaults, parameters)
+    divisions = divisions_of(lifted.names)
+    links.grid[:] = [follow(text, divisions, lifted.defaults) for text in links.grid]
+    links.block[:] = [follow(text, divisions, lifted.defaults) for text in links.block]
+    refused = dict(links.refused)
+    in_launch = frozenset().union(*(names_of(text) for text in (*links.grid, *links.block)))
+    staged = depths(lifted)
+    for parameter, (constant, *_) in lifted.constants.items():
+        if constant.kind is ConstantKind.ACCESS:
+            reason = None if parameter in in_launch else unexplained_threads(lifted.names)
+            if reason is not None:
+                refused.setdefault(parameter, reason)
+        elif parameter not in links.linked and parameter not in staged:
+            reason = "nothing ties it to the launch, to the depth of a tile or to the width of an access"
+            refused.setdefault(parameter, reason)
+    return links, refused
+
+
+def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
+    variant, limits = lifted.variant, subject.limits
+    added: list[Tunable] = [tunable(parameter, lifted, links, limits) for parameter in lifted.constants]
+    tunables = (*variant.tunables, *added)
+    found = [
+        *rules.divisibility(subject, lifted, divisions_of(lifted.names)),
+        *rules.shares(subject, lifted, links),
+        *rules.block_size(subject, lifted, links.block, tunables),
+        *rules.private_arrays(lifted),
+        *rules.shared_memory(lifted, variant.shared),
+    ]
+    return Rewrite(
+        replace(
+            variant,
+            grid=tuple(links.grid),
+            block=tuple(links.block),
+            tunables=tunables,
+            rules=(*variant.rules, *rules.without_idle(found, tunables)),
+        )
+    )

@@ -1,0 +1,178 @@
+"""`unroll`: how often loops are unrolled.
+
+Exposes: the `#pragma unroll` of the innermost loops, one that stands there already or a new one.
+Precondition: the loop counts up to a bound, stands on lines of its own, has a few trips at least, and does not index an array in
+registers (such a loop must stay unrolled), meet a barrier, or do the rest of another loop.
+Parameters: UNROLL_<VARIABLE>, at most four; loops with the same header follow the same one. The default is the pragma as it
+stands, or none. Constraints: none; a compiler may unroll by any number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.names import fresh_name
+from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, Tree, loops_of
+from warpsmith.source.effects import is_shared, waits
+from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MOST_PARAMETERS = 4
+_FEWEST_TRIPS = 3
+_FEWEST_STRIDED = 8  # a copy of a tile in a few steps is not worth a parameter
+_FACTORS = (1, 2, 4)
+_MOST_WHOLE = 32  # trips up to which unrolling a loop altogether is tried
+_PRAGMA = re.compile(r"#\s*pragma\s+unroll(?:\s+\(?(\d+)\)?)?\s*")
+
+
+class Unroll:
+    name = "unroll"
+    summary = "how often the innermost loops are unrolled"
+    stage = Stage.DECORATE
+    concerns = frozenset({Concern.PARALLELISM, Concern.BALANCE})
+
+    def apply(self, subject: Subject) -> Answer:
+        source = subject.source
+        if source.has_errors():
+            return Declined("the grammar does not understand a part of the kernel")
+        names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
+        tunables: list[Tunable] = []
+        edits: list[Edit] = []
+        for group in _groups(source.tree, _candidates(subject, names))[:_MOST_PARAMETERS]:
+            tunable = _tunable(subject, names, group[0], {t.name for t in tunables})
+            tunables.append(tunable)
+            edits += [_edit(source.tree, loop, tunable) for loop in group]
+        if not tunables:
+            return Declined("no loop whose unrolling is open: all are short, fixed by registers, or held up by barriers")
+        variant = subject.variant
+        return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, *tunables)))
+
+
+def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
+    for body in subject.source.reached():
+        if body.has_error:
+            continue
+        loops = list(loops_of(body, names))
+        for loop in loops:
+            trips = _trips(subject, names, loop)
+            if trips is not None and trips < (_FEWEST_TRIPS if loop.kind is LoopKind.COUNTED else _FEWEST_STRIDED):
+                continue
+            if not _stands_alone(subject.source.tree, loop) or _is_rest(loop, names) or waits(loop.body, names):
+                continue
+            if _indexes_registers(loop, names) or any(_unrolls(loop, o) or _unrolls(o, loop) for o in loops):
+                continue
+            yield loop
+
+
+def _groups(tree: Tree, loops: Iterator[Loop]) -> list[list[Loop]]:
+    """Loops with the same header, and the same pragma, together; the most deeply nested first."""
+    found: dict[str, list[Loop]] = {}
+    for loop in loops:
+        header = tree.data[loop.node.start_byte : loop.body.start_byte].decode()
+        found.setdefault(" ".join(f"{tree.text_of(loop.pragma) if loop.pragma else ''} {header}".split()), []).append(loop)
+    return sorted(found.values(), key=lambda group: -max(map(_depth, group)))
+
+
+def _depth(loop: Loop) -> int:
+    return sum(a.type in {"for_statement", "while_statement", "do_statement"} for a in ancestors(loop.node))
+
+
+def _stands_alone(tree: Tree, loop: Loop) -> bool:
+    """Whether a directive may be put before it, and no other one than `#pragma unroll` stands there."""
+    parent, before = loop.node.parent, (loop.pragma or loop.node).prev_sibling
+    while before is not None and before.type == "comment":
+        before = before.prev_sibling
+    if parent is None or parent.type != "compound_statement" or tree.line_start(loop.node) == loop.node.start_byte != 0:
+        return False
+    if loop.pragma is not None and _PRAGMA.fullmatch(tree.text_of(loop.pragma)) is None:
+        return False
+    return before is None or before.type != "preproc_call"
+
+
+def _is_rest(loop: Loop, names: Names) -> bool:
+    """Whether it starts where whole packs or steps of the same range end."""
+    return (
+        any("/" in atom or "%" in atom for atom in Polynomial.of(loop.start, names).atoms) and loop.kind is not LoopKind.COUNTED
+    )
+
+
+def _indexes_registers(loop: Loop, names: Names) -> bool:
+    """Whether its variable indexes a thread's own array, directly or inside a pack: rolled up, that would live in memory."""
+    for access in of_kind(loop.body, "subscript_expression"):
+        indices = access.child_by_field_name("indices")
+        if indices is None or not any(text_of(n) == loop.variable for n in of_kind(indices, "identifier")):
+            continue
+        array: Node = unwrapped(field(access, "argument"))
+        while array.type == "subscript_expression":
+            array = unwrapped(field(array, "argument"))
+        if array.type == "field_expression":
+            return True
+        declarator = names.definition(array).node if array.type == "identifier" else None
+        if declarator is not None and any(True for _ in of_kind(declarator, "array_declarator")):
+            declaration = declarator.parent
+            if declaration is None or not is_shared(declaration, names):
+                return True
+    return False
+
+
+def _unrolls(inner: Loop, outer: Loop) -> bool:
+    """Whether the inner loop is all there is in the outer one and does the steps that this one leaps over: unrolled by hand."""
+    statements = [c for c in outer.body.named_children if c.type not in {"comment", "preproc_call"}]
+    alone = outer.body.type == "compound_statement" and statements == [inner.node]
+    return alone and outer.step is not None and any(text_of(n) == text_of(inner.bound) for n in of_kind(outer.step, "identifier"))
+
+
+def _trips(subject: Subject, names: Names, loop: Loop) -> int | None:
+    """The most trips on any workload with all parameters at their defaults, where that can be computed."""
+    if loop.trips is not None:
+        return loop.trips
+    bound = names.expression(loop.bound)
+    first = names.expression(loop.start) if loop.kind is LoopKind.COUNTED else "0"
+    step = "1" if loop.step is None else names.expression(loop.step)
+    if bound is None or first is None or step is None:
+        return None
+    expression = Expression.parse(f"ceildiv(({bound}) - ({first}), max({step}, 1))")
+    known = {**subject.limits.names(), **{t.name: t.default for t in subject.variant.tunables}}
+    if not all(expression.names <= {*known, *w.sizes} for w in subject.kernel.workloads):
+        return None
+    return max(int(expression.evaluate({**known, **w.sizes})) for w in subject.kernel.workloads)
+
+
+def _tunable(subject: Subject, names: Names, loop: Loop, taken: set[str]) -> Tunable:
+    wanted, number = f"UNROLL_{loop.variable.upper()}", 1
+    name = wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    trips = _trips(subject, names, loop)
+    factors = [f for f in _FACTORS if trips is None or f < trips]
+    stated = _stated(subject.source.tree, loop)
+    if loop.pragma is None and loop.trips is not None and loop.trips <= _MOST_WHOLE:
+        factors.append(loop.trips)
+    values = tuple(sorted({stated, *factors}))
+    as_it_is = "" if stated else "; 0: completely" if loop.pragma is not None else "; 0: as the compiler likes"
+    meaning = f"how often the loop over {loop.variable} is unrolled{as_it_is}"
+    return Tunable(fresh_name(subject, name), values, stated, meaning, subject.source.line_of(loop.node))
+
+
+def _stated(tree: Tree, loop: Loop) -> int:
+    """The number in the pragma; 0 for one without, and for none."""
+    found = _PRAGMA.fullmatch(tree.text_of(loop.pragma)) if loop.pragma is not None else None
+    return int(found[1]) if found is not None and found[1] else 0
+
+
+def _edit(tree: Tree, loop: Loop, tunable: Tunable) -> Edit:
+    new = f"#pragma unroll {tunable.name}"
+    if loop.pragma is None:
+        start = tree.line_start(loop.node)
+        return Edit(start, start, f"#if {tunable.name} != 0\n{new}\n#endif\n")
+    stands = tree.text_of(loop.pragma)
+    text = f"#if {tunable.name} == {tunable.default}\n{stands.rstrip()}\n#else\n{new}\n#endif"
+    return Edit(loop.pragma.start_byte, loop.pragma.end_byte, text + stands[len(stands.rstrip()) :])

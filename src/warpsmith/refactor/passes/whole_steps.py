@@ -1,0 +1,212 @@
+"""`whole_steps`: strided loops without bounds checks, several steps at a time.
+
+Exposes: how many steps of a block-stride or grid-stride loop a thread does per trip without checking its bound.
+
+    for (int i = threadIdx.x; i < n; i += blockDim.x) body
+
+becomes a loop over whole steps of all threads, the same number for each of them, and the checked rest. A thread still does its
+steps in the same order, so results are the same bit for bit.
+
+Precondition: the loop starts at `base + t` and steps by the number of values that `t` takes, its bound does not change inside,
+and a step neither leaves the loop nor waits for other threads.
+Parameter: ITEMS, 0 as it was, else steps per trip. Constraints: none; where a row has fewer steps only the rest is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
+from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial, loops_of
+from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_VALUES = (1, 2, 4, 8)
+_SIGNED = frozenset({"int", "long", "long long", "int32_t", "int64_t", "ptrdiff_t"})
+_UNSIGNED = frozenset({"unsigned", "unsigned int", "uint", "uint32_t", "uint64_t", "size_t", "unsigned long long", "ulong"})
+_COMMENT = "// Whole steps of all threads first: no bounds checks, and the same number of them for every thread. Then the rest."
+
+
+class WholeSteps:
+    name = "whole_steps"
+    summary = "strided loops do whole steps of all threads without bounds checks, several per trip, then the rest"
+    stage = Stage.RESTRUCTURE
+    priority = 90  # after the passes that recognise loops by their range
+    concerns = frozenset({Concern.DIVERGENCE, Concern.PARALLELISM})
+
+    def apply(self, subject: Subject) -> Answer:
+        source = subject.source
+        if source.has_errors():
+            return Declined("the grammar does not understand a part of the kernel")
+        names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
+        loops, refused = _suitable_loops(subject, names)
+        if not loops:
+            return refused or Declined("no loop whose steps are dealt out to the threads of a block or of the grid")
+        line = source.line_of(loops[0][0].node)
+        values = _values(subject, names, [loop for loop, _ in loops])
+        if not values:
+            return Declined("no workload has a whole step for all threads", line)
+        name = fresh_name(subject, "ITEMS")
+        meaning = "0: bounds checked at every step · else steps of a strided loop per trip, unchecked while all threads have them"
+        writer = _Writer(source, names, name, FreeNames(source.text))
+        text = source.edited(*(edit for loop, base in loops for edit in writer.edits(loop, base)))
+        other = replace(subject.variant, text=text)
+        return Rewrite(subject.variant, Tunable(name, (0, *values), 0, meaning, line), dict.fromkeys(values, other))
+
+
+def _suitable_loops(subject: Subject, names: Names) -> tuple[list[tuple[Loop, str | None]], Declined | None]:
+    """Those that can be rewritten, none inside another, with where they start; and why the first other one cannot."""
+    found: list[tuple[Loop, str | None]] = []
+    refused: Declined | None = None
+    geometry = Geometry.of(subject, names)
+    for loop in loops_of(subject.source.body, names):
+        share = geometry.thread_share(loop, names)
+        if share is None or not share.mentions("threadIdx.x"):
+            continue  # along y or z neighbouring threads do not take neighbouring steps: nothing to gain
+        if any(is_within(loop.node, outer.node) for outer, _ in found):
+            continue  # it is copied with the loop around it
+        base = _base(loop.start, share, lambda node: geometry.polynomial(node, names))
+        reason = _objection(loop, base, names)
+        if reason is None:
+            found.append((loop, None if base is None else subject.source.text_of(base)))
+        else:
+            refused = refused or Declined(reason, subject.source.line_of(loop.node))
+    return found, refused
+
+
+def _base(start: Node, share: Polynomial, polynomial: Callable[[Node], Polynomial]) -> Node | None:
+    """Where the first thread starts, when that is not 0: what is added to the share."""
+    start = unwrapped(start)
+    if polynomial(start) == share:
+        return None
+    if start.type == "binary_expression" and text_of(field(start, "operator")) == "+":
+        left, right = field(start, "left"), field(start, "right")
+        if polynomial(right) == share:
+            return left
+        if polynomial(left) == share:
+            return right
+    return start
+
+
+def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # noqa: C901, PLR0911 - one reason each
+    name = loop.variable
+    assert loop.step is not None  # or its steps were not dealt out
+    if loop.type not in _SIGNED | _UNSIGNED:
+        return f"the index {name} is of type {loop.type}: whether it can be negative is not known"
+    if base is not None:
+        if base == unwrapped(loop.start):
+            return f"where the loop over {name} starts is not a sum with the thread's index"
+        if loop.type in _UNSIGNED:
+            return f"the unsigned loop over {name} may end before it starts"
+        left = Polynomial.of(loop.bound, names) - Polynomial.of(base, names)
+        if any("%" in atom or "/" in atom for atom in left.atoms):
+            return f"the loop over {name} is the rest of another one: less than a whole step is left for it"
+    if not loop.ends_below:
+        return f"the loop over {name} includes its bound"
+    if loop.changes_variable(names):
+        return f"a step changes {name}"
+    if leaves(loop.body):
+        return f"a step can leave the loop over {name}"
+    if waits(loop.body, names):
+        return f"a step of the loop over {name} waits for other threads"
+    if declares_shared(loop.body, names):
+        return f"the loop over {name} declares shared memory, which cannot be written down twice"
+    if not all(is_invariant(node, loop.body, names) for node in (loop.start, loop.bound, loop.step)):
+        return f"the range of {name} may change while the loop runs"
+    return None
+
+
+def _values(subject: Subject, names: Names, loops: list[Loop]) -> tuple[int, ...]:
+    """No more steps per trip than the longest loop of any workload has, for the fewest threads a block may be given."""
+    most = 0
+    known = {**subject.limits.names(), **{t.name: t.default for t in subject.variant.tunables}}
+    for loop in loops:
+        assert loop.step is not None
+        bound, step = names.expression(loop.bound), names.expression(loop.step) or "warp_size"
+        expression = Expression.parse(f"({bound}) / max({step}, 1)") if bound is not None else None
+        for workload in subject.kernel.workloads:
+            given = {**known, **workload.sizes}
+            if expression is None or not expression.names <= given.keys():
+                return _VALUES
+            most = max(most, int(expression.evaluate(given)))
+    return tuple(v for v in _VALUES if v <= most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a loop's number of threads and the length of its whole steps are called."""
+
+    step: str
+    whole: str
+
+
+class _Writer:
+    """Writes whole steps before each loop, which itself does the rest. Loops over the same range share declarations."""
+
+    def __init__(self, source: KernelSource, names: Names, items: str, free: FreeNames) -> None:
+        self._source, self._names, self._items, self._free = source, names, items, free
+        self._first, self._item = free.take("first"), free.take("item")
+        self._headers: dict[tuple[int, str], _Header] = {}
+
+    def edits(self, loop: Loop, base: str | None) -> list[Edit]:
+        tree = self._source.tree
+        blanks = tree.indentation(loop.node)
+        parent = loop.node.parent
+        governed = parent is None or parent.type != "compound_statement"  # by an `if` without braces: declarations need a scope
+        header, declarations = self._header(loop, base, shareable=not governed)
+        lines = [blanks + _COMMENT, *(blanks + line for line in declarations), *self._whole(loop, header, blanks)]
+        begin = tree.line_start(loop.pragma or loop.node)
+        if governed:
+            lines.insert(0, f"{blanks}{{" if begin != loop.node.start_byte else "{")
+        edits = [
+            Edit(begin, begin, "\n".join(lines) + "\n"),
+            Edit(loop.start.start_byte, loop.start.start_byte, f"{header.whole} + "),
+        ]
+        return [*edits, Edit(loop.node.end_byte, loop.node.end_byte, f"\n{blanks}}}")] if governed else edits
+
+    def _header(self, loop: Loop, base: str | None, *, shareable: bool) -> tuple[_Header, list[str]]:
+        """The names of an earlier loop over the same range where nothing it depends on can have changed; else declarations."""
+        text = self._source.text_of
+        assert loop.step is not None
+        assert loop.node.parent is not None
+        key = (loop.node.parent.start_byte, f"{loop.type} {base} {text(loop.bound)} {text(loop.step)}")
+        if key in self._headers:
+            return self._headers[key], []
+        header = _Header(self._free.take("step"), self._free.take("whole"))
+        if shareable and self._is_fixed(loop.start, loop.bound, loop.step):
+            self._headers[key] = header
+        length = text(loop.bound) if base is None else f"{operand(text(loop.bound))} - {operand(base)}"
+        trip = f"({header.step} * {self._items})"
+        return header, [
+            f"const {loop.type} {header.step} = {text(loop.step)};",
+            f"const {loop.type} {header.whole} = {operand(length)} / {trip} * {trip};",
+        ]
+
+    def _is_fixed(self, *expressions: Node) -> bool:
+        found = (self._names.definition(n) for e in expressions for n in of_kind(e, "identifier"))
+        return all(d.is_fixed or d.origin is Origin.UNKNOWN for d in found)
+
+    def _whole(self, loop: Loop, header: _Header, blanks: str) -> list[str]:
+        first, item, trip = self._first, self._item, f"{header.step} * {self._items}"
+        start = operand(self._source.text_of(loop.start))
+        if declared_type(loop.start, self._names) != loop.type:
+            start = cast(self._source.language, loop.type, self._source.text_of(loop.start))
+        return [
+            f"{blanks}for ({loop.type} {first} = 0; {first} < {header.whole}; {first} += {trip}) {{",
+            "#pragma unroll",
+            f"{blanks}  for (int {item} = 0; {item} < {self._items}; ++{item}) {{",
+            f"{blanks}    const {loop.type} {loop.variable} = {first} + {item} * {header.step} + {start};",
+            indented(statements_of(self._source.tree, loop.body), 2),
+            f"{blanks}  }}",
+            f"{blanks}}}",
+        ]

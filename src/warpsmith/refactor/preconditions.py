@@ -1,0 +1,72 @@
+"""Preconditions that several passes share, and how they say that one is not met: `Unmet`, which becomes the pass's `Declined`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Answer, Declined, Subject
+from warpsmith.source import Names
+from warpsmith.source.statements import has_directives
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+T = TypeVar("T")
+
+
+class Unmet(Exception):  # noqa: N818 - a precondition that does not hold is no error
+    """Ends an attempt to apply a pass. `node` is the place in the source that stands in the way."""
+
+    def __init__(self, reason: str, node: Node | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.node = node
+
+
+def answered(subject: Subject, attempt: Callable[[], Answer]) -> Answer:
+    """What the attempt gives, or its unmet precondition in words."""
+    try:
+        return attempt()
+    except Unmet as unmet:
+        return Declined(unmet.reason, None if unmet.node is None else subject.source.line_of(unmet.node))
+
+
+def require(holds: object, reason: str, node: Node | None = None) -> None:
+    if not holds:
+        raise Unmet(reason, node)
+
+
+def present(found: T | None, reason: str, node: Node | None = None) -> T:
+    if found is None:
+        raise Unmet(reason, node)
+    return found
+
+
+def require_readable(subject: Subject) -> None:
+    """The whole kernel is understood, and what its statements are does not depend on macros."""
+    source = subject.source
+    require(not source.has_errors(), "the parser does not understand a part of the kernel")
+    require(not has_directives(source.body), "the kernel has #if branches of its own, so its statements depend on macros")
+
+
+def names_of(subject: Subject) -> Names:
+    return Names(subject.source, {t.name for t in subject.variant.tunables}, subject.kernel)
+
+
+def on_workloads(subject: Subject, expression: str) -> list[int]:
+    """The expression's values on all workloads, parameters at their defaults; Unmet where it has none."""
+    defaults = {t.name: t.default for t in subject.variant.tunables}
+    parsed = Expression.parse(expression)
+    try:
+        return [int(parsed.evaluate({**subject.limits.names(), **defaults, **w.sizes})) for w in subject.kernel.workloads]
+    except InputError:
+        raise Unmet(f"{expression} cannot be computed from the workloads' sizes") from None
+
+
+def axis(extents: tuple[str, ...], name: str) -> str:
+    """One axis of a launch, `1` where it is not given."""
+    index = "xyz".index(name)
+    return extents[index] if index < len(extents) else "1"

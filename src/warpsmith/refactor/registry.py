@@ -1,0 +1,49 @@
+"""Passes by name, found by entry point (`warpsmith.passes`), so that others can add theirs; in the order they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+from typing import cast
+
+from warpsmith.core.errors import InputError
+from warpsmith.refactor.base import Pass
+from warpsmith.spec.problems import nearest
+
+GROUP = "warpsmith.passes"
+
+
+def pass_names() -> tuple[str, ...]:
+    return tuple(sorted(_found()))
+
+
+def load_passes(names: Iterable[str] | None = None) -> list[Pass]:
+    """The named passes (all, when none are named), by stage, then priority, then name.
+
+    Raises InputError for a name that is not there and for a plug-in that cannot be loaded.
+    """
+    found = _found()
+    wanted = sorted(found) if names is None else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in found:
+            listed = ", ".join(sorted(found)) or "none"
+            near = nearest(name, found)
+            raise InputError(f"no pass {name!r}; there are: {listed}", hint=near if near and near.startswith("did") else None)
+    return in_order(_load(found[name]) for name in wanted)
+
+
+def in_order(passes: Iterable[Pass]) -> list[Pass]:
+    # A pass may say `priority` (default 0); the smaller goes first among those of its stage.
+    return sorted(passes, key=lambda transform: (transform.stage, getattr(transform, "priority", 0), transform.name))
+
+
+def _load(entry: EntryPoint) -> Pass:
+    try:
+        return cast("Pass", entry.load()())
+    except (ImportError, AttributeError, TypeError) as error:
+        hint = f"reinstall the package that provides {entry.value!r}"
+        raise InputError(f"pass {entry.name!r} cannot be loaded: {error}", hint=hint) from error
+
+
+def _found() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -1,0 +1,70 @@
+"""Pieces of source text that passes write: names that are free, casts in the language's spelling, bodies moved elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from warpsmith.core.hardware import Language
+from warpsmith.source.tree import Tree
+from warpsmith.template.directives import without_noise
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class FreeNames:
+    """Hands out names that nothing in the text is called, each once."""
+
+    def __init__(self, text: str) -> None:
+        self._taken = set(_WORD.findall(without_noise(text)))
+
+    def take(self, wanted: str) -> str:
+        """The name itself, or with a number behind it. For parameters there is `names.fresh_name`."""
+        name, number = wanted, 1
+        while name in self._taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
+
+
+def cast(language: Language, kind: str, expression: str) -> str:
+    """`static_cast<int>(x)`, or `(int)x` where the language is C."""
+    if language is Language.OPENCL:
+        return f"({kind}){expression}" if _is_operand(expression) else f"({kind})({expression})"
+    return f"static_cast<{kind}>({expression})"
+
+
+def operand(expression: str) -> str:
+    """The expression as it may stand beside a `*` or `%`: in parentheses unless it is a single thing."""
+    return expression if _is_operand(expression) else f"({expression})"
+
+
+def statements_of(tree: Tree, body: Node) -> str:
+    """What stands inside a loop's body, whole lines where it has braces, without the line end at its end."""
+    if body.type != "compound_statement":
+        return f"{tree.indentation(body)}{'  ' if _shares_its_line(tree, body) else ''}{tree.text_of(body)}"
+    inner = tree.data[body.start_byte + 1 : body.end_byte - 1].decode()
+    if "\n" not in inner:
+        return f"{tree.indentation(body)}  {inner.strip()}"
+    first, _, rest = inner.partition("\n")
+    # What follows the brace on its own line is a comment on the loop, or a first statement.
+    head = f"{tree.indentation(body)}  {first.strip()}\n" if first.strip() else ""
+    return (head + rest).rstrip()
+
+
+def indented(text: str, blanks: int) -> str:
+    """Every line moved to the right, but for blank ones and directives."""
+    return "\n".join(line if not line.strip() or line.startswith("#") else " " * blanks + line for line in text.split("\n"))
+
+
+def _shares_its_line(tree: Tree, body: Node) -> bool:
+    start = tree.data.rfind(b"\n", 0, body.start_byte) + 1
+    return bool(tree.data[start : body.start_byte].strip())
+
+
+def _is_operand(expression: str) -> bool:
+    return re.fullmatch(r"\w+(?:\.\w+)*(?:\(\w*\))?|\([^()]*\)", expression.strip()) is not None

@@ -1,0 +1,133 @@
+"""What a piece of a kernel does besides computing: leave a loop, wait for other threads, write memory, change a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from warpsmith.source.names import Names
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+from warpsmith.spec.kernel import Buffer, Role
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+# Barriers, and operations in which the lanes of a warp take part together.
+_WAITING = re.compile(
+    r"__syncthreads\w*|__syncwarp|barrier|work_group_\w+|sub_group_\w+|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__reduce_\w+"
+    r"|__match_\w+|__activemask|__builtin_amdgcn_\w+|__pipeline_\w+|sync|wait|arrive_and_wait|cg::\w+|cooperative_groups::\w+"
+)
+_ATOMIC = re.compile(r"atom(?:ic)?_?\w+|red\w*_async\w*|__nv_atomic\w+")
+_PURE = frozenset({"min", "max", "std::min", "std::max", "static_cast", "ceildiv", "div_up", "cdiv"})
+_SHARED = re.compile(r"\b(?:__shared__|__local|local)\b")
+
+
+def leaves(body: Node) -> bool:
+    """Whether a step of a loop with this body can end the loop: a `break` of its own, or a jump to a label."""
+    for node in of_kind(body, "break_statement", "goto_statement", "labeled_statement"):
+        if node.type != "break_statement":
+            return True
+        within = (a for a in ancestors(node) if a.type in _LOOPS or a.type == "switch_statement")
+        nearest = next(within, None)
+        if nearest is None or nearest.start_byte < body.start_byte:
+            return True
+    return False
+
+
+def called_functions(within: Node) -> Iterator[tuple[str, Node]]:
+    """The name of what is called, without template arguments, and the call."""
+    for call in of_kind(within, "call_expression"):
+        function = call.child_by_field_name("function")
+        if function is not None:
+            yield re.sub(r"\s*<.*", "", text_of(function), flags=re.DOTALL).split("->")[-1].split(".")[-1], call
+
+
+def waits(within: Node, names: Names) -> bool:
+    """Whether threads must come here together: a barrier or an exchange between lanes, also in functions of this file."""
+    return _calls(within, names, _WAITING, set())
+
+
+def updates_atomically(within: Node, names: Names) -> bool:
+    return _calls(within, names, _ATOMIC, set())
+
+
+def declares_shared(within: Node, names: Names) -> bool:
+    return any(is_shared(node, names) for node in of_kind(within, "declaration"))
+
+
+def is_shared(declaration: Node, names: Names) -> bool:
+    """Whether it declares memory that the block shares. OpenCL's word for it is masked in the tree, and may stand before it."""
+    data = names.source.tree.data
+    start = max(data.rfind(mark, 0, declaration.start_byte) for mark in (b";", b"{", b"}")) + 1
+    return _SHARED.search(data[start : declaration.end_byte].decode(errors="replace")) is not None
+
+
+def may_change(name: str, within: Node, names: Names) -> bool:
+    """Whether the variable can have another value afterwards: assigned, or handed to a function that takes references."""
+    if names.is_assigned(name, within):
+        return True
+    for called, call in called_functions(within):
+        arguments = [unwrapped(a) for a in field(call, "arguments").named_children]
+        if any(a.type == "identifier" and text_of(a) == name for a in arguments):
+            function = names.source.device_functions.get(called)
+            if function is not None and "&" in text_of(next(of_kind(function, "parameter_list"))):
+                return True
+    return False
+
+
+def is_invariant(node: Node, within: Node, names: Names) -> bool:
+    """Whether the expression has one value all the while `within` runs. Memory counts only where kernel.toml says it is read."""
+    for part in of_kind(node, "identifier", "subscript_expression", "pointer_expression", "call_expression", "field_expression"):
+        match part.type:
+            case "identifier":
+                if may_change(text_of(part), within, names):
+                    return False
+            case "subscript_expression" | "pointer_expression":
+                if not _is_input(field(part, "argument"), names):
+                    return False
+            case "call_expression":
+                called = next(called_functions(part), ("", part))[0]
+                if names.builtin(part) is None and called not in _PURE:
+                    return False
+            case _:
+                continue
+    return True
+
+
+def declared_type(node: Node, names: Names) -> str | None:
+    """The type with which a local name was declared, without qualifiers; None for anything else."""
+    node = unwrapped(node)
+    if node.type != "identifier":
+        return None
+    declarator = names.definition(node).node
+    declaration = declarator.parent if declarator is not None else None
+    kind = declaration.child_by_field_name("type") if declaration is not None else None
+    direct = declarator is not None and declarator.type in {"identifier", "init_declarator"}
+    return text_of(kind) if kind is not None and direct else None
+
+
+def _is_input(pointer: Node, names: Names) -> bool:
+    """Whether it is a pointer argument that kernel.toml says is only read."""
+    pointer = unwrapped(pointer)
+    kernel = names.kernel
+    if pointer.type != "identifier" or kernel is None or names.definition(pointer).origin is not Origin.PARAMETER:
+        return False
+    declared = [p.name for p in names.source.parameters]
+    index = declared.index(text_of(pointer)) if text_of(pointer) in declared else -1
+    argument = kernel.arguments[index] if 0 <= index < len(kernel.arguments) else None
+    return isinstance(argument, Buffer) and argument.role is Role.IN
+
+
+def _calls(within: Node, names: Names, wanted: re.Pattern[str], seen: set[str]) -> bool:
+    for name, _ in called_functions(within):
+        if wanted.fullmatch(name):
+            return True
+        function = names.source.device_functions.get(name.rsplit("::", 1)[-1])
+        if function is not None and name not in seen:
+            seen.add(name)
+            if _calls(function, names, wanted, seen):
+                return True
+    return False

@@ -1,0 +1,192 @@
+"""The standalone file: what is needed, in its first order, each piece with its comments, in its namespaces, under the file it is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from warpsmith.source.extract.closure import Closure, Program
+from warpsmith.source.extract.declarations import Declaration, Scope, plain
+from warpsmith.source.extract.flatten import Unit
+from warpsmith.source.extract.macros import Macro
+from warpsmith.source.extract.members import host_members
+
+_COMMENT_LINE = re.compile(r"[ \t]*(?://|/\*|\*)")
+_LICENCE = re.compile(r"copyright|licen[sc]e|SPDX", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    text: str
+    scope: Scope
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the file says before its code: where it is from, for what, and what it includes and defines."""
+
+    title: Sequence[str]
+    includes: Sequence[str]
+    defines: Mapping[str, str]
+
+
+def emit(unit: Unit, program: Program, closure: Closure, heading: Heading, roots: Sequence[Path]) -> str:
+    pieces = sorted(_pieces(unit, program, closure), key=lambda piece: piece.start)
+    parts = [*(f"// {line}".rstrip() for line in heading.title), ""]
+    for licence in _licences(unit, pieces, roots):
+        parts += [licence, ""]
+    parts += [*(f"#include {spelling}" for spelling in heading.includes), ""]
+    for name, value in heading.defines.items():
+        parts += [f"#ifndef {name}", f"#define {name} {value}".rstrip(), "#endif", ""]
+    for scope in _empty_namespaces(closure, pieces):
+        parts += [f"namespace {'::'.join(scope)} {{}}  // opened below", ""]
+    parts += _body(unit, pieces, roots)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
+
+
+def lines_taken(unit: Unit, program: Program, closure: Closure) -> dict[Path, int]:
+    taken: dict[Path, int] = {}
+    for piece in _pieces(unit, program, closure):
+        file = unit.origin(piece.start).file
+        taken[file] = taken.get(file, 0) + piece.text.count("\n") + 1
+    return taken
+
+
+def _body(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterator[str]:
+    scope: Scope = ()
+    file: Path | None = None
+    previous: Piece | None = None
+    for piece in pieces:
+        origin = unit.origin(piece.start).file
+        if origin != file or piece.scope != scope:
+            yield from _closed(scope)
+            if origin != file:
+                yield f"// from {shown(origin, roots)}\n"
+            yield from _opened(piece.scope)
+            scope, file = piece.scope, origin
+        elif previous is not None and re.search(r"\n[ \t]*\n", unit.text[previous.end : piece.start]):
+            yield ""
+        elif previous is not None and "\n" in piece.text + previous.text:
+            yield ""
+        yield piece.text
+        previous = piece
+    yield from _closed(scope)
+
+
+def _opened(scope: Scope) -> Iterator[str]:
+    names = [name for name in scope if name]
+    if not names:
+        return
+    if any(" " in name for name in names):  # inline ones and extern "C" have no joint spelling
+        yield from (
+            name + " {" if name.startswith("extern") else re.sub(r"^(inline )?", r"\1namespace ", name) + " {" for name in names
+        )
+    else:
+        yield f"namespace {'::'.join(names)} {{"
+    yield ""
+
+
+def _closed(scope: Scope) -> Iterator[str]:
+    names = [name for name in scope if name]
+    if not names:
+        return
+    yield ""
+    if any(" " in name for name in names):
+        yield from (
+            "}  // " + (name if name.startswith("extern") else f"namespace {plain([name])[0]}") for name in reversed(names)
+        )
+    else:
+        yield f"}}  // namespace {'::'.join(names)}"
+    yield ""
+
+
+def _pieces(unit: Unit, program: Program, closure: Closure) -> Iterator[Piece]:
+    spans = [(d.start, d.end) for d in closure.declarations]
+    for declaration in closure.declarations:
+        yield _piece(unit.text, program, declaration)
+    scopes = _ScopeAt(program.declarations)
+    for macro in closure.macros:
+        if not any(start <= macro.start < end for start, end in spans):
+            yield _macro_piece(unit.text, macro, scopes.at(macro.start))
+    for directive in closure.directives:
+        yield _piece(unit.text, program, directive)
+
+
+def _piece(text: str, program: Program, declaration: Declaration) -> Piece:
+    start, end = declaration.start, declaration.end
+    body = text[start:end]
+    for member in sorted(host_members(declaration.item, program.marks), key=lambda m: -m.span[0]):
+        first = member.span[0] - start
+        first -= len(_comments_before(body[:first])) + len(_indentation(body[:first]))
+        body = body[:first].rstrip(" \t") + re.sub(r"^[ \t]*\n?", "", body[member.span[1] - start :])
+    trailing = re.match(r"[ \t]*;?[ \t]*//[^\n]*", text[end:])
+    comments = _comments_before(text[:start])
+    indentation = _indentation(text[:start])
+    return Piece(
+        comments + indentation + body + (trailing[0] if trailing else ""), _named(declaration.scope), start - len(comments), end
+    )
+
+
+def _macro_piece(text: str, macro: Macro, scope: Scope) -> Piece:
+    comments = _comments_before(text[: macro.start])
+    return Piece(comments + text[macro.start : macro.end].rstrip(), scope, macro.start - len(comments), macro.end)
+
+
+def _comments_before(text: str) -> str:
+    """The comment lines right above, without a blank line between."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines.pop()  # the indentation of the piece itself
+    first = len(lines)
+    while first > 0 and _COMMENT_LINE.match(lines[first - 1]):
+        first -= 1
+    comment = "".join(lines[first:])
+    # A `*` at the start of a line is only a comment's if the comment opens here; else it is code.
+    return comment if comment.count("/*") == comment.count("*/") and re.match(r"[ \t]*(?://|/\*)", comment) else ""
+
+
+def _indentation(text: str) -> str:
+    last = text[text.rfind("\n") + 1 :]
+    return last if not last.strip() else ""
+
+
+def _named(scope: Scope) -> Scope:
+    """Without nameless namespaces: one file has no other to hide from, and a kernel in one could not be called by name."""
+    return tuple(name for name in scope if name)
+
+
+def _empty_namespaces(closure: Closure, pieces: Sequence[Piece]) -> list[Scope]:
+    there = {plain(piece.scope)[:depth] for piece in pieces for depth in range(1, len(plain(piece.scope)) + 1)}
+    return sorted(scope for scope in closure.opened if scope not in there)
+
+
+def _licences(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterator[str]:
+    """The first comment of each file that something is taken from, if it speaks of rights; the same words only once."""
+    seen: set[str] = set()
+    for file in dict.fromkeys(unit.origin(piece.start).file for piece in pieces):
+        match = re.match(r"\s*(/\*.*?\*/|(?:[ \t]*//[^\n]*\n)+)", unit.texts.get(file, ""), re.DOTALL)
+        if match and _LICENCE.search(match[1]) and match[1] not in seen:
+            seen.add(match[1])
+            yield f"// {shown(file, roots)}:\n{match[1].strip()}"
+
+
+def shown(file: Path, roots: Sequence[Path]) -> str:
+    """The path inside its code base: the text is to be the same wherever that lies."""
+    for root in roots:
+        if file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return file.name
+
+
+class _ScopeAt:
+    """The namespace around a place, as that of the declaration before it: only a macro's place is asked, where any will do."""
+
+    def __init__(self, declarations: Sequence[Declaration]) -> None:
+        self._known = [(d.start, _named(d.scope)) for d in declarations]
+
+    def at(self, position: int) -> Scope:
+        return next((scope for start, scope in self._known if start > position), ())

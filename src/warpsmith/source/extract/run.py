@@ -1,0 +1,90 @@
+"""`extract`: from a request to a standalone kernel, step by step."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.core.hardware import Language
+from warpsmith.devices._clang.tokens import Kind
+from warpsmith.source.extract.closure import Closure, Program, unknown_namespaces
+from warpsmith.source.extract.emit import Heading, emit, lines_taken, shown
+from warpsmith.source.extract.flatten import Unit, flatten
+from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, kept_includes, missing_library
+from warpsmith.source.extract.instance import Instance, find_instance
+from warpsmith.source.extract.model import Extraction, ExtractRequest
+from warpsmith.source.extract.skeleton import kernel_toml
+
+_SUFFIXES = {".hip": Language.HIP, ".cl": Language.OPENCL}
+
+
+def extract(request: ExtractRequest) -> Extraction:
+    """The kernel with all it needs and nothing else. Raises InputError with file, line and what to do."""
+    language = _language(request)
+    unit = flatten(request, language)
+    program = Program(unit.text)
+    instance = find_instance(request, unit, program)
+    closure = program.closure(instance.declarations, instance.arguments)
+    absent = _includes(program)
+    unknown = unknown_namespaces(program, closure, KNOWN_NAMESPACES)
+    if (missing := missing_library(absent, unknown)) is not None:
+        raise InputError(
+            f"the kernel needs {missing.spelling}, which is in none of the folders given",
+            location=unit.location(missing.position),
+            hint="name the folder that holds it with -I",
+        )
+    includes = kept_includes(absent, closure.mentioned)
+    defines = _defines_used(request, closure)
+    roots = _roots(request)
+    title = _title(request, instance, shown(request.source.resolve(), roots))
+    text = emit(unit, program, closure, Heading(title, includes, defines), roots)
+    name = re.sub(r"\W+", "_", instance.name)
+    suffix = ".hip" if language is Language.HIP else ".cu"
+    return Extraction(
+        name=name,
+        entry=instance.entry,
+        language=language,
+        source_text=text,
+        kernel_toml=kernel_toml(name, f"{name}{suffix}", instance.entry, instance.kernel, instance.bindings, closure),
+        files=lines_taken(unit, program, closure),
+        includes=tuple(includes),
+        unknown=tuple(unknown),
+    )
+
+
+def _language(request: ExtractRequest) -> Language:
+    if not request.source.is_file():
+        raise InputError("no such file", location=Location(request.source))
+    for folder in request.include_dirs:
+        if not folder.is_dir():
+            raise InputError("no such folder", location=Location(folder), hint="-I names a folder with headers")
+    language = _SUFFIXES.get(request.source.suffix.lower(), Language.CUDA)
+    if language is Language.OPENCL:
+        hint = "OpenCL kernels are already whole: `warpsmith init` writes their kernel.toml"
+        raise InputError("extraction reads CUDA and HIP", location=Location(request.source), hint=hint)
+    return language
+
+
+def _includes(program: Program) -> list[Include]:
+    directives = [token for token in program.tokens if token.kind is Kind.DIRECTIVE]
+    found = ((re.match(r'\s*#\s*include\s*([<"][^>"]+[>"])', token.text), token.start) for token in directives)
+    return [Include(match[1], position) for match, position in found if match]
+
+
+def _defines_used(request: ExtractRequest, closure: Closure) -> dict[str, str]:
+    """Of the macros given, those the text itself mentions; the compiler's own are its business."""
+    words = {use.name for use in closure.mentioned}
+    return {name: value for name, value in request.defines.items() if name in words and not name.startswith("__")}
+
+
+def _roots(request: ExtractRequest) -> list[Path]:
+    return [request.source.resolve().parent, *(folder.resolve() for folder in request.include_dirs)]
+
+
+def _title(request: ExtractRequest, instance: Instance, source: str) -> list[str]:
+    given = "".join(f" -D {name}={value}" for name, value in request.defines.items())
+    return [
+        f"{instance.name}, taken out of {source} with all it needs by `warpsmith extract`{' with' + given if given else ''}.",
+        f"Instance: {instance.entry}",
+    ]

@@ -1,0 +1,57 @@
+"""The kernel.toml to start from: `spec.skeleton` shown the instance with its template arguments filled in."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+from warpsmith.source.extract.closure import Closure
+from warpsmith.source.extract.declarations import Declaration
+from warpsmith.source.extract.declarations import Kind as Declared
+from warpsmith.source.extract.syntax import past_template
+from warpsmith.spec.skeleton import skeleton
+
+
+def kernel_toml(
+    name: str, source_name: str, entry: str, kernel: Declaration, bindings: Mapping[str, str], closure: Closure
+) -> str:
+    """Written from a file that holds the kernel alone, types spelled out, as it then reads dtypes and roles off it."""
+    tokens = kernel.item.tokens[past_template(kernel.item.tokens) :]
+    types = {**_aliases(closure), **bindings}
+    text = " ".join(_spelled(token, types) for token in tokens)
+    with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as folder:
+        alone = Path(folder) / source_name
+        alone.write_text(text + "\n", encoding="utf-8")
+        written = skeleton(alone, name)
+    return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{entry}"', written, count=1, flags=re.MULTILINE)
+
+
+def _spelled(token: Token, types: Mapping[str, str]) -> str:
+    text = token.text
+    for _ in range(8):
+        if text not in types:
+            break
+        text = types[text]
+    return f"\n{text}\n" if token.kind is Kind.DIRECTIVE else text.rsplit("::", 1)[-1] if token.kind is Kind.WORD else text
+
+
+def _aliases(closure: Closure) -> dict[str, str]:
+    """`using fp16_t = __half;`: of types that are one word."""
+    found = {}
+    for declaration in closure.declarations:
+        if declaration.kind is Declared.ALIAS:
+            texts = [token.text for token in declaration.item.tokens]
+            if texts[:1] == ["using"] and texts[2:3] == ["="] and len(texts) == 5:
+                found[texts[1]] = texts[3]
+    return found
+
+
+def bindings_of(parameters: Sequence[str | None], arguments: Sequence[str]) -> dict[str, str]:
+    return {name: argument for name, argument in zip(parameters, arguments, strict=False) if name}
+
+
+def instance_tokens(instance: str) -> list[Token]:
+    return list(tokenize(instance))

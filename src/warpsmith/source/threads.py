@@ -1,0 +1,113 @@
+"""How the threads of a kernel work together, and where it asks who they are: barriers, shared memory, exchanges, launch names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from warpsmith.core.hardware import Language
+from warpsmith.source.kernel import KernelSource
+from warpsmith.source.names import Names
+from warpsmith.source.tree import field as field_of
+from warpsmith.source.tree import of_kind, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_BARRIER = re.compile(r"__syncthreads\w*|(?:work_group_)?barrier|__builtin_amdgcn_s_barrier")
+_EXCHANGE = re.compile(
+    r"__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match_\w+|__reduce_\w+_sync|__syncwarp|sub_group_\w+|__builtin_amdgcn_\w+"
+    r"|work_group_(?!barrier)\w+|__mma\w*|__wmma\w*|__vote\w*"
+)
+_LIBRARY = re.compile(r"\b(?:cooperative_groups|cg|cub|hipcub|rocprim|wmma|cuda::barrier|cuda::pipeline)\s*::|\basm\b")
+_WAITING = re.compile(r"\b(?:__threadfence|mem_fence|atomic_work_item_fence|volatile)\b")
+_BUILTINS = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
+_OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size", "gridDim": "get_num_groups"}
+
+
+@dataclass(frozen=True, slots=True)
+class Teamwork:
+    """What the kernel and the functions it reaches do together. `library` is the first use of something not looked into."""
+
+    barriers: tuple[Node, ...] = field(repr=False)
+    exchanges: tuple[Node, ...] = field(repr=False)
+    shared: tuple[Node, ...] = field(repr=False)
+    library: str | None
+    waits: str | None  # the first sign that blocks may wait for each other's writes
+
+    @property
+    def none(self) -> bool:
+        return not (self.barriers or self.exchanges or self.shared or self.library)
+
+    def described(self) -> str:
+        """For a reason: what stands in the way, the most telling first."""
+        if self.library:
+            return f"uses {self.library.strip()}, whose threads work together in ways not looked into"
+        if self.exchanges:
+            return f"exchanges values inside a warp ({text_of(field_of(self.exchanges[0], 'function'))})"
+        if self.shared:
+            return "uses shared memory"
+        return "has barriers"
+
+
+def teamwork(source: KernelSource) -> Teamwork:
+    bodies = source.reached()
+    calls = [c for body in bodies for c in of_kind(body, "call_expression")]
+    named = [(c, text_of(field_of(c, "function")).partition("<")[0].strip()) for c in calls]
+    texts = [source.text_of(body) for body in bodies]
+    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None)
+    waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
+    return Teamwork(
+        barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
+        exchanges=tuple(c for c, name in named if _EXCHANGE.fullmatch(name)),
+        shared=tuple(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
+        library=library,
+        waits=waits,
+    )
+
+
+def is_shared(declaration: Node, source: KernelSource) -> bool:
+    if source.language is not Language.OPENCL:
+        return any(text_of(c) == "__shared__" for c in declaration.children)
+    # The qualifier was blanked out for the parser, so it stands before the node, or inside it after `const`.
+    line = source.tree.data.rfind(b"\n", 0, declaration.start_byte) + 1
+    text = source.tree.data[line : declaration.end_byte].decode(errors="replace")
+    first = text.partition("=")[0]
+    return re.search(r"\b(?:__local|local)\b(?![^;]*\*)", first) is not None
+
+
+def launch_uses(within: Node, names: Names) -> dict[str, list[Node]]:
+    """Where each built-in name of the launch is used, in CUDA's spelling; `blockIdx.*` for a use as a whole."""
+    found: dict[str, list[Node]] = {}
+    for node in walk(within):
+        if node.type in {"field_expression", "call_expression"} and (name := names.builtin(node)) is not None:
+            found.setdefault(name, []).append(node)
+        elif node.type == "identifier" and text_of(node) in _OPENCL and names.source.language is not Language.OPENCL:
+            parent = node.parent
+            if parent is None or names.builtin(parent) is None:
+                found.setdefault(f"{text_of(node)}.*", []).append(node)
+        elif node.type == "call_expression" and names.source.language is Language.OPENCL:
+            called = text_of(field_of(node, "function"))
+            axis = "".join(re.findall(r"\d", text_of(field_of(node, "arguments"))))
+            if called in {"get_global_id", "get_global_size", "get_global_linear_id", "get_local_linear_id"} or (
+                called in _OPENCL.values() and axis not in {"0", "1", "2"}
+            ):
+                found.setdefault(f"{called}.{'xyz'[int(axis)] if axis in {'0', '1', '2'} else '*'}", []).append(node)
+    return found
+
+
+def all_launch_uses(source: KernelSource, names: Names) -> dict[str, list[Node]]:
+    """The same over the kernel and all functions of the file that it reaches."""
+    found: dict[str, list[Node]] = {}
+    for body in source.reached():
+        for name, nodes in launch_uses(body, names).items():
+            found.setdefault(name, []).extend(nodes)
+    return found
+
+
+def spelled(text: str, language: Language) -> str:
+    """Built-in names in the language's own spelling."""
+    if language is not Language.OPENCL:
+        return text
+    return _BUILTINS.sub(lambda m: f"{_OPENCL[m[1]]}({'xyz'.index(m[2])})", text)

@@ -1,0 +1,92 @@
+"""Tries passes together: a sample of all configurations, since values that are right alone may not be right with each other.
+
+A configuration that fails is reduced to what it takes to fail. That combination is excluded, with what was seen as the reason;
+when the same parameters fail together again, they may no longer leave their defaults together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.refactor.base import Rule
+from warpsmith.refactor.combine import combined
+from warpsmith.refactor.draft import Draft
+from warpsmith.tuning.probes import Lab, Probe
+
+_FAILURES_AT_MOST = 12  # after which every combination that failed is excluded as widely as it can be
+
+
+@dataclass
+class Combinations:
+    """`count` configurations are drawn; each failure has them drawn anew from what is left."""
+
+    lab: Lab
+    count: int
+    rng: np.random.Generator
+    _failed: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    _right: set[Configuration] = field(default_factory=set)
+
+    def settled(self, draft: Draft) -> Draft:
+        """The draft without the combinations that were seen to fail."""
+        for attempt in range(_FAILURES_AT_MOST):
+            probe = Probe(combined(draft), self.lab)
+            found = self._failure(probe)
+            if found is None:
+                break
+            draft = self._excluded(draft, probe, *found, widely=attempt == _FAILURES_AT_MOST - 1)
+        return draft
+
+    def _failure(self, probe: Probe) -> tuple[Configuration, str] | None:
+        """A configuration that fails, reduced to the parameters it takes."""
+        drawn = [probe.space[number] for number in probe.space.sample(self.count, self.rng)]
+        waiting = [configuration for configuration in drawn if configuration not in self._right]
+        probe.prefetch(waiting)
+        for configuration in waiting:
+            problem = probe.problem(configuration)
+            if problem is not None:
+                return self._reduced(probe, configuration, problem)
+            self._right.add(configuration)
+        return None
+
+    def _reduced(self, probe: Probe, configuration: Configuration, problem: str) -> tuple[Configuration, str]:
+        default = probe.space.default
+        for name in away(configuration, default):
+            simpler = Configuration.of({**configuration, name: default[name]})
+            if simpler in probe.space and (seen := probe.problem(simpler)) is not None:
+                configuration, problem = simpler, seen
+        return configuration, problem
+
+    def _excluded(self, draft: Draft, probe: Probe, failing: Configuration, problem: str, *, widely: bool) -> Draft:
+        default = probe.space.default
+        names = tuple(away(failing, default))
+        self._failed[names] += 1
+        if len(names) == 1:
+            value = failing[names[0]]
+            assert isinstance(value, int)
+            return _noted(draft.without(names[0], value), names, f"{names[0]}={value} {problem}")
+        shown = " ".join(f"{name}={failing[name]}" for name in names)
+        rules = [Rule(" or ".join(f"{name} != {failing[name]}" for name in names), f"{shown} {problem}")]
+        if widely or self._failed[names] > 1:
+            together = Rule(" or ".join(f"{name} == {default[name]}" for name in names), f"they fail together: {shown} {problem}")
+            rules = [together]
+        return _noted(replace(draft, exclusions=(*draft.exclusions, *rules)), names, f"{shown} {problem}")
+
+
+def away(configuration: Configuration, default: Configuration) -> list[str]:
+    """The parameters that are not at their defaults."""
+    return [name for name, value in configuration.items() if value != default[name]]
+
+
+def _noted(draft: Draft, names: Sequence[str], note: str) -> Draft:
+    """The note goes to the pass that came last among those behind the parameters."""
+    behind = {draft.origins[name] for name in names if name in draft.origins}
+    last = max((i for i, a in enumerate(draft.applications) if a.name in behind), default=None)
+    if last is None:
+        return draft
+    noted = replace(draft.applications[last], notes=(*draft.applications[last].notes, f"excluded: {note}"))
+    return replace(draft, applications=(*draft.applications[:last], noted, *draft.applications[last + 1 :]))

@@ -1,0 +1,141 @@
+"""Tries configurations of a draft on the device: is the default still the original, and does another one compile and verify?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+
+from warpsmith.compile.binding import Binder
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError, Location, WarpsmithError
+from warpsmith.core.outcome import Verdict, WrongResult
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.refactor.combine import Refactored
+from warpsmith.refactor.emit import template_path, template_text
+from warpsmith.refactor.untouched import untouched
+from warpsmith.refactor.values import space_of_refactored
+from warpsmith.space import Space
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.template import Template, first_difference, template_of
+from warpsmith.template.directives import used_identifiers
+from warpsmith.tuning.cores import all_cores
+from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.original import establish_original, require_right
+from warpsmith.verify.inputs import shape_of
+from warpsmith.verify.prepared import PreparedWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A device made ready for one kernel. Workloads that are launched must have their expected outputs."""
+
+    pool: CompilePool
+    info: DeviceInfo
+    bench: Bench
+    prepared: Mapping[str, PreparedWorkload]
+
+
+def smallest_workload(kernel: Kernel) -> Workload:
+    """The tuning workload with the least memory: probing asks whether a form is right, not how fast it is."""
+    return min(
+        kernel.tuning_workloads,
+        key=lambda workload: sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null),
+    )
+
+
+@contextmanager
+def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0) -> Iterator[Lab]:
+    """A lab of its own for the smallest tuning workload. Raises InputError or BaselineError when the original does not work."""
+    plain = untouched(kernel)
+    with ExitStack() as stack:
+        # Nothing is timed here, so nobody needs a core to itself.
+        pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache))
+        info = pool.describe()
+        require_language(kernel, info)
+        workload = smallest_workload(plain)
+        builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
+        geometry = builder.binder.geometry(plain.default_configuration, workload)
+        ready = stack.enter_context(PreparedWorkload.prepare(plain, workload, seed, geometry))
+        bench = stack.enter_context(Bench(device, [ready]))
+        lab = Lab(pool, info, bench, {workload.name: ready})
+        require_right(establish_original(builder, bench, lab.prepared), bench, ready)
+        yield lab
+
+
+def require_language(kernel: Kernel, info: DeviceInfo) -> None:
+    if kernel.language not in info.languages:
+        raise InputError(
+            f"device {info.name!r} does not run {kernel.language} kernels, only {', '.join(sorted(info.languages))}",
+            location=Location(kernel.path),
+            hint="`warpsmith devices` lists what runs here",
+        )
+
+
+class Probe:
+    """One draft's template, compiled and launched without being written anywhere."""
+
+    def __init__(self, found: Refactored, lab: Lab) -> None:
+        self.found = found
+        self.space: Space = space_of_refactored(found)
+        self._lab = lab
+        kernel = _kernel_of(found)
+        self._workload = smallest_workload(kernel)
+        self._builder = Builder(Binder(kernel, lab.info.limits), _template_of(found, kernel), lab.pool)
+
+    def difference(self) -> str | None:
+        """Where the template at its defaults is not the original, token by token; None when it is."""
+        default = self.space.default
+        original = self._lab.pool.preprocess(self._builder.original_request(self._workload))
+        try:
+            template = self._lab.pool.preprocess(self._builder.template_request(default, self._workload))
+        except WarpsmithError as error:
+            return error.message
+        return first_difference(original, template)
+
+    def prefetch(self, configurations: Iterable[Configuration]) -> None:
+        for configuration in configurations:
+            self._builder.prefetch(configuration, [self._workload])
+
+    def problem(self, configuration: Configuration) -> str | None:
+        """Why this configuration is not right, as one line; None when it compiled and its outputs were."""
+        candidate = self._builder.build(configuration, [self._workload])
+        if not isinstance(candidate, Candidate):
+            return f"does not compile: {_first_line(candidate.reason)}"
+        verdict = self._lab.bench.verify(candidate, self._workload.name)
+        if not isinstance(verdict, Verdict):
+            return f"does not run: {_first_line(verdict.reason)}"
+        return None if verdict.passed else f"wrong result: {_first_line(WrongResult(verdict).reason)}"
+
+
+def _kernel_of(found: Refactored) -> Kernel:
+    kernel = found.draft.kernel
+    return replace(
+        kernel,
+        launch=found.launch,
+        parameters=found.spec_parameters,
+        constraints=found.constraints,
+        template_source=template_path(kernel.source.parent, kernel),
+        template_entry=found.entry,
+    )
+
+
+def _template_of(found: Refactored, kernel: Kernel) -> Template:
+    text = template_text(found)
+    names = used_identifiers(text) | used_identifiers(found.entry)
+    return Template(
+        source=text,
+        path=template_path(kernel.source.parent, kernel),
+        parameters=kernel.parameters,
+        constraints=kernel.constraints,
+        launch=kernel.launch,
+        used=frozenset(parameter.name for parameter in kernel.parameters if parameter.name in names),
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0]

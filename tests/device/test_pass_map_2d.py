@@ -1,0 +1,92 @@
+"""Two-dimensional blocks on the CPU device: right where rows end inside a block, and where a block has more rows than there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pass_support import Runner, foreign, original, rewritten
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.refactor.passes.map_2d import Map2D
+
+_BIAS = """
+// A bias and a row's scale, added by a flat kernel; negative elements stay as they were.
+__device__ float scaled(float value, float by) { return value * by; }
+
+__global__ void k(float *y, const float *bias, const float *scale, unsigned total, unsigned width)
+{
+    unsigned idx = threadIdx.x + blockDim.x * blockIdx.x;
+    if (idx < total) {
+        float v = y[idx];
+        const float s = scale[idx / width];
+        if (v < 0.0f)
+            return;
+        v = scaled(v, s);
+        y[idx] = v + bias[idx % width];  // one bias for each column
+    }
+}
+"""
+_BIAS_TOML = """
+[arguments]
+y     = { dtype = "f32", shape = ["rows", "width"], role = "inout" }
+bias  = { dtype = "f32", shape = ["width"], role = "in" }
+scale = { dtype = "f32", shape = ["rows"], role = "in" }
+total = { dtype = "u32", value = "rows * width" }
+width = { dtype = "u32", value = "width" }
+[launch]
+grid  = ["ceildiv(rows * width, 128)"]
+block = [128]
+[workloads]
+odd  = { rows = 37, width = 24 }
+tiny = { rows = 3, width = 8 }
+"""
+_STRIDED = """
+__kernel void k(__global float* out, const __global float* x, const __global float* w, const int rows, const int cols) {
+  for (int i = get_local_id(0); i < cols * rows; i += get_local_size(0)) {
+    const int r = i / cols, c = i % cols;
+    const float weight = w[i % cols];
+    out[get_group_id(0) * rows * cols + i] = x[(get_group_id(0) * rows + r) * cols + c] * weight;
+  }
+}
+"""
+_STRIDED_TOML = """
+[arguments]
+out  = { dtype = "f32", shape = ["groups", "rows", "cols"], role = "out" }
+x    = { dtype = "f32", shape = ["groups", "rows", "cols"], role = "in" }
+w    = { dtype = "f32", shape = ["cols"], role = "in" }
+rows = { dtype = "i32", value = "rows" }
+cols = { dtype = "i32", value = "cols" }
+[launch]
+grid  = ["groups"]
+block = [64]
+[workloads]
+odd  = { groups = 3, rows = 7, cols = 20 }
+"""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[CompilePool]:
+    with CompilePool("cpu", cache_dir=None) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("name", ["merge_attn_states_lse", "rope"])
+def test_bundled(pool: CompilePool, name: str):
+    kernel, variant = original(name)
+    answer = rewritten(Map2D(), kernel, variant, pool.describe().limits)
+    assert answer.variant == variant
+    made = answer.alternatives[1]
+    shapes = [(1, 1, 1), (4, 2, 1), (8, 5, 2), (32, 10, 4)]  # half a head of 80 has 10 packs, a whole one 20
+    cases = [(made, {"MAP": 1, "ROWS": r, "COLS": c, "ROW_STEPS": s}) for r, c, s in shapes]
+    Runner(pool, kernel, variant, kernel.heldout_workloads).check(cases)
+
+
+@pytest.mark.parametrize(("source", "toml", "suffix"), [(_BIAS, _BIAS_TOML, ".cu"), (_STRIDED, _STRIDED_TOML, ".cl")])
+def test_foreign(pool: CompilePool, tmp_path: Path, source: str, toml: str, suffix: str):
+    kernel, variant = foreign(tmp_path, source, toml, suffix)
+    made = rewritten(Map2D(), kernel, variant, pool.describe().limits).alternatives[1]
+    shapes = [(1, 1, 1), (4, 2, 1), (8, 4, 2)]
+    cases = [(made, {"MAP": 1, "ROWS": r, "COLS": c, "ROW_STEPS": s}) for r, c, s in shapes]
+    Runner(pool, kernel, variant).check(cases)

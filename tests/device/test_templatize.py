@@ -1,0 +1,201 @@
+"""Templates are only what the device found right: passes that change the default, do not compile or compute wrongly leave no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from warpsmith.core.errors import BaselineError, InputError
+from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.probes import Lab, Probe, laboratory
+from warpsmith.tuning.templating import Templated, template_entry, templatize
+
+SOURCE = """
+__global__ void twice(float* out, const float* in, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    out[i] = 2.0f * in[i];
+  }
+}
+"""
+
+TOML = """
+[kernel]
+name = "twice"
+source = "twice.cu"
+entry = "twice"
+
+[arguments]
+out = { dtype = "f32", shape = ["n"], role = "out" }
+in  = { dtype = "f32", shape = ["n"], role = "in" }
+n   = { dtype = "i32", value = "n" }
+
+[launch]
+grid  = ["ceildiv(n, 64)"]
+block = [64]
+
+[workloads]
+large = { n = 100000 }
+small = { n = 1000 }
+odd   = { n = 7, heldout = true }
+"""
+
+
+def twice(folder: Path, source: str = SOURCE) -> Kernel:
+    folder.mkdir(exist_ok=True)
+    (folder / "twice.cu").write_text(source)
+    (folder / "kernel.toml").write_text(TOML)
+    return load_kernel(folder)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+    return twice(tmp_path_factory.mktemp("twice"))
+
+
+@pytest.fixture(scope="module")
+def lab(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with laboratory(kernel, "cpu", binary_cache=tmp_path_factory.mktemp("binaries")) as ready:
+        yield ready
+
+
+@dataclass
+class Replacing:
+    """Text for text, with a choice of other texts or with a parameter in them."""
+
+    old: str
+    new: str | None = None
+    choice: Tunable | None = None
+    others: dict[int, str] = field(default_factory=dict)
+    tunables: tuple[Tunable, ...] = ()
+    name: str = "replacing"
+    summary: str = "for tests"
+    stage: Stage = Stage.RESTRUCTURE
+    concerns: frozenset[Concern] = frozenset({Concern.BALANCE})
+
+    def apply(self, subject: Subject) -> Answer:
+        found = subject.variant
+        variant = self._with(found, self.old if self.new is None else self.new)
+        return Rewrite(variant, self.choice, {value: self._with(variant, text) for value, text in self.others.items()})
+
+    def _with(self, variant: Variant, text: str) -> Variant:
+        tunables = (
+            variant.tunables if self.tunables == variant.tunables[-len(self.tunables) :] else (*variant.tunables, *self.tunables)
+        )
+        return replace(variant, text=variant.text.replace(self.old, text), tunables=tunables)
+
+
+LINE = "out[i] = 2.0f * in[i];"
+BLOCK = Tunable("PAD", (0, 1, 2), 0, "what is added")
+
+
+def made(kernel: Kernel, lab: Lab, folder: Path, *passes: Pass, combinations: int = 0) -> Templated:
+    return templatize(kernel, lab, passes=passes, folder=folder, combinations=combinations)
+
+
+def test_right_alternatives_are_kept_and_certified(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    choice = Tunable("SUM", (0, 1), 0, "how it is doubled")
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others={1: "out[i] = in[i] + in[i];"}), combinations=4)
+    assert found.certificate.level == "tokens"
+    assert found.template.certificate == found.certificate
+    assert [p.name for p in found.kernel.parameters] == ["SUM"]
+    entry = template_entry(found)
+    assert entry["passes"] == {"applied": [{"name": "replacing", "parameters": ["SUM"], "notes": []}], "not_applied": []}
+    assert entry["configurations"] == {"feasible": 2, "all": 2}
+    assert "+#if SUM == 0" in entry["diff"]
+
+
+def test_the_smallest_workload_is_probed(kernel: Kernel, lab: Lab) -> None:
+    assert list(lab.prepared) == ["small"]
+
+
+def test_a_changed_default_withdraws_the_pass(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    pad = Tunable("PAD", (0, 1), 0, "what is added")
+    found = made(kernel, lab, tmp_path, Replacing("2.0f *", "2.0f * 1.0f *", tunables=(pad,)))
+    (done,) = found.applications
+    assert done.reason is not None
+    assert "changes the kernel at its defaults" in done.reason
+    assert "1.0f" in done.reason
+    assert not found.kernel.parameters
+    assert found.template.source == SOURCE
+
+
+def test_values_that_do_not_compile_or_compute_wrongly_are_dropped(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    choice = Tunable("WAY", (0, 1, 2, 3), 0, "how it is doubled")
+    others = {1: "out[i] = in[i] + in[i];", 2: "out[i] = undeclared;", 3: "out[i] = 3.0f * in[i];"}
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others=others))
+    (done,) = found.applications
+    assert found.kernel.parameters[0].values == (0, 1)
+    assert len(done.notes) == 2
+    assert done.notes[0].startswith("WAY=2 does not compile: ")
+    assert done.notes[1].startswith("WAY=3 wrong result: out on small: ")
+    assert "undeclared" not in found.template.source
+
+
+def test_a_pass_of_which_nothing_is_right_did_not_apply(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    choice = Tunable("WAY", (0, 1), 0, "how it is doubled")
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others={1: "out[i] = 0;"}))
+    (done,) = found.applications
+    assert not done.applied
+    assert "WAY=1 wrong result" in str(done.reason)
+    assert found.template.source == SOURCE
+
+
+def test_a_crashing_alternative_is_dropped(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    choice = Tunable("WAY", (0, 1), 0, "how it is doubled")
+    broken = "out[i + (1L << 40)] = 2.0f * in[i];"
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others={1: broken}))
+    assert not found.applications[0].applied
+    assert "WAY=1 does not run" in str(found.applications[0].reason)
+
+
+def test_a_form_that_two_passes_break_together_is_dropped(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    first = Replacing("2.0f", choice=Tunable("A", (0, 1), 0, "?"), others={1: "(1.0f + 1.0f)"}, name="first")
+    second = Replacing(
+        "+ 1.0f)", choice=Tunable("B", (0, 1), 0, "?"), others={1: "+ 2.0f)"}, name="second"
+    )  # only counts, and is only wrong, in what the first one made
+    found = made(kernel, lab, tmp_path, first, second)
+    assert [p.name for p in found.kernel.parameters] == ["A"]
+    assert not found.applications[1].applied
+
+
+def test_combinations_that_fail_are_excluded_with_what_was_seen(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    a, b = Tunable("A", (0, 1, 2), 0, "?"), Tunable("B", (0, 1), 0, "?")
+    first = Replacing(
+        LINE, choice=a, others={1: "int p = 0; out[i] = 2.0f * in[i];", 2: "int p = 1; out[i] = 2.0f * in[i];"}, name="a"
+    )
+    second = Replacing("out[i] = 2.0f * in[i];", choice=b, others={1: "out[i] = 2.0f * in[i] + BAD;"}, name="b")
+    source = "#if A == 2\n#define BAD 1.0f\n#else\n#define BAD 0.0f\n#endif\n" + SOURCE
+    original = twice(tmp_path / "original", source)
+    found = made(original, lab, tmp_path / "made", first, second, combinations=6)
+    assert [p.name for p in found.kernel.parameters] == ["A", "B"]
+    assert [str(c.expression) for c in found.kernel.constraints] == ["A != 2 or B != 1"]
+    assert "wrong result" in found.kernel.constraints[0].reason
+
+
+def test_an_original_that_does_not_work_is_the_users_to_mend(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="does not compile"),
+        laboratory(twice(tmp_path / "a", SOURCE.replace("2.0f", "two")), "cpu", binary_cache=tmp_path / "binaries"),
+    ):
+        pass
+    random = SOURCE.replace("2.0f *", "(float)clock() *")
+    with (
+        pytest.raises(BaselineError, match="repeat"),
+        laboratory(twice(tmp_path / "b", random), "cpu", binary_cache=tmp_path / "binaries"),
+    ):
+        pass
+
+
+def test_a_probe_needs_no_files(kernel: Kernel, lab: Lab) -> None:
+    from warpsmith.refactor.combine import combined
+    from warpsmith.refactor.draft import Draft
+
+    probe = Probe(combined(Draft.of(kernel, lab.info.limits)), lab)
+    assert probe.difference() is None
+    assert probe.problem(probe.space.default) is None

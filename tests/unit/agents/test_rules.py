@@ -1,0 +1,80 @@
+"""The rules agent: what it reads out of measurements and source, and what it does about it."""
+
+from dataclasses import replace
+
+import pytest
+
+from warpsmith.agents.rules import RulesAgent
+from warpsmith.core.hardware import Limits, Resources
+from warpsmith.refactor.base import Concern
+from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.planning import Facts, Finding, PassReport, RoundReport
+
+LIMITS = Limits(8192, 8192, 8192, 8192, 32768, 32, 2)
+PASSES = (
+    PassReport("lift_constants", "numbers become parameters", frozenset({Concern.PARALLELISM})),
+    PassReport("block_size", "threads in a block", frozenset({Concern.PARALLELISM})),
+    PassReport("map_2d", "two-dimensional blocks", frozenset({Concern.COALESCING})),
+    PassReport("fast_math", "approximate functions", frozenset({Concern.BALANCE})),
+    PassReport("mine", "a plug-in's", frozenset()),
+)
+AGENT = RulesAgent()
+
+
+def facts(**changes) -> Facts:
+    known = Facts(
+        kernel=load_kernel("silu_and_mul"),
+        limits=LIMITS,
+        baseline=Resources(gathers=3, scatters=1),
+        best=None,
+        roofline_fraction={"llama-7b": 0.2},
+        passes=PASSES,
+    )
+    return replace(known, **changes)
+
+
+def test_findings_name_the_fact_they_rest_on():
+    found = AGENT.analyse(facts())
+    assert found[0].concern is Concern.COALESCING
+    assert "3 gathers and 1 scatters" in found[0].text
+    assert any("expf (line 18)" in f.text for f in found if f.concern is Concern.BALANCE)
+    assert any("20% of the roofline on 'llama-7b'" in f.text for f in found)
+    assert [f.weight for f in found] == sorted((f.weight for f in found), reverse=True)
+
+
+def test_a_kernel_at_its_roof_has_no_findings_and_no_further_round():
+    at_the_roof = facts(roofline_fraction={"a": 0.9, "b": 0.87}, rounds=(RoundReport(1, (), "", 9, 2.0),))
+    assert AGENT.analyse(at_the_roof) == ()
+    assert AGENT.plan(at_the_roof, ()) is None
+
+
+def test_the_first_round_lifts_numbers_and_answers_the_weightiest_findings():
+    plan = AGENT.plan(facts(), AGENT.analyse(facts()))
+    assert not plan.is_last
+    assert plan.passes[:3] == ("lift_constants", "block_size", "map_2d")
+    assert "map_2d (for coalescing)" in plan.reason
+    assert "mine" not in plan.passes
+
+
+def test_later_rounds_keep_the_passes_of_earlier_ones():
+    passes = [replace(p, applied_in=1) if p.name != "mine" else p for p in PASSES]
+    later = facts(passes=passes, rounds=(RoundReport(1, (), "", 9, 2.0),))
+    plan = AGENT.plan(later, AGENT.analyse(later))
+    assert plan.passes == ("lift_constants", "block_size", "map_2d", "fast_math", "mine")
+    assert plan.is_last
+    assert "what has not been tried yet" in plan.reason
+
+
+@pytest.mark.parametrize(
+    "passes", [[replace(p, applied_in=1) for p in PASSES], [replace(p, declined="no loop") for p in PASSES], []]
+)
+def test_nothing_is_planned_when_nothing_is_left(passes):
+    assert AGENT.plan(facts(passes=passes), [Finding(Concern.BALANCE, "", 1.0)]) is None
+
+
+def test_two_rounds_without_a_gain_are_enough():
+    rounds = [RoundReport(n, (), "", 9, speedup) for n, speedup in ((1, 3.0), (2, 3.0), (3, 3.01))]
+    stalled = facts(rounds=rounds)
+    assert AGENT.plan(stalled, AGENT.analyse(stalled)) is None
+    gaining = facts(rounds=rounds[:2])
+    assert AGENT.plan(gaining, AGENT.analyse(gaining)) is not None

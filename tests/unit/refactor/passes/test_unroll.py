@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+from pass_subjects import applied, bundled, declined, small, squeezed
+
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Tunable
+from warpsmith.refactor.passes.unroll import Unroll
+from warpsmith.refactor.passes.whole_steps import WholeSteps
+
+
+def _kernel(body: str, parameters: str = "float* out, const float* x, int n") -> str:
+    return f"__global__ void k({parameters}) {{\n{body}\n}}\n"
+
+
+def _parameters(text: str, **options) -> dict[str, tuple[tuple[int, ...], int]]:
+    return {t.name: (t.values, t.default) for t in applied(Unroll(), small(text, **options)).variant.tunables}
+
+
+_STRIDED = "  for (int i = threadIdx.x; i < n; i += blockDim.x) {\n    out[i] = x[i];\n  }"
+
+
+def test_loop_without_a_pragma_is_left_to_the_compiler_by_default():
+    answer = applied(Unroll(), small(_kernel(_STRIDED)))
+    assert "#if UNROLL_I != 0\n#pragma unroll UNROLL_I\n#endif\n  for (int i = threadIdx.x;" in answer.variant.text
+    (tunable,) = answer.variant.tunables
+    assert (tunable.values, tunable.default) == ((0, 1, 2, 4), 0)
+    assert answer.choice is None
+
+
+@pytest.mark.parametrize(
+    ("pragma", "default", "values"),
+    [("#pragma unroll", 0, (0, 1, 2, 4)), ("#pragma unroll 1", 1, (1, 2, 4)), ("#pragma unroll (8)", 8, (1, 2, 4, 8))],
+)
+def test_pragma_that_stands_there_is_the_default(pragma: str, default: int, values: tuple[int, ...]):
+    answer = applied(Unroll(), small(_kernel(f"{pragma}\n{_STRIDED}")))
+    expected = f"#if UNROLL_I == {default}\n{pragma}\n#else\n#pragma unroll UNROLL_I\n#endif\n  for (int i"
+    assert expected in answer.variant.text
+    (tunable,) = answer.variant.tunables
+    assert (tunable.values, tunable.default) == (values, default)
+
+
+def test_known_trips_bound_the_factors_and_may_be_unrolled_altogether():
+    def body(trips: int) -> str:
+        return _kernel(f"  float s = 0.0f;\n  for (int t = 0; t < {trips}; ++t) {{\n    s += x[t * n];\n  }}\n  out[0] = s;")
+
+    assert _parameters(body(3)) == {"UNROLL_T": ((0, 1, 2, 3), 0)}
+    assert _parameters(body(100)) == {"UNROLL_T": ((0, 1, 2, 4), 0)}
+    assert "short" in declined(Unroll(), small(body(2)))
+
+
+def test_trips_may_depend_on_parameters():
+    text = _kernel("#pragma unroll\n  for (int t = 0; t < DEPTH; ++t) {\n    out[t] = x[t];\n  }")
+    assert _parameters(text, tunables=(Tunable("DEPTH", (4, 16), 4, ""),)) == {
+        "DEPTH": ((4, 16), 4),
+        "UNROLL_T": ((0, 1, 2), 0),
+    }
+
+
+def test_same_headers_follow_one_parameter_and_inner_loops_come_first():
+    assert [t.name for t in applied(Unroll(), bundled("convolution_opencl")).variant.tunables] == ["UNROLL_J", "UNROLL_I"]
+    answer = applied(Unroll(), bundled("transpose"))
+    assert [t.name for t in answer.variant.tunables] == ["UNROLL_J"]
+    assert answer.variant.text.count("#pragma unroll UNROLL_J") == 2
+
+
+def test_loops_over_registers_must_stay_unrolled():
+    own = "  float s[4];\n  for (int t = 0; t < 4; ++t) {\n    s[t] = x[t];\n  }\n  out[0] = s[0] + s[3];"
+    assert "registers" in declined(Unroll(), small(_kernel(own)))
+    packed = "  float4 v;\n  Pack p;\n  for (int t = 0; t < 4; ++t) {\n    out[t] = p.lane[t];\n  }"
+    assert "registers" in declined(Unroll(), small(_kernel(packed)))
+    shared = "  __shared__ float s[4];\n  for (int t = 0; t < 4; ++t) {\n    out[t] = s[t];\n  }"
+    assert "UNROLL_T" in _parameters(_kernel(shared))
+    local = "  __local float s[4];\n  for (int t = 0; t < 4; ++t) {\n    out[t] = s[t];\n  }"
+    text = "__kernel void k(__global float* out, const __global float* x, int n) {\n" + local + "\n}\n"
+    assert "UNROLL_T" in _parameters(text, language=Language.OPENCL)
+
+
+def test_loop_that_waits_at_a_barrier_is_left_alone():
+    body = "  for (int t = 0; t < n; ++t) {\n    __syncthreads();\n    out[t] = x[t];\n  }"
+    assert "barriers" in declined(Unroll(), small(_kernel(body)))
+
+
+def test_the_rest_of_another_loop_is_left_alone():
+    body = "  for (int i = n - n % 4 + threadIdx.x; i < n; i += blockDim.x) {\n    out[i] = x[i];\n  }"
+    assert "no loop" in declined(Unroll(), small(_kernel(body)))
+
+
+def test_whole_steps_are_unrolled_already():
+    subject = bundled("fused_add_rmsnorm")
+    other = applied(WholeSteps(), subject).alternatives[4]
+    assert "no loop" in declined(Unroll(), type(subject)(subject.kernel, subject.limits, other))
+
+
+def test_other_directives_are_not_disturbed():
+    assert "no loop" in declined(Unroll(), small(_kernel(f"#pragma nounroll\n{_STRIDED}")))
+    assert "no loop" in declined(Unroll(), small(_kernel(f"#pragma unroll\n  // why\n{_STRIDED}")))
+
+
+def test_no_more_than_four_parameters():
+    loops = "\n".join(
+        f"  for (int {v} = 0; {v} < n; ++{v}) {{\n    out[{v}] = x[{v}];\n  }}" for v in ("a", "b", "c", "d", "e", "f")
+    )
+    assert len(_parameters(_kernel(loops))) == 4
+
+
+def test_loop_in_a_device_function_counts_too():
+    text = """__device__ float total(const float* x, int n) {
+  float s = 0.0f;
+  for (int t = 0; t < n; ++t) {
+    s += x[t];
+  }
+  return s;
+}
+__global__ void k(float* out, const float* x, int n) { out[threadIdx.x] = total(x, n); }
+"""
+    assert "UNROLL_T" in _parameters(text)
+    assert squeezed("#pragma unroll UNROLL_T #endif for (int t = 0;") in squeezed(applied(Unroll(), small(text)).variant.text)

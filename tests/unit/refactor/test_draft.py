@@ -1,0 +1,229 @@
+"""Drafts: forms multiply within bounds, reasons are kept, and what is combined from them says when each parameter counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from refactor_support import LIMITS, SOURCE, Choosing, Failing, Naming, scale_kernel
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.refactor.application import MOST_BRANCHES, apply_pass, apply_passes
+from warpsmith.refactor.base import Pass, Rewrite, Rule, Tunable
+from warpsmith.refactor.combine import Refactored, combined
+from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.values import nearest_with, space_of_refactored, with_possible_values
+
+ADD = "out[i] = FACTOR * in[i];"
+GUARD = "if (i < n) {"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Draft:
+    return Draft.of(scale_kernel(tmp_path), LIMITS)
+
+
+def made(start: Draft, *passes: Pass) -> Refactored:
+    return combined(apply_passes(start, passes))
+
+
+def rules_of(found: Refactored) -> dict[str, str]:
+    return {rule.expression: rule.reason for rule in found.rules}
+
+
+# ── applying ──
+
+
+def test_a_named_number_is_a_parameter_everywhere(start: Draft) -> None:
+    found = made(start, Naming())
+    assert "blockIdx.x * BLOCK + threadIdx.x" in found.body
+    assert (found.grid, found.block) == (("ceildiv(n, BLOCK)",), ("BLOCK",))
+    assert [(p.name, p.default) for p in found.parameters] == [("BLOCK", 128)]
+    assert not found.rules
+
+
+def test_a_pass_that_declines_fails_or_raises_leaves_only_its_reason(start: Draft) -> None:
+    after = apply_passes(start, [Naming("7777"), Failing(), Naming(parameter="n"), Naming(values=(1, 2))])
+    assert after.branches == start.branches
+    assert [(a.name, a.applied, a.line) for a in after.applications] == [
+        ("naming", False, 1),
+        ("failing", False, None),
+        ("naming", False, None),
+        ("naming", False, None),
+    ]
+    reasons = [a.reason for a in after.applications]
+    assert reasons[1] == "the pass failed: ZeroDivisionError: a bug"
+    assert reasons[2] is not None
+    assert "the name n already means something" in reasons[2]
+    assert reasons[3] == "the pass failed: the default 128 of BLOCK is not among its values [1, 2]"
+
+
+def test_names_of_included_files_are_taken(start: Draft) -> None:
+    reason = apply_pass(start, Naming(parameter="FACTOR")).applications[0].reason
+    assert reason is not None
+    assert "already means something" in reason
+
+
+def test_an_expression_over_unknown_names_is_refused(start: Draft) -> None:
+    (done,) = apply_pass(start, Naming(rules=(Rule("BLOCK <= m", "?"),))).applications
+    assert done.reason == "the pass failed: unknown name 'm' in 'BLOCK <= m'"
+
+
+def test_lifting_a_define_keeps_its_name(tmp_path: Path) -> None:
+    source = "#define THREADS 128\n" + SOURCE.replace("* 128", "* THREADS")
+    draft = Draft.of(scale_kernel(tmp_path, source=source), LIMITS)
+
+    class Lifting(Naming):
+        def apply(self, subject):
+            answer = super().apply(subject)
+            text = answer.variant.text.replace("#define THREADS THREADS\n", "")
+            return Rewrite(replace(answer.variant, text=text))
+
+    assert apply_pass(draft, Lifting(parameter="THREADS")).applications[0].applied
+    # But a define that stays would override the parameter.
+    assert not apply_pass(draft, Naming(parameter="THREADS")).applications[0].applied
+
+
+# ── forms ──
+
+
+def test_values_of_one_form_are_one_branch(start: Draft) -> None:
+    after = apply_pass(start, Choosing(ADD, {1: "x(MAP);", 2: "x(MAP);", 4: "x(MAP);", 8: "y();"}))
+    assert [dict(branch.guard) for branch in after.branches] == [{"MAP": 0}, {"MAP": 1}, {"MAP": 8}]
+    assert after.groups == {"MAP": {0: (0,), 1: (1, 2, 4), 8: (8,)}}
+    body = combined(after).body
+    assert "#if MAP == 0\n" in body
+    assert "#elif MAP == 8\n" in body or "MAP == 1 || MAP == 2 || MAP == 4" in body
+
+
+def test_a_choice_multiplies_the_forms_it_applies_to(start: Draft) -> None:
+    found = made(
+        start,
+        Choosing(ADD, {1: "x();", 2: "y();"}),
+        Choosing("x();", {1: "x1();\n    x2();"}, parameter="STAGE", name="staging"),
+    )
+    assert rules_of(found) == {"STAGE == 0 or MAP == 1": "STAGE counts only when MAP is 1"}
+    assert [p.name for p in found.parameters] == ["MAP", "STAGE"]
+
+
+def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
+    passes = [
+        Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, 10)}),
+        Choosing(ADD, {v: f"form{v}();" for v in range(1, 4)}, parameter="PATH", name="second"),
+    ]
+    after = apply_passes(start, passes)
+    assert len(after.branches) == MOST_BRANCHES
+    of_default = [branch.guard["PATH"] for branch in after.branches if branch.guard["MAP"] == 0]
+    assert of_default == [0, 1, 2, 3]
+    assert "left out, since a template has at most 16 forms" in after.applications[-1].notes[0]
+
+
+def test_an_alternative_that_breaks_a_promise_is_left_out_alone(start: Draft) -> None:
+    twice = (Tunable("U", (1, 2), 1, "?"), Tunable("U", (1, 2), 1, "?"))
+    (alone,) = apply_pass(start, Choosing(ADD, {1: "x(U);"}, tunables=twice)).applications
+    assert alone.reason == "there is nothing to choose here"
+
+    class Partly(Choosing):
+        def apply(self, subject):
+            answer = super().apply(subject)
+            broken = replace(answer.alternatives[2], grid=("n / UNKNOWN",))
+            return replace(answer, alternatives={**answer.alternatives, 2: broken})
+
+    (partly,) = apply_pass(start, Partly(ADD, {1: "x();", 2: "y();"})).applications
+    assert partly.parameters == ("MAP",)
+    assert partly.notes == ("MAP=2 left out here: unknown name 'UNKNOWN' in 'n / UNKNOWN'",)
+
+
+# ── what counts where ──
+
+
+def test_launch_and_rules_follow_the_form(start: Draft) -> None:
+    found = made(
+        start,
+        Naming(),
+        Choosing(ADD, {2: "x(MAP);", 4: "x(MAP);"}, grid="n / MAP", shared="4 * BLOCK", rules=(Rule("n % MAP == 0", "no tail"),)),
+    )
+    assert found.grid == ("n / MAP if MAP != 0 else ceildiv(n, BLOCK)",)
+    assert found.shared == "4 * BLOCK if MAP != 0 else 0"
+    assert rules_of(found) == {"MAP == 0 or (n % MAP == 0)": "no tail"}
+
+
+def test_a_parameter_without_effect_stays_at_its_default(start: Draft) -> None:
+    found = made(
+        start,
+        Naming(),
+        Choosing("blockIdx.x * BLOCK + threadIdx.x", {1: "whole()"}, grid="n"),
+        Choosing("whole()", {1: "half(U)"}, parameter="HALF", name="half", tunables=(Tunable("U", (1, 2, 3), 1, "?"),)),
+    )
+    rules = rules_of(found)
+    assert rules["U == 1 or HALF == 1"] == "U counts only when HALF is 1"
+    # The block still has BLOCK threads in every form, so it counts everywhere.
+    assert not any(rule.startswith("BLOCK") for rule in rules)
+    space = space_of_refactored(found)
+    assert all(c["U"] == 1 or c["HALF"] == 1 for c in space)
+
+
+def test_the_space_has_exactly_the_forms(start: Draft) -> None:
+    """Structural values are feasible together if and only if there is a form for them."""
+    passes = [
+        Choosing(ADD, {1: "x();", 2: "y();", 3: "z();"}),
+        Choosing("x();", {1: "x1();", 2: "x2();"}, parameter="STAGE", name="b"),
+        Choosing("x1();", {5: "x15();", 6: "x15();"}, parameter="DEPTH", name="c"),
+        Choosing("z();", {1: "z1();"}, parameter="LAST", name="d"),
+    ]
+    draft = apply_passes(start, passes)
+    space = space_of_refactored(combined(draft))
+    wanted = {
+        Configuration.of(dict(zip(draft.groups, values, strict=True)))
+        for branch in draft.branches
+        for values in product(*(draft.groups[name][key] for name, key in branch.guard.items()))
+    }
+    assert set(space) == wanted
+    assert len(wanted) == 9
+
+
+# ── leaving out ──
+
+
+def test_without_a_value(start: Draft) -> None:
+    draft = apply_passes(start, [Naming(), Choosing(ADD, {1: "x();", 2: "y();"})])
+    left = combined(draft.without("MAP", 1).without("BLOCK", 256))
+    assert [(p.name, p.values) for p in left.parameters] == [("BLOCK", (32, 64, 128)), ("MAP", (0, 2))]
+    assert "x();" not in left.body
+
+
+def test_a_parameter_with_one_value_left_is_that_value(start: Draft) -> None:
+    draft = apply_passes(start, [Naming(), Choosing(ADD, {1: "x(MAP);"})])
+    for value in (32, 64, 256):
+        draft = draft.without("BLOCK", value)
+    gone = draft.without("MAP", 1)
+    assert gone.origins == {}
+    assert gone.branches == start.branches
+    assert combined(gone).body == SOURCE
+
+
+def test_without_a_form(start: Draft) -> None:
+    draft = apply_passes(start, [Choosing(ADD, {1: "x();", 2: "y();"}), Choosing(GUARD, {1: "{"}, parameter="WHOLE", name="w")])
+    left = draft.without_form({"MAP": 2, "WHOLE": 1})
+    assert len(left.branches) == 5
+    assert "WHOLE == 0 or MAP != 2" in rules_of(combined(left))
+    fewer = left.without_form({"MAP": 2, "WHOLE": 0})
+    assert fewer.choices[0].values == (0, 1)
+
+
+def test_values_that_nothing_allows_are_left_out(start: Draft) -> None:
+    draft = apply_pass(start, Naming(values=(48, 128, 256, 2048), rules=(Rule("BLOCK % warp_size == 0", "whole warps"),)))
+    (parameter,) = combined(with_possible_values(draft)).parameters
+    assert parameter.values == (128, 256)
+
+
+def test_the_nearest_configuration_with_a_value(start: Draft) -> None:
+    rule = Rule("BLOCK <= 64 or MAP == 0", "?")
+    found = made(start, Naming(), Choosing(ADD, {1: "x();"}, rules=(rule,)))
+    nearest = nearest_with(space_of_refactored(found), "MAP", 1)
+    assert nearest is not None
+    assert nearest["MAP"] == 1
+    assert nearest["BLOCK"] in (32, 64)
+    assert nearest_with(space_of_refactored(found), "BLOCK", 256) == Configuration.of({"BLOCK": 256, "MAP": 0})
