@@ -10,15 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpsmith.source.extract import ExtractRequest
+
 HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBase:
-    """`defines` may use `{arch}`, the number of the target's architecture (`800`)."""
+    """`root` is the folder of the package under which all sources lie; `{arch}` in `defines` is the target's architecture (800)."""
 
     name: str
     requirement: str
+    root: str
     sources: str
     include_dirs: tuple[str, ...]
     defines: Mapping[str, str]
@@ -26,40 +29,57 @@ class CodeBase:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`folder` has a kernel.toml and a reference when the kernel is to run."""
+    """A kernel to extract. `unpack` says that it takes a structure, which has to be unpacked before it can run."""
 
     name: str
     code_base: CodeBase
     source: str
     kernel: str
     instance: str | None
-    targets: tuple[str, ...]
-    include_dirs: tuple[str, ...]
+    unpack: bool
 
     @property
     def folder(self) -> Path | None:
+        """With a kernel.toml and a reference, when the kernel is to run."""
         folder = HERE / self.name
         return folder if (folder / "kernel.toml").is_file() else None
 
+    def defines(self, arch: int) -> dict[str, str]:
+        return {name: value.format(arch=arch) for name, value in self.code_base.defines.items()}
 
-def catalogue() -> list[Entry]:
+    def request(self, package: Path, arch: int, *, unpack: bool = False) -> ExtractRequest:
+        root = package / self.code_base.root
+        return ExtractRequest(
+            source=root / self.code_base.sources / self.source,
+            kernel=self.kernel,
+            instance=self.instance,
+            include_dirs=tuple(root / folder for folder in self.code_base.include_dirs),
+            defines={**self.defines(arch), "__CUDA_ARCH__": str(arch)},
+            unpack=unpack,
+        )
+
+
+def catalogue() -> tuple[list[Entry], tuple[str, ...]]:
+    """The kernels, and the targets to compile them for."""
     data = tomllib.loads((HERE / "kernels.toml").read_text(encoding="utf-8"))
     bases = {
-        name: CodeBase(name, base["requirement"], base["sources"], tuple(base.get("include_dirs", ())), base.get("defines", {}))
+        name: CodeBase(
+            name, base["requirement"], base["root"], base["sources"], tuple(base["include_dirs"]), base.get("defines", {})
+        )
         for name, base in data["code_bases"].items()
     }
-    return [
+    entries = [
         Entry(
             name=name,
             code_base=bases[kernel["code_base"]],
             source=kernel["source"],
             kernel=kernel["kernel"],
             instance=f"{kernel['kernel']}{kernel['arguments']}" if "arguments" in kernel else None,
-            targets=tuple(kernel.get("targets", data["targets"])),
-            include_dirs=tuple(kernel.get("include_dirs", ())),
+            unpack=kernel.get("unpack", False),
         )
         for name, kernel in data["kernels"].items()
     ]
+    return entries, tuple(data["targets"])
 
 
 def fetched(base: CodeBase, cache: Path) -> Path:

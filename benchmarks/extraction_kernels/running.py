@@ -42,5 +42,7 @@ def verdict(folder: Path, pool: CompilePool) -> str:
             if not isinstance(answer, Verdict):
                 return f"{workload.name}: {answer.reason}"
             if not answer.passed:
-                return f"{workload.name}: {answer.failure.argument}: {answer.failure.problem}" if answer.failure else workload.name
+                return (
+                    f"{workload.name}: {answer.failure.argument}: {answer.failure.problem}" if answer.failure else workload.name
+                )
     return "right"

@@ -10,6 +10,8 @@ import pytest
 
 from warpsmith.core.errors import BaselineError, InputError
 from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.combine import combined
+from warpsmith.refactor.draft import Draft
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.probes import Lab, Probe, laboratory
@@ -91,7 +93,6 @@ class Replacing:
 
 
 LINE = "out[i] = 2.0f * in[i];"
-BLOCK = Tunable("PAD", (0, 1, 2), 0, "what is added")
 
 
 def made(kernel: Kernel, lab: Lab, folder: Path, *passes: Pass, combinations: int = 0) -> Templated:
@@ -165,17 +166,15 @@ def test_a_form_that_two_passes_break_together_is_dropped(kernel: Kernel, lab: L
 
 
 def test_combinations_that_fail_are_excluded_with_what_was_seen(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
-    a, b = Tunable("A", (0, 1, 2), 0, "?"), Tunable("B", (0, 1), 0, "?")
-    first = Replacing(
-        LINE, choice=a, others={1: "int p = 0; out[i] = 2.0f * in[i];", 2: "int p = 1; out[i] = 2.0f * in[i];"}, name="a"
-    )
-    second = Replacing("out[i] = 2.0f * in[i];", choice=b, others={1: "out[i] = 2.0f * in[i] + BAD;"}, name="b")
-    source = "#if A == 2\n#define BAD 1.0f\n#else\n#define BAD 0.0f\n#endif\n" + SOURCE
-    original = twice(tmp_path / "original", source)
+    original = twice(tmp_path / "original", SOURCE.replace("  if (i < n)", "  const float p = 0 * 1.0f;\n  if (i < n)"))
+    first = Replacing("= 0 *", "= A *", tunables=(Tunable("A", (0, 1, 2), 0, "?"),), name="a")
+    second = Replacing(LINE, choice=Tunable("B", (0, 1), 0, "?"), others={1: LINE.replace(";", " + p;")}, name="b")
     found = made(original, lab, tmp_path / "made", first, second, combinations=6)
     assert [p.name for p in found.kernel.parameters] == ["A", "B"]
-    assert [str(c.expression) for c in found.kernel.constraints] == ["A != 2 or B != 1"]
-    assert "wrong result" in found.kernel.constraints[0].reason
+    # One failure excludes that combination, a second one with the same parameters all of them.
+    assert [str(c.expression) for c in found.kernel.constraints][-1] == "A == 0 or B == 0"
+    assert "wrong result" in found.kernel.constraints[-1].reason
+    assert len(found.applications[1].notes) == 2
 
 
 def test_an_original_that_does_not_work_is_the_users_to_mend(tmp_path: Path) -> None:
@@ -193,9 +192,6 @@ def test_an_original_that_does_not_work_is_the_users_to_mend(tmp_path: Path) -> 
 
 
 def test_a_probe_needs_no_files(kernel: Kernel, lab: Lab) -> None:
-    from warpsmith.refactor.combine import combined
-    from warpsmith.refactor.draft import Draft
-
     probe = Probe(combined(Draft.of(kernel, lab.info.limits)), lab)
     assert probe.difference() is None
     assert probe.problem(probe.space.default) is None

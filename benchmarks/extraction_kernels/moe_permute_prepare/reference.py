@@ -12,9 +12,7 @@ def sorted_experts(shape: tuple[int, ...], rng: np.random.Generator, experts: in
     return np.sort(rng.integers(-1, experts, shape)).astype(np.int32)
 
 
-def permute_prepare(
-    sorted_topk_ids: NDArray[np.int32], reorder_ids: NDArray[np.int64], experts: int
-) -> dict[str, NDArray[Any]]:
+def permute_prepare(sorted_topk_ids: NDArray[np.int32], reorder_ids: NDArray[np.int64], experts: int) -> dict[str, NDArray[Any]]:
     elsewhere = int(np.searchsorted(sorted_topk_ids, 0))
     went = np.empty(len(reorder_ids), np.int32)
     went[reorder_ids] = np.arange(len(reorder_ids)) - elsewhere

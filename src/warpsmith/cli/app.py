@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli import check, devices, extract, init, replay, resume, show, space, templatize, tune
+from warpsmith.cli import analyze, check, devices, extract, init, replay, resume, show, space, templatize, tune
 
 app = typer.Typer(
     name="warpsmith",
@@ -38,6 +38,7 @@ app.command("extract")(extract.extract)
 app.command("check")(check.check)
 app.command("space")(space.space)
 app.command("templatize")(templatize.templatize)
+app.command("analyze")(analyze.analyze)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)

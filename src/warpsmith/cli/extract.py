@@ -30,6 +30,9 @@ def extract(
         list[str] | None,
         typer.Option("-D", "--define", metavar="NAME=VALUE", help="A macro that decides #ifs, such as __CUDA_ARCH__=900."),
     ] = None,
+    unpack: Annotated[
+        bool, typer.Option("--unpack", help="Make plain parameters of the structures that the kernel takes by value.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in the folder.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -37,7 +40,7 @@ def extract(
     from warpsmith.core.errors import InputError, Location  # noqa: PLC0415
     from warpsmith.source import extract as extraction  # noqa: PLC0415
 
-    request = extraction.ExtractRequest(source, kernel, instance, tuple(include or ()), _macros(define or []))
+    request = extraction.ExtractRequest(source, kernel, instance, tuple(include or ()), _macros(define or []), unpack)
     found = extraction.extract(request)
     for target in (output / found.source_name, output / "kernel.toml"):
         if target.exists() and not force:

@@ -66,6 +66,7 @@ class Resources:
     stack_bytes: int | None = None
     barriers: int | None = None
     scalar_registers: int | None = None
+    load_bytes: int | None = None  # of the widest load from global memory
     remarks: tuple[str, ...] = field(default=())
 
 

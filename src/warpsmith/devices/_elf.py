@@ -87,6 +87,22 @@ class Elf:
                 return str(self.symbols[info >> 32].name)
         return None
 
+    def missing(self, function: str) -> list[str]:
+        """What the function and those that it calls use and the file does not define; each function in a section of its own."""
+        code = {index for index, section in enumerate(self.sections) if section.name.startswith(".text")}
+        waiting = [symbol.section for symbol in self.symbols if symbol.name == function]
+        found: set[str] = set()
+        while waiting:
+            place = self.section(f".rela{self.sections[waiting.pop()].name}")
+            for _, info, _ in _RELOCATION.iter_unpack(place.data) if place is not None else ():
+                symbol = self.symbols[info >> 32]
+                if symbol.section == 0:
+                    found.add(symbol.name)
+                elif symbol.section in code:
+                    code.remove(symbol.section)
+                    waiting.append(symbol.section)
+        return sorted(found)
+
     def notes(self) -> Iterator[Note]:
         for section in self.sections:
             if section.kind != _NOTES:

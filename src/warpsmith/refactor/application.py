@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from warpsmith.refactor.base import Declined, Pass, Rewrite, Subject, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
-from warpsmith.refactor.draft import Application, Branch, Choice, Draft, with_constant
+from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used, with_constant
 
 MOST_BRANCHES = 16  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
 
@@ -134,6 +134,8 @@ class _Applying:
         if answer.choice is None:
             return found
         for value, variant in answer.alternatives.items():
+            if variant == answer.variant and answer.choice.name not in names_used(variant):
+                continue  # it changes nothing
             fault = self._fault(branch, answer, answer.choice, value)
             if fault is None:
                 found[value] = variant

@@ -12,10 +12,9 @@ from functools import cached_property
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.conditions import Condition, Guard, condition_for
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.draft import Draft, names_used
 from warpsmith.refactor.merge import Form, merge
 from warpsmith.spec.kernel import Constraint, Launch, Parameter
-from warpsmith.template.directives import used_identifiers
 
 
 @dataclass(frozen=True)
@@ -174,9 +173,4 @@ def _at(extents: tuple[str, ...], axis: int) -> str:
 
 def _values_in(variant: Variant, parameter: Tunable) -> tuple[int, ...]:
     own = next((tunable for tunable in variant.tunables if tunable.name == parameter.name), None)
-    return own.values if own is not None and parameter.name in _names_used(variant) else (parameter.default,)
-
-
-def _names_used(variant: Variant) -> frozenset[str]:
-    launch = (*variant.grid, *variant.block, variant.shared)
-    return frozenset().union(*map(used_identifiers, (variant.text, variant.entry)), *(Expression.parse(e).names for e in launch))
+    return own.values if own is not None and parameter.name in names_used(variant) else (parameter.default,)

@@ -17,6 +17,7 @@ from warpsmith.refactor.conditions import Groups
 from warpsmith.refactor.untouched import untouched, with_words
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
+from warpsmith.template.directives import used_identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,12 @@ def with_constant(variant: Variant, name: str, value: int) -> Variant:
         tunables=tuple(tunable for tunable in variant.tunables if tunable.name != name),
         rules=tuple(replace(rule, expression=with_words(rule.expression, word)) for rule in variant.rules),
     )
+
+
+def names_used(variant: Variant) -> frozenset[str]:
+    """What the form's text, entry and launch name: a parameter that is not among it has no effect."""
+    launch = (*variant.grid, *variant.block, variant.shared)
+    return frozenset().union(*map(used_identifiers, (variant.text, variant.entry)), *(Expression.parse(e).names for e in launch))
 
 
 def _mentions(rule: Rule, name: str) -> bool:

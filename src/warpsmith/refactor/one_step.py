@@ -6,29 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Subject
+from warpsmith.refactor.base import Rule, Subject
 from warpsmith.refactor.preconditions import axis
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial
 from warpsmith.source.effects import is_invariant
 from warpsmith.source.expansion import expanded
+from warpsmith.source.independence import reads_nothing_written
 from warpsmith.source.threads import launch_uses, spelled
 from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_COMMENT = "// The grid has a block for each step: only the last one of a row has to check its bound."
+_CHECKED = "// The grid has a block for each step: only the last one of a row has to check its bound."
+_MOVED = (
+    "// The grid has a block for each step. The last one of a row moves back to end with it: what two blocks share is computed",
+    "// twice, to the same values, and no thread has to check its bound.",
+)
 _SIGNED = {"int", "long", "long long", "int32_t", "int64_t"}
 
 
 @dataclass(frozen=True, slots=True)
 class OneStepEach:
-    """`count` is what the source calls the number of steps; `blocks` is the same as an expression of kernel.toml."""
+    """The kernel's text, the number of steps as an expression of kernel.toml, and what must hold."""
 
-    edits: list[Edit]
-    count: str
+    text: str
     blocks: str
+    rules: tuple[Rule, ...]
 
 
 def shared_header(source: KernelSource, loop: Loop, part: str, parts: str) -> list[Edit]:
@@ -41,8 +46,11 @@ def shared_header(source: KernelSource, loop: Loop, part: str, parts: str) -> li
     ]
 
 
-def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop]) -> OneStepEach | None:
-    """Loops over the longest range become single steps, others are shared as ever. None where their number cannot be written."""
+def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop], count: str) -> OneStepEach | None:
+    """Loops over the first range become single steps, others are shared as ever. None where their number cannot be written.
+
+    `count` is what the kernel calls the number of steps, where it asks for its row already.
+    """
     source = subject.source
     first = next((loop for loop in loops if _starts_with_thread(loop, names)), None)
     if first is None or first.step is None or first.type not in _SIGNED:
@@ -55,7 +63,7 @@ def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop]) -> OneS
     if bound is None or step is None or length is None or not steady or not _is_known(first.step, place, names):
         return None
     free = FreeNames(source.text)
-    count, part, begin = free.take("steps"), free.take("part"), free.take("first")
+    part, begin = free.take("part"), free.take("first")
     stride = operand(source.text_of(first.step))
     blanks, kind = source.tree.indentation(place), first.type
     rounded = cast(source.language, kind, f"({length} + {stride} - 1) / {stride}")
@@ -65,9 +73,17 @@ def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop]) -> OneS
     )
     where = source.tree.line_start(place)
     edits = [Edit(where, where, declared)]
+    repeatable = reads_nothing_written(names)
     for loop in loops:
-        edits += [_single(source, loop, part, begin)] if loop in same else shared_header(source, loop, part, count)
-    return OneStepEach(edits, count, f"max(ceildiv({bound}, {step}), 1)")
+        if loop not in same:
+            edits += shared_header(source, loop, part, count)
+        elif repeatable:
+            edits.append(_moved(source, loop, part))
+        else:
+            edits.append(_checked(source, loop, part, begin, count))
+    reason = "a block that moves back to end with the row must not begin before it"
+    rules = (Rule(f"{step} <= {bound}", reason),) if repeatable else ()
+    return OneStepEach(source.edited(*edits), f"max(ceildiv({bound}, {step}), 1)", rules)
 
 
 def _starts_with_thread(loop: Loop, names: Names) -> bool:
@@ -110,22 +126,51 @@ def _is_known(node: Node, place: Node, names: Names) -> bool:
     return expanded(node, place, names) == text_of(node)
 
 
-def _single(source: KernelSource, loop: Loop, part: str, begin: str) -> Edit:
+def _moved(source: KernelSource, loop: Loop, part: str) -> Edit:
     assert loop.step is not None
-    tree, blanks, text = source.tree, source.tree.indentation(loop.node), source.text_of
+    blanks, text = source.tree.indentation(loop.node), source.text_of
     start, step = (cast(source.language, loop.type, text(node)) for node in (loop.start, loop.step))
-    body = statements_of(tree, loop.body)
-    lines = [
-        f"{blanks}{_COMMENT}",
-        f"{blanks}{{",
-        f"{blanks}  const {loop.type} {begin} = {part} * {step};",
-        f"{blanks}  const {loop.type} {loop.variable} = {begin} + {start};",
-        f"{blanks}  if ({begin} + {step} <= {text(loop.bound)}) {{",
-        indented(body, 2),
-        f"{blanks}  }} else if ({loop.variable} < {text(loop.bound)}) {{",
-        indented(body, 2),
-        f"{blanks}  }}",
-        f"{blanks}}}",
-    ]
-    begins = loop.pragma.start_byte if loop.pragma is not None else tree.line_start(loop.node)
-    return Edit(begins, loop.node.end_byte, "\n".join(lines))
+    bound = text(loop.bound) if text(loop.bound).isidentifier() else cast(source.language, loop.type, text(loop.bound))
+    return _replaced(
+        source,
+        loop,
+        [
+            *(blanks + line for line in _MOVED),
+            f"{blanks}{{",
+            f"{blanks}  const {loop.type} {loop.variable} = min({part} * {step}, {bound} - {step}) + {start};",
+            statements_of(source.tree, loop.body),
+            f"{blanks}}}",
+        ],
+    )
+
+
+def _checked(source: KernelSource, loop: Loop, part: str, begin: str, count: str) -> Edit:
+    """The checked step stays a loop: compilers join two branches that do the same, check and all."""
+    assert loop.step is not None
+    blanks, text = source.tree.indentation(loop.node), source.text_of
+    start, step = (cast(source.language, loop.type, text(node)) for node in (loop.start, loop.step))
+    body, variable = indented(statements_of(source.tree, loop.body), 2), loop.variable
+    update = f"{variable} += {step} * {count}"
+    return _replaced(
+        source,
+        loop,
+        [
+            f"{blanks}{_CHECKED}",
+            f"{blanks}{{",
+            f"{blanks}  const {loop.type} {begin} = {part} * {step};",
+            f"{blanks}  if ({begin} + {step} <= {text(loop.bound)}) {{",
+            f"{blanks}    const {loop.type} {variable} = {begin} + {start};",
+            body,
+            f"{blanks}  }} else {{",
+            f"{blanks}    for ({loop.type} {variable} = {begin} + {start}; {variable} < {text(loop.bound)}; {update}) {{",
+            indented(body, 2),
+            f"{blanks}    }}",
+            f"{blanks}  }}",
+            f"{blanks}}}",
+        ],
+    )
+
+
+def _replaced(source: KernelSource, loop: Loop, lines: list[str]) -> Edit:
+    begin = loop.pragma.start_byte if loop.pragma is not None else source.tree.line_start(loop.node)
+    return Edit(begin, loop.node.end_byte, "\n".join(lines))

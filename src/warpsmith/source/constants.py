@@ -28,6 +28,7 @@ class ConstantKind(StrEnum):
     LOCAL = "local"
     TEMPLATE = "template"  # an argument of the instance
     ACCESS = "access"  # the bytes of `16 / sizeof(T)`
+    LITERAL = "literal"  # one place of several where the kernel says the same number
 
 
 @dataclass(frozen=True, slots=True)

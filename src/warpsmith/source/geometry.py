@@ -8,7 +8,7 @@ language of kernel.toml over the parameters; `blockDim_x` and its like stand for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -21,11 +21,9 @@ from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import SUMS, is_alias, whole_expressions
+from warpsmith.source.wholes import SUMS, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tree_sitter import Node
 
 _LAUNCH_NAME = re.compile(r"\b(blockDim|gridDim)\.([xyz])")
@@ -61,14 +59,17 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
+    """`per_block` has, by axis, the line of an element of an argument that belongs to one block."""
+
     threads: tuple[Threads, ...]
     shares: tuple[Share, ...]
+    per_block: Mapping[str, int]
 
 
 def geometry_of(names: Names, defaults: Mapping[str, int]) -> Geometry:
     """All that the kernel and the functions it reaches say. `defaults` are the parameters' values as the author had them."""
     reader = _Reader(names, defaults)
-    return Geometry(tuple(reader.threads()), tuple(dict.fromkeys(reader.shares())))
+    return Geometry(tuple(reader.threads()), tuple(dict.fromkeys(reader.shares())), dict(reader.per_block()))
 
 
 def as_text(polynomial: Polynomial) -> str | None:
@@ -98,6 +99,7 @@ class _Reader:
         for loop in self.loops.values():
             yield from self._strides(loop)
         for node, polynomial in self.sums:
+            yield from self._groups(node, polynomial)
             for axis in "xyz":
                 yield from self._coordinate(node, polynomial, axis)
         for array in arrays_of(self.names):
@@ -109,6 +111,23 @@ class _Reader:
                 extent = self._weight(polynomial, f"blockIdx.{axis}")
                 if extent is not None and extent != "1":
                     yield Share(axis, extent, self.names.source.line_of(node))
+
+    def per_block(self) -> Iterator[tuple[str, int]]:
+        """`out[blockIdx.x] = sum`: there are as many such elements as blocks."""
+        pointers = {p.name for p in self.names.source.parameters if p.depth}
+        for node, polynomial in self.sums:
+            based = polynomial.atoms & pointers or self._base(node) in pointers
+            for axis in "xyz":
+                block, thread = (polynomial.coefficient(f"{name}.{axis}") for name in ("blockIdx", "threadIdx"))
+                if based and block == Polynomial.constant(1) and thread is not None and not thread.terms:
+                    yield axis, self.names.source.line_of(node)
+
+    def _base(self, node: Node) -> str:
+        """The name of what the expression indexes."""
+        parent = outer(node)
+        while parent is not None and parent.type == "subscript_argument_list":
+            parent = parent.parent
+        return text_of(subscripts_of(parent)[1]) if parent is not None and parent.type == "subscript_expression" else ""
 
     def _bounds(self) -> Iterator[Threads]:
         for node in (c for c in self.names.source.function.children if c.type == "launch_bounds"):
@@ -153,6 +172,20 @@ class _Reader:
         share = self._weight(polynomial, f"blockIdx.{axis}")
         if share is not None and not above:
             yield Threads(axis, _ratio(share, own), Strength.COORDINATE, line)
+
+    def _groups(self, node: Node, polynomial: Polynomial) -> Iterator[Threads]:
+        """`blockIdx.x * kWarps + threadIdx.x / 32`: groups of 32 threads, as many to a block as blocks are apart."""
+        for atom in polynomial.atoms:
+            found = re.fullmatch(r"\(threadIdx\.([xyz])(?:/(\w+)|>>(\d+))\)", atom)
+            if found is None:
+                continue
+            size = found[2] or str(1 << int(found[3]))
+            own = self._weight(polynomial, atom)
+            for blocks in "xyz":
+                share = self._weight(polynomial, f"blockIdx.{blocks}")
+                if own is not None and share is not None and (size.isdigit() or size in self.names.parameters):
+                    extent = f"({_ratio(share, own)}) * {size}"
+                    yield Threads(found[1], extent, Strength.DIGIT, self.names.source.line_of(node))
 
     def _digit(self, polynomial: Polynomial, atom: str, own: str) -> str | None:
         """The weight of a loop's step in a thread's coordinate, unless all its steps lie below the thread's own weight."""

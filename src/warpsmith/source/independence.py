@@ -36,6 +36,14 @@ def dependence(loops: Sequence[Loop], names: Names) -> str | None:
     return next(problems, None) or next(carried, None) or _read_elsewhere(body, writes, loops, names)
 
 
+def reads_nothing_written(names: Names) -> bool:
+    """Whether the kernel's buffers are either read or written: then a step that is done again writes the same values again."""
+    body = names.source.body
+    written = {root for place in written_places(body, names) for root in place.roots}
+    read = {root for place in read_places(body, names) for root in place.roots}
+    return "?" not in read | written and not read & written
+
+
 def _misplaced(write: Place, loops: Sequence[Loop], names: Names) -> str | None:
     line = names.source.line_of(write.node)
     loop = next((o for o in loops if is_within(write.node, o.body)), None)

@@ -18,10 +18,14 @@ from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench
 from warpsmith.record.store import RoundRecord, Store
+from warpsmith.refactor.application import apply_pass
+from warpsmith.refactor.base import Stage
+from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.registry import load_passes
 from warpsmith.search.importance import Importance, importance_of
 from warpsmith.space import Space, space_of
@@ -100,7 +104,7 @@ class Rounds:
         self._baseline = baseline
         self._known = [baseline]
         self.reports: list[RoundReport] = []
-        self._passes = _untried_passes() if agent is not None else []
+        self._passes = _passes_for(original.kernel, shop.info.limits) if agent is not None else []
         self.roofline_us: Mapping[str, float] = {}
         self.plans: list[RoundRecord] = []
 
@@ -112,7 +116,14 @@ class Rounds:
             done = self._search_one(current, carried)
             self._known = list({e.configuration: e for e in (*carried, *done)}.values())
             self._finish(current, len(done))
-        return current, self._known
+        if self.plans and not self._spent():
+            # No further plan, but budget left: it goes to the last template.
+            done = self._search_one(current, self._known, rest=True)
+            self._known = list({e.configuration: e for e in (*self._known, *done)}.values())
+            self._finish(current, len(done))
+        # A run that was resumed under a time limit may not have asked again for all that it had measured.
+        measured = current.carried(self._shop.store.evaluations(self._shop.run))
+        return current, list({e.configuration: e for e in (*self._known, *measured)}.values())
 
     # ── which rounds ──
 
@@ -179,10 +190,10 @@ class Rounds:
 
     # ── one round ──
 
-    def _search_one(self, current: Round, carried: Sequence[Evaluation]) -> list[Evaluation]:
+    def _search_one(self, current: Round, carried: Sequence[Evaluation], *, rest: bool = False) -> list[Evaluation]:
         shop = self._shop
         recorded = {e.configuration: e for e in shop.store.evaluations(shop.run, current.number)}
-        budget = self._budget_of(current.number, len(recorded))
+        budget = self._rest_of_budget(1.0) if rest else self._budget_of(current.number, len(recorded))
         most = None if budget.evaluations is None else min(budget.evaluations, max(0, current.space.size - len(carried)))
         shop.emit(
             RoundStarted(
@@ -223,7 +234,10 @@ class Rounds:
             return Budget(max(1, recorded), None) if recorded else Budget(1, 1e-9)
         if self._agent is None:
             return Budget(None if whole.evaluations is None else max(1, whole.evaluations - 1), whole.seconds)
-        share = 1.0 if self.plans[-1].plan["is_last"] else 1.0 / (self._shop.order.rounds - number + 1)
+        return self._rest_of_budget(1.0 if self.plans[-1].plan["is_last"] else 1.0 / (self._shop.order.rounds - number + 1))
+
+    def _rest_of_budget(self, share: float) -> Budget:
+        whole = self._shop.order.budget
         evaluations = None if whole.evaluations is None else max(1, round(share * (whole.evaluations - self._evaluated)))
         elapsed = self._shop.elapsed_s()
         seconds = None if whole.seconds is None else elapsed + share * max(0.0, whole.seconds - elapsed)
@@ -234,7 +248,10 @@ class Rounds:
         about = next((p for p in self.plans if p.number == current.number), None)
         passes = tuple(about.report["applied"]) if about is not None else ()
         reason = about.plan["reason"] if about is not None else "the kernel's own template"
-        self.reports.append(RoundReport(current.number, passes, reason, evaluations, 1 / best))
+        before = [r for r in self.reports if r.number == current.number]
+        self.reports = [r for r in self.reports if r.number != current.number]
+        total = evaluations + sum(r.evaluations for r in before)
+        self.reports.append(RoundReport(current.number, passes, reason, total, 1 / best))
         self._shop.emit(RoundFinished(current.number, evaluations, 1 / best))
 
     # ── what the agent is told ──
@@ -266,5 +283,13 @@ class Rounds:
         return found if isinstance(found, Importance) else None
 
 
-def _untried_passes() -> list[PassReport]:
-    return [PassReport(p.name, p.summary, p.concerns) for p in load_passes()]
+def _passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
+    """All passes, untried; those that only decorate can say beforehand that they have nothing to do."""
+    original = Draft.of(kernel, limits)
+    found = []
+    for transform in load_passes():
+        report = PassReport(transform.name, transform.summary, transform.concerns)
+        if transform.stage is Stage.DECORATE:
+            report = replace(report, declined=apply_pass(original, transform).applications[-1].reason)
+        found.append(report)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from refactor_support import LIMITS, SOURCE, TOML, Choosing, Naming, scale_kerne
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.refactor.application import apply_passes
-from warpsmith.refactor.base import Rule
+from warpsmith.refactor.base import Rewrite, Rule
 from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import template_text, write_template
@@ -80,10 +81,6 @@ def test_an_entry_may_name_parameters(tmp_path: Path) -> None:
 
     class Instance(Naming):
         def apply(self, subject):
-            from dataclasses import replace
-
-            from warpsmith.refactor.base import Rewrite
-
             answer = super().apply(subject)
             return Rewrite(replace(answer.variant, entry="scale<BLOCK>"))
 

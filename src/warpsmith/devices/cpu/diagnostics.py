@@ -33,7 +33,8 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"curand\w*|hiprand\w*|rocrand\w*", "this part of cuRAND (XORWOW and Philox are there) or hipRAND",
          "fill a buffer with random numbers beforehand"),
         (r"__nv_fp[46]\w*", "4-bit and 6-bit floats", "use fp8"),
-        (r"thrust", "thrust", "write the kernel's own loop"),
+        (r"thrust", "thrust's algorithms", "write the kernel's own loop"),
+        (r"(?:hip)?cub", "this part of cub", "use the block's or the warp's reduction or scan, or write the kernel's own loop"),
     )
 )  # fmt: skip
 

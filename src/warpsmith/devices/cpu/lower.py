@@ -11,7 +11,7 @@ from warpsmith.devices.cpu.convergence import HiddenBarrier, flattened, with_saf
 from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.bounds import BLOCK_SIZE
-from warpsmith.devices.cpu.ir.function import Function
+from warpsmith.devices.cpu.ir.function import Function, Instruction
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
 from warpsmith.devices.cpu.ir.shifts import saturate_shifts
@@ -87,15 +87,20 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
 
 
 def _with_whole_rows(module: Module, kernels: list[str]) -> Module:
-    """The module itself, or one in which code that threads may differ about has a copy without masks."""
+    """The module itself, or one in which code that threads may differ about has a copy without masks.
+
+    The user's kernel stays a function of its own: the runtime finds `__restrict__` on its parameters, and nowhere else.
+    """
     if "@llvm.spv.thread.id.in.group" not in module.text:
         return module
-    flat = flattened(module, kernels)
-    function = Function.parse(flat.functions[ENTRY])
+    calls = [name for line in module.functions[ENTRY] if (name := Instruction.parse(line).callee) in module.functions]
+    kernel = calls[-1] or ENTRY if calls else ENTRY
+    flat = flattened(module, [*kernels, kernel])
+    function = Function.parse(flat.functions[kernel])
     function.hoist_casts_of_allocas()
-    if not copy_whole_rows(function, frozenset(flat.functions) - {ENTRY}):
+    if not copy_whole_rows(function, frozenset(flat.functions) - {kernel}):
         return module
-    flat.replace(ENTRY, function.lines)
+    flat.replace(kernel, function.lines)
     if f"declare {BLOCK_SIZE}(" not in flat.text:
         flat.pieces.append((None, [f"declare {BLOCK_SIZE}(i32)"]))
     return flat

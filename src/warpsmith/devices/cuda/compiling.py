@@ -12,6 +12,7 @@ from warpsmith.core.hardware import Resources
 from warpsmith.devices.base import CompileError
 from warpsmith.devices.cuda.cubin import CubinFacts, read_cubin
 from warpsmith.devices.cuda.diagnostics import failure
+from warpsmith.devices.cuda.encoding import read_code
 from warpsmith.devices.cuda.headers import header_folders
 from warpsmith.devices.cuda.nvrtc import run_nvrtc
 from warpsmith.devices.cuda.ptxas import read_spills, usage, without_chatter
@@ -73,6 +74,7 @@ def compile_cubin(
         spills = read_spills(result.log, lowered)
     except ValueError as error:
         raise CompileError(f"the compiled code cannot be read: {error}", result.log) from error
+    code = read_code(result.cubin, lowered)
     said = usage(result.log, lowered)
     resources = Resources(
         registers=facts.registers,
@@ -80,6 +82,8 @@ def compile_cubin(
         shared_bytes=facts.static_shared_bytes,
         stack_bytes=facts.stack_bytes,
         barriers=facts.barriers,
+        instructions=code.instructions,
+        load_bytes=code.load_bytes,
         remarks=(said,) if said else (),
     )
     kept = {variable: result.lowered[address] for variable, address in addresses.items()}

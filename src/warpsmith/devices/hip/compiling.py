@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +17,7 @@ from warpsmith.devices._clang.binary import clang_binary, run_clang
 from warpsmith.devices._clang.preprocess import definitions, parse_log
 from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest
+from warpsmith.devices.hip.assembly import assembled, linked, read_code
 from warpsmith.devices.hip.metadata import KernelFacts, read_code_object
 from warpsmith.devices.hip.target import HipTarget, parse_target
 
@@ -33,8 +32,9 @@ _KEPT = 'extern "C" __attribute__((device, used)) const void* const {holder} = (
 
 # What clang's own driver passes for HIP.
 _CODE = (
-    "-O3", "-emit-obj", "-vectorize-loops", "-vectorize-slp", "-fvisibility=hidden", "-fapply-global-visibility-to-externs",
-    "-fcuda-allow-variadic-functions", "-fno-threadsafe-statics", "-mframe-pointer=none", "-ferror-limit", "0", "-w",
+    "-O3", "-S", "-ffunction-sections", "-vectorize-loops", "-vectorize-slp", "-fvisibility=hidden",
+    "-fcuda-allow-variadic-functions", "-fno-threadsafe-statics", "-mframe-pointer=none",
+    "-ferror-limit", "0", "-w",
 )  # fmt: skip
 
 
@@ -79,20 +79,24 @@ def compile_code_object(
     result = run_clang(text.encode(), flags, (prelude,))
     if not result.succeeded:
         raise _failure(result.log, entry)
-    unlinked = Elf(result.output)
-    _require_complete(unlinked, name)
+    compiled = assembled(result.output, wanted)
+    unlinked = Elf(compiled)
     names = {kept_name: unlinked.pointee(holder) or "" for holder, kept_name in kept.items()}
-    code = _linked(result.output)
+    _require_complete(unlinked, names[entry], name)
+    code = linked(compiled)
     try:
         facts = read_code_object(code, names[entry])
     except ValueError as error:
         raise CompileError(f"the compiled code cannot be read: {error}", result.log) from error
+    text_facts = read_code(result.output.decode(errors="replace"), names[entry])
     resources = Resources(
         registers=facts.vector_registers,
         spill_bytes=_VECTOR_REGISTER_BYTES * facts.spilled_vector_registers,
         shared_bytes=facts.shared_bytes,
         stack_bytes=facts.stack_bytes,
         scalar_registers=facts.scalar_registers,
+        instructions=text_facts.instructions,
+        load_bytes=text_facts.load_bytes,
     )
     lowered = {variable: names[variable] for variable in variables}
     return CompiledCodeObject(code, names[entry], lowered, wanted, facts, resources, result.log)
@@ -116,24 +120,13 @@ def prelude_fingerprint() -> str:
     return fingerprint(*(part for path in files for part in (str(path.relative_to(PRELUDE_INCLUDE)), path.read_bytes())))
 
 
-def _require_complete(unlinked: Elf, name: str) -> None:
-    missing = sorted({symbol.name for symbol in unlinked.symbols if symbol.section == 0 and symbol.name})
+def _require_complete(unlinked: Elf, kernel: str, name: str) -> None:
+    missing = unlinked.missing(kernel)
     if missing:
         raise UnsupportedFeature(
             f"{Path(name).name} calls {', '.join(missing)}, which only ROCm's device library has",
             hint="use a function that the hardware has (exp, log, sqrt, fma in single precision), or compile with hipcc",
         )
-
-
-def _linked(compiled: bytes) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="warpsmith-hip-") as folder:
-        unlinked, linked = Path(folder, "kernel.o"), Path(folder, "kernel.co")
-        unlinked.write_bytes(compiled)
-        command = [str(clang_binary()), "ld.lld", "-shared", "-o", str(linked), str(unlinked)]
-        done = subprocess.run(command, capture_output=True, check=False)
-        if done.returncode != 0:
-            raise CompileError("lld could not link the kernel", done.stderr.decode(errors="replace"))
-        return linked.read_bytes()
 
 
 def _failure(log: str, entry: str) -> CompileError:
@@ -164,7 +157,7 @@ def _language_flags(target: HipTarget, language: Language) -> tuple[str, ...]:
 @cache
 def _precompiled_prelude(target: HipTarget, language: Language) -> int:
     """An open file in memory with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
-    flags = (*(flag for flag in _CODE if flag != "-emit-obj"), "-emit-pch", *_language_flags(target, language))
+    flags = (*(flag for flag in _CODE if flag != "-S"), "-emit-pch", *_language_flags(target, language))
     result = run_clang(f'#include "{_PRELUDE}"\n'.encode(), flags)
     if not result.succeeded:
         raise UnavailableError(f"the prelude does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.extents import tidy
-from warpsmith.refactor.lifting.threads import ThreadUse, Use, thread_uses
+from warpsmith.refactor.lifting.threads import ThreadUse, Use, needed_threads, thread_uses
 from warpsmith.source import Edit
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.geometry import subscripts_of
@@ -61,9 +61,11 @@ def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array
     line = names.source.line_of(use.node)
     if use.kind in _HARMLESS:
         return
-    array = arrays.get(_indexed(use.node))
-    if use.kind is Use.FLAT and array is None:
+    array, needed = arrays.get(_indexed(use.node)), needed_threads(use, names)
+    if use.kind is Use.FLAT and needed is None:
         found.needs_grid = True
+    elif use.kind is not Use.FLAT and needed is not None:
+        found.rules.append(Rule(f"{found.parameter} >= {needed}", f"line {line} is for the first {needed} threads"))
     elif use.kind is Use.SLOT and array is not None:
         _make_room(found, use, names, array, value)
     elif use.kind is Use.LANE and array is not None:

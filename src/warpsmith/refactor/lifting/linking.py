@@ -34,6 +34,7 @@ class Links:
     block: list[str]
     refused: dict[str, str] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
+    shared: str = "0"  # dynamic shared memory in bytes
     shares: dict[str, Shared] = field(default_factory=dict)  # by axis
 
     def refuse(self, names: frozenset[str], reason: str) -> None:
@@ -134,6 +135,9 @@ def link_grid(
     first = found[0][0] if found else shares[0][0]
     if not all(same(first, extent) for extent, *_ in found) or len({part.span for _, part, _ in found}) > 1:
         links.refuse(involved, f"grid.{axis} = {grid.text} may count blocks that are {' or '.join({e for e, *_ in found})} apart")
+    elif found and axis in geometry.per_block:
+        line = geometry.per_block[axis]
+        links.refuse(names_of(first) & lifted, f"there is one element for each block (line {line}), so their number is no choice")
     elif found:
         _, part, division = found[0]
         rounded = _rounded_up(division)

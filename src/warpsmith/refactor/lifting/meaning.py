@@ -108,7 +108,7 @@ def _in_data(lifted: Symbolic) -> Iterator[tuple[str, str]]:
                     yield parameter, f"{reason} (line {lifted.source.line_of(node)})"
 
 
-def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | None:  # noqa: C901 - one step for each kind of parent
+def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | None:  # noqa: C901, PLR0911, PLR0912 - one step for each kind of parent
     """Follow the value outwards as long as it is computed with."""
     argument: str | None = None
     while (parent := node.parent) is not None:

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Rule, Subject, Tunable
-from warpsmith.refactor.extents import names_of, tidy, value_at
+from warpsmith.refactor.extents import names_of, same, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
-from warpsmith.refactor.lifting.linking import Links
+from warpsmith.refactor.lifting.linking import AXES, Links
 from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.constants import ConstantKind
+from warpsmith.source.geometry import Geometry, Strength
 from warpsmith.source.loops import Loop, LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import ancestors, field, of_kind, text_of
+from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -104,6 +106,52 @@ def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunable
             yield rule
     elif len(block) > 1 and (value_at(threads, lifted.defaults) or 0) >= _WARP:
         yield Rule(f"{threads} >= {_WARP}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
+
+
+def first_threads(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+    """Work that the source gives to the first so many threads needs as many."""
+    for axis, extent in zip(AXES, block, strict=False):
+        if not names_of(extent) & lifted.constants.keys():
+            continue
+        for use in thread_uses(lifted.names, axis):
+            needed = needed_threads(use, lifted.names)
+            if needed is not None:
+                line = lifted.source.line_of(use.node)
+                yield Rule(f"{extent} >= {needed}", f"line {line} is for the first {needed} threads")
+
+
+def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterator[Rule]:
+    """Arrays that threads index must have room for all of them."""
+    for claim in geometry.threads:
+        number = AXES.find(claim.axes) if claim.axes else -1
+        if claim.strength is not Strength.EXTENT or not 0 <= number < len(block) or same(claim.extent, block[number]):
+            continue
+        if names_of(f"({block[number]}) + ({claim.extent})") & lifted.constants.keys():
+            reason = f"an array has room for {tidy(claim.extent)} threads along {claim.axes} (line {claim.line})"
+            yield Rule(f"{block[number]} <= {tidy(claim.extent)}", reason)
+
+
+def asserted(lifted: Symbolic) -> Iterator[Rule]:
+    """What the author states with static_assert."""
+    for node in of_kind(lifted.source.tree.root, "static_assert_declaration"):
+        condition = node.child_by_field_name("condition")
+        text = None if condition is None else _truth(condition, lifted.names)
+        if text is not None and names_of(text) & lifted.constants.keys():
+            yield Rule(tidy(text), f"the source asserts it (line {lifted.source.line_of(node)})")
+
+
+def _truth(node: Node, names: Names) -> str | None:
+    """A comparison, or several joined, as an expression of kernel.toml."""
+    node = unwrapped(node)
+    if node.type != "binary_expression":
+        return None
+    operator = text_of(field(node, "operator"))
+    parts = [field(node, side) for side in ("left", "right")]
+    texts = [_truth(part, names) if operator in {"&&", "||"} else names.expression(part) for part in parts]
+    if None in texts or operator not in {"&&", "||", "==", "!=", *_COMPARISONS}:
+        return None
+    word = {"&&": "and", "||": "or"}.get(operator, operator)
+    return f"({texts[0]}) {word} ({texts[1]})"
 
 
 def without_idle(rules: Sequence[Rule], tunables: Sequence[Tunable]) -> list[Rule]:

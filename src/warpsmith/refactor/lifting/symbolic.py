@@ -15,7 +15,7 @@ from warpsmith.source.kernel import split_entry
 
 @dataclass(frozen=True, slots=True)
 class Symbolic:
-    """`constants` are by parameter (the accesses of a kernel share one); `defaults` also has the parameters that were there."""
+    """`constants` are by parameter: all accesses share one, and so do equal literals. `defaults` has the earlier ones too."""
 
     variant: Variant
     names: Names
@@ -35,7 +35,7 @@ def symbolic(subject: Subject, constants: Sequence[Constant]) -> Symbolic:
     edits: list[Edit] = []
     name, arguments = split_entry(variant.entry)
     for constant in constants:
-        fellows = [p for p, (first, *_) in chosen.items() if first.kind is constant.kind is ConstantKind.ACCESS]
+        fellows = [p for p, (first, *_) in chosen.items() if _are_one(first, constant)]
         parameter = fellows[0] if fellows else _parameter_name(constant, words | chosen.keys())
         chosen[parameter] = (*chosen.get(parameter, ()), constant)
         if constant.kind is ConstantKind.TEMPLATE:
@@ -49,6 +49,12 @@ def symbolic(subject: Subject, constants: Sequence[Constant]) -> Symbolic:
     defaults = {t.name: t.default for t in variant.tunables} | {p: c[0].value for p, c in chosen.items()}
     parsed = parse_kernel(changed.text, subject.kernel.language, entry)
     return Symbolic(changed, Names(parsed, defaults.keys(), subject.kernel), chosen, defaults)
+
+
+def _are_one(first: Constant, other: Constant) -> bool:
+    """All accesses of a kernel are equally wide; a number that the kernel says again and again is one number."""
+    shared = first.kind in {ConstantKind.ACCESS, ConstantKind.LITERAL}
+    return shared and first.kind is other.kind and (first.kind is ConstantKind.ACCESS or first.value == other.value)
 
 
 def _parameter_name(constant: Constant, taken: frozenset[str]) -> str:

@@ -12,7 +12,7 @@ from warpsmith.source.loops import Loop, LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
-from warpsmith.source.tree import ancestors, field, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 from warpsmith.source.wholes import ARITHMETIC, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
@@ -47,6 +47,24 @@ def thread_uses(names: Names, axis: str) -> Iterator[ThreadUse]:
             # What is inside [] or a call's () is an expression of its own, with its own turn.
             if f"threadIdx.{axis}" in _outside(str(polynomial)) and not is_alias(node, names):
                 yield ThreadUse(_kind(node, polynomial, axis, names, loops), node, polynomial, axis)
+
+
+def needed_threads(use: ThreadUse, names: Names) -> int | None:
+    """How many threads `if (threadIdx.x < 64)` asks for, where the use is that comparison or what depends on it."""
+    thread = Polynomial.atom(f"threadIdx.{use.axis}")
+    for above in ancestors(use.node):
+        if above.type != "if_statement" or _is_otherwise(use.node, above):
+            continue
+        for node in of_kind(field(above, "condition"), "binary_expression"):
+            most = names.value(field(node, "right")) if text_of(field(node, "operator")) == "<" else None
+            if most is not None and Polynomial.of(field(node, "left"), names) == thread:
+                return most
+    return None
+
+
+def _is_otherwise(node: Node, branch: Node) -> bool:
+    other = branch.child_by_field_name("alternative")
+    return other is not None and is_within(node, other)
 
 
 def unexplained_threads(names: Names) -> str | None:

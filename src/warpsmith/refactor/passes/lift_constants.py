@@ -19,7 +19,9 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, S
 from warpsmith.refactor.extents import names_of
 from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.accesses import divisions_of, follow
+from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.linking import Links, link
+from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, semantic
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
@@ -40,6 +42,7 @@ class LiftConstants:
         if source.has_errors():
             return Declined("the kernel has a part that could not be parsed", source.line_of(source.function))
         candidates = constants_of(source, variant.entry)
+        candidates += literal_families(subject, {c.value for c in candidates})
         left: dict[str, str] = {}
         while candidates:
             lifted = symbolic(subject, candidates)
@@ -67,16 +70,20 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     links.grid[:] = [follow(text, divisions, lifted.defaults) for text in links.grid]
     links.block[:] = [follow(text, divisions, lifted.defaults) for text in links.block]
     refused = dict(links.refused)
+    shared = dynamic_bytes(lifted, links.block, variant.shared)
+    links.shared = variant.shared if shared is None else shared
+    if shared is None:
+        reason = f"how the {variant.shared} bytes of dynamic shared memory follow from the block is not clear"
+        refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), reason)
     in_launch = frozenset().union(*(names_of(text) for text in (*links.grid, *links.block)))
     staged = depths(lifted)
     for parameter, (constant, *_) in lifted.constants.items():
         if constant.kind is ConstantKind.ACCESS:
-            reason = None if parameter in in_launch else unexplained_threads(lifted.names)
-            if reason is not None:
-                refused.setdefault(parameter, reason)
+            unclear = None if parameter in in_launch else unexplained_threads(lifted.names)
+            if unclear is not None:
+                refused.setdefault(parameter, unclear)
         elif parameter not in links.linked and parameter not in staged:
-            reason = "nothing ties it to the launch, to the depth of a tile or to the width of an access"
-            refused.setdefault(parameter, reason)
+            refused.setdefault(parameter, "nothing ties it to the launch, to the depth of a tile or to the width of an access")
     return links, refused
 
 
@@ -88,14 +95,18 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.divisibility(subject, lifted, divisions_of(lifted.names)),
         *rules.shares(subject, lifted, links),
         *rules.block_size(subject, lifted, links.block, tunables),
+        *rules.first_threads(lifted, links.block),
+        *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
+        *rules.asserted(lifted),
         *rules.private_arrays(lifted),
-        *rules.shared_memory(lifted, variant.shared),
+        *rules.shared_memory(lifted, links.shared),
     ]
     return Rewrite(
         replace(
             variant,
             grid=tuple(links.grid),
             block=tuple(links.block),
+            shared=links.shared,
             tunables=tunables,
             rules=(*variant.rules, *rules.without_idle(found, tunables)),
         )

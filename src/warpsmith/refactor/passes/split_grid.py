@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.one_step import one_step_each, shared_header
+from warpsmith.refactor.one_step import OneStepEach, one_step_each, shared_header
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require, require_readable
-from warpsmith.refactor.writing import operand
+from warpsmith.refactor.writing import FreeNames, operand
 from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial, loops_of
 from warpsmith.source.effects import is_invariant, leaves
 from warpsmith.source.independence import dependence
@@ -67,13 +67,23 @@ def _split(subject: Subject) -> Answer:
     edits += [edit for loop in loops for edit in shared_header(source, loop, part, name)]
     alternatives = dict.fromkeys(values, replace(subject.variant, text=source.edited(*edits), grid=_grid(subject, name)))
     meaning = "blocks that share the steps of a block-stride loop"
-    tiled = one_step_each(subject, names, loops)
+    tiled = _tiled(subject, block_uses)
     if tiled is not None:
-        text = source.edited(*tiled.edits, *(_divided(source, node, tiled.count) for node in block_uses))
-        alternatives[0] = replace(subject.variant, text=text, grid=_grid(subject, tiled.blocks))
+        rules = (*subject.variant.rules, *tiled.rules)
+        alternatives[0] = replace(subject.variant, text=tiled.text, grid=_grid(subject, tiled.blocks), rules=rules)
         meaning += "; 0: one for each step"
     choice = Tunable(name, (1, *alternatives), 1, meaning, source.line_of(loops[0].node))
     return Rewrite(subject.variant, choice, alternatives)
+
+
+def _tiled(subject: Subject, block_uses: list[Node]) -> OneStepEach | None:
+    """In two goes, since blocks may be asked for inside the loops that are written anew."""
+    source = subject.source
+    count = FreeNames(source.text).take("steps")
+    text = source.edited(*(_divided(source, node, count) for node in block_uses))
+    divided = Subject(subject.kernel, subject.limits, replace(subject.variant, text=text))
+    names = names_of(divided)
+    return one_step_each(divided, names, _shared_loops(divided, names), count)
 
 
 def _grid(subject: Subject, factor: str) -> tuple[str, ...]:

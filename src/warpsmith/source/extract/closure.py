@@ -19,7 +19,6 @@ from warpsmith.source.extract.members import without_host_members
 from warpsmith.source.extract.syntax import parameter_name, template_parameters
 from warpsmith.source.extract.uses import Mentions, Use, mentions, namespace_aliases
 
-
 # Namespaces of libraries for device code that a directive may open. Not std: what it has for a device is always spelled out.
 LIBRARIES = frozenset({"cub", "cooperative_groups", "nvcuda", "thrust", "cuda"})
 
@@ -84,9 +83,13 @@ class Program:
             return
         for declaration in found:
             home = plain(declaration.scope)
-            if scope is None or scope[: len(home)] == home or home in opened or home in self._opened_everywhere:
-                yield declaration
-            elif use.is_called and declaration.kind is Kind.FUNCTION:
+            if (
+                scope is None
+                or scope[: len(home)] == home
+                or home in opened
+                or home in self._opened_everywhere
+                or (use.is_called and declaration.kind is Kind.FUNCTION)
+            ):
                 yield declaration
 
     def macros_named(self, name: str) -> list[Macro]:

@@ -1,4 +1,4 @@
-"""The standalone file: what is needed, in its first order, each piece with its comments, in its namespaces, under the file it is from."""
+"""The standalone file: what is needed, in its first order, with its comments, in its namespaces, under the file it is from."""
 
 from __future__ import annotations
 
@@ -27,21 +27,31 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What the file says before its code: where it is from, for what, and what it includes and defines."""
+    """What the file says before its code: where it is from, for what, and what it includes, defines and names types."""
 
     title: Sequence[str]
     includes: Sequence[str]
     defines: Mapping[str, str]
+    types: Mapping[str, str]
 
 
-def emit(unit: Unit, program: Program, closure: Closure, heading: Heading, roots: Sequence[Path]) -> str:
-    pieces = sorted(_pieces(unit, program, closure), key=lambda piece: piece.start)
+def emit(
+    unit: Unit,
+    program: Program,
+    closure: Closure,
+    heading: Heading,
+    roots: Sequence[Path],
+    rewritten: Mapping[Declaration, str],
+) -> str:
+    """`rewritten` has other texts for some declarations; an empty one leaves its declaration out."""
+    pieces = sorted(_pieces(unit, program, closure, rewritten), key=lambda piece: piece.start)
     parts = [*(f"// {line}".rstrip() for line in heading.title), ""]
     for licence in _licences(unit, pieces, roots):
         parts += [licence, ""]
     parts += [*(f"#include {spelling}" for spelling in heading.includes), ""]
     for name, value in heading.defines.items():
         parts += [f"#ifndef {name}", f"#define {name} {value}".rstrip(), "#endif", ""]
+    parts += [*(f"typedef {meaning} {name};" for name, meaning in heading.types.items()), ""]
     for scope in _empty_namespaces(closure, pieces):
         parts += [f"namespace {'::'.join(scope)} {{}}  // opened below", ""]
     parts += _body(unit, pieces, roots)
@@ -50,7 +60,7 @@ def emit(unit: Unit, program: Program, closure: Closure, heading: Heading, roots
 
 def lines_taken(unit: Unit, program: Program, closure: Closure) -> dict[Path, int]:
     taken: dict[Path, int] = {}
-    for piece in _pieces(unit, program, closure):
+    for piece in _pieces(unit, program, closure, {}):
         file = unit.origin(piece.start).file
         taken[file] = taken.get(file, 0) + piece.text.count("\n") + 1
     return taken
@@ -68,13 +78,16 @@ def _body(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterato
                 yield f"// from {shown(origin, roots)}\n"
             yield from _opened(piece.scope)
             scope, file = piece.scope, origin
-        elif previous is not None and re.search(r"\n[ \t]*\n", unit.text[previous.end : piece.start]):
-            yield ""
-        elif previous is not None and "\n" in piece.text + previous.text:
+        elif previous is not None and _stand_apart(unit, previous, piece):
             yield ""
         yield piece.text
         previous = piece
     yield from _closed(scope)
+
+
+def _stand_apart(unit: Unit, one: Piece, next_one: Piece) -> bool:
+    """With a blank line between: as they were, and around anything longer than a line."""
+    return "\n" in one.text + next_one.text or re.search(r"\n[ \t]*\n", unit.text[one.end : next_one.start]) is not None
 
 
 def _opened(scope: Scope) -> Iterator[str]:
@@ -104,10 +117,12 @@ def _closed(scope: Scope) -> Iterator[str]:
     yield ""
 
 
-def _pieces(unit: Unit, program: Program, closure: Closure) -> Iterator[Piece]:
+def _pieces(unit: Unit, program: Program, closure: Closure, rewritten: Mapping[Declaration, str]) -> Iterator[Piece]:
     spans = [(d.start, d.end) for d in closure.declarations]
     for declaration in closure.declarations:
-        yield _piece(unit.text, program, declaration)
+        text = rewritten.get(declaration)
+        if text != "":
+            yield _piece(unit.text, program, declaration, text)
     scopes = _ScopeAt(program.declarations)
     for macro in closure.macros:
         if not any(start <= macro.start < end for start, end in spans):
@@ -116,9 +131,9 @@ def _pieces(unit: Unit, program: Program, closure: Closure) -> Iterator[Piece]:
         yield _piece(unit.text, program, directive)
 
 
-def _piece(text: str, program: Program, declaration: Declaration) -> Piece:
+def _piece(text: str, program: Program, declaration: Declaration, rewritten: str | None = None) -> Piece:
     start, end = declaration.start, declaration.end
-    body = text[start:end]
+    body = rewritten or text[start:end]
     for member in sorted(host_members(declaration.item, program.marks), key=lambda m: -m.span[0]):
         first = member.span[0] - start
         first -= len(_comments_before(body[:first])) + len(_indentation(body[:first]))

@@ -19,7 +19,7 @@ from warpsmith.devices._clang.binary import run_clang
 from warpsmith.devices._clang.preprocess import parse_log
 from warpsmith.source.extract.model import ExtractRequest
 
-# What `#if`s may ask of the compiler that a kernel is meant for. clang's own answers are withheld (-undef): it is not that compiler.
+# What `#if`s may ask of the compiler that a kernel is meant for. clang's own answers are withheld (-undef): it is another one.
 PREDEFINED: Mapping[Language, Mapping[str, str]] = {
     Language.CUDA: {
         "__CUDACC__": "1",
@@ -48,8 +48,8 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _STAND_IN = "#pragma warpsmith_include "
 _MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
-_EVALUATED = re.compile(r"#(el)?if ([01]) /\* evaluated by -frewrite-includes \*/")
-_REWRITTEN = re.compile(r"#(if|else|endif)\b.*/\* (?:.* )?(?:expanded|disabled) by -frewrite-includes \*/")
+_EVALUATED = re.compile(r"[ \t]*#(el)?if ([01]) /\* evaluated by -frewrite-includes \*/")
+_REWRITTEN = re.compile(r"[ \t]*#(if|else|endif)\b.*/\* (?:.* )?(?:expanded|disabled) by -frewrite-includes \*/")
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(\w*)")
 _DEFINITION = re.compile(r"[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)")
 
@@ -125,7 +125,7 @@ def _refuse_errors(log: str) -> None:
         if missing := re.match(r"'(.+)' file not found", said.text):
             hint = "name the folder that holds it with -I"
             raise InputError(f"the header {missing[1]} is not found", location=location, hint=hint)
-        hint = "if a macro is missing, define it with -D NAME=VALUE" if "#error" in log else None
+        hint = "if a macro is missing, define it with -D NAME=VALUE"
         raise InputError(f"the preprocessor stops here: {said.text}", location=location, hint=hint)
 
 
@@ -137,30 +137,26 @@ def _active(lines: Sequence[str], macros: set[str]) -> Iterator[tuple[str, Origi
     while position < len(lines):
         line = lines[position]
         position += 1
-        live = all(branch.is_live for branch in branches)
         if marker := _MARKER.match(line):
             file, number = Path(marker[2].replace("\\\\", "\\").replace('\\"', '"')), int(marker[1])
-            continue
-        if rewritten := _REWRITTEN.match(line):
+        elif rewritten := _REWRITTEN.match(line):
             if rewritten[1] == "if":
                 position = _past_rewritten(lines, position, opens_include="__CLANG_REWRITTEN" in line)
-            continue
-        if evaluated := _EVALUATED.match(line):
-            holds = evaluated[2] == "1"
-            if evaluated[1]:
-                branches[-1].another(holds)
-            else:
-                branches.append(_Branch(holds))
-            continue
-        if conditional := _CONDITIONAL.match(line):
-            _decide(conditional, branches, macros)
-        elif live and line.startswith(_STAND_IN):
-            yield f"#include {line.removeprefix(_STAND_IN)}", Origin(file, number)
-        elif live:
-            if definition := _DEFINITION.match(line):
-                (macros.add if definition[1] == "define" else macros.discard)(definition[2])
-            yield line, Origin(file, number)
-        number += 1
+        elif evaluated := _EVALUATED.match(line):
+            _enter(branches, evaluated[1] is not None, evaluated[2] == "1")
+        else:
+            if conditional := _CONDITIONAL.match(line):
+                _decide(conditional, branches, macros)
+            elif all(branch.is_live for branch in branches):
+                yield _counted(line, macros), Origin(file, number)
+            number += 1
+
+
+def _counted(line: str, macros: set[str]) -> str:
+    """The line as it goes into the unit, after the macros that it defines are noted."""
+    if definition := _DEFINITION.match(line):
+        (macros.add if definition[1] == "define" else macros.discard)(definition[2])
+    return line.replace(_STAND_IN, "#include ", 1) if line.startswith(_STAND_IN) else line
 
 
 class _Branch:
@@ -172,16 +168,21 @@ class _Branch:
         self.is_taken = self.is_taken or holds
 
 
+def _enter(branches: list[_Branch], is_another: bool, holds: bool) -> None:
+    if is_another:
+        branches[-1].another(holds)
+    else:
+        branches.append(_Branch(holds))
+
+
 def _decide(conditional: re.Match[str], branches: list[_Branch], macros: set[str]) -> None:
     """A conditional that clang left as it was: it asks for a name, or it lies in a branch that does not count."""
     word, name = conditional[1], conditional[2]
     holds = {"ifdef": name in macros, "ifndef": name not in macros}.get(word.removeprefix("el"), word == "else")
-    if word.startswith("if"):
-        branches.append(_Branch(holds))
-    elif word == "endif":
+    if word == "endif":
         branches.pop()
     else:
-        branches[-1].another(holds)
+        _enter(branches, not word.startswith("if"), holds)
 
 
 def _past_rewritten(lines: Sequence[str], position: int, *, opens_include: bool) -> int:

@@ -53,7 +53,7 @@ _LIBRARIES = [
     (re.compile(r"mma\.h"), re.compile(r"nvcuda|wmma")),
     (re.compile(r"cooperative_groups(?:\.h|/.*)"), re.compile(r"cooperative_groups")),
     (re.compile(r"cuda_pipeline(?:_primitives)?\.h"), re.compile(r"__pipeline_\w+|nvcuda")),
-    (re.compile(r"curand\w*\.h"), re.compile(r"curand\w*")),
+    (re.compile(r"curand_\w+\.h"), re.compile(r"curand\w*")),
     (re.compile(r"nv/target"), re.compile(r"NV_\w+")),
     (re.compile(r"cuda/.*"), re.compile(r"cuda")),
     (re.compile(r"hip/hip_fp16\.h"), re.compile(r".*half.*|__h[a-z]\w*")),
@@ -86,6 +86,8 @@ _CUB = {
 }
 # Names that belong to a library under another first folder than its namespace.
 _FOLDER_NAMES = {"ATen": ("at",), "c10": ("c10",), "cute": ("cute",)}
+# Types that the host's C library declares, which nvcc sees and other compilers of device code do not.
+_HOST_TYPES = {"ushort": "unsigned short", "uint": "unsigned int", "ulong": "unsigned long"}
 KNOWN_NAMESPACES = frozenset({"std", "cuda", "cub", "thrust", "nvcuda", "wmma", "cooperative_groups", "nv", "experimental"})
 
 
@@ -125,6 +127,12 @@ def _spellings(include: Include, words: frozenset[str]) -> Iterator[str]:
         yield from (f"<cub/{header}.cuh>" for header, names in _CUB.items() if "cub" in words and words & set(names.split()))
     elif _is_needed(include, words):
         yield include.spelling
+
+
+def host_types(words: Iterable[str]) -> dict[str, str]:
+    """Names of the host's C library that the result uses, and what they stand for."""
+    used = set(words)
+    return {name: meaning for name, meaning in _HOST_TYPES.items() if name in used}
 
 
 def missing_library(includes: Iterable[Include], unknown: Iterable[str]) -> Include | None:

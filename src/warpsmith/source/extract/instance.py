@@ -1,4 +1,4 @@
-"""Which kernel is meant and which instance of it: found by name, checked against its template, written with every name qualified."""
+"""Which kernel is meant, and which instance: found by name, checked against its template, written with all names qualified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The unit's macros: where each is defined, what its replacement mentions, and what a call that stands for declarations expands to."""
+"""The unit's macros: where each is defined, what it mentions, and what a call that stands for declarations expands to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class without its host side: member functions that are not for the device cannot be called there, and often cannot compile."""
+"""A class without its host side: members that are not for the device cannot be called there, and often cannot compile."""
 
 from __future__ import annotations
 

@@ -11,13 +11,17 @@ from warpsmith.core.hardware import Language
 
 @dataclass(frozen=True, slots=True)
 class ExtractRequest:
-    """`instance` is the kernel with its template arguments (`k<float, 4>`); `defines` are macros as given with -D."""
+    """`instance` is the kernel with its template arguments (`k<float, 4>`); `defines` are macros as given with -D.
+
+    `unpack` makes plain parameters of the structures that the kernel takes by value.
+    """
 
     source: Path
     kernel: str
     instance: str | None = None
     include_dirs: tuple[Path, ...] = ()
     defines: Mapping[str, str] = field(default_factory=dict)
+    unpack: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind
 from warpsmith.source.extract.closure import Closure, Program, unknown_namespaces
+from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.emit import Heading, emit, lines_taken, shown
 from warpsmith.source.extract.flatten import Unit, flatten
-from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, kept_includes, missing_library
+from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, host_types, kept_includes, missing_library
 from warpsmith.source.extract.instance import Instance, find_instance
 from warpsmith.source.extract.model import Extraction, ExtractRequest
 from warpsmith.source.extract.skeleton import kernel_toml
+from warpsmith.source.extract.unpack import unpacked
 
 _SUFFIXES = {".hip": Language.HIP, ".cl": Language.OPENCL}
 
@@ -36,9 +38,12 @@ def extract(request: ExtractRequest) -> Extraction:
         )
     includes = kept_includes(absent, closure.mentioned)
     defines = _defines_used(request, closure)
+    types = host_types(use.name for use in closure.mentioned if not program.declares(use.name))
     roots = _roots(request)
     title = _title(request, instance, shown(request.source.resolve(), roots))
-    text = emit(unit, program, closure, Heading(title, includes, defines), roots)
+    rewritten = _unpacked(request, unit, instance, closure)
+    text = emit(unit, program, closure, Heading(title, includes, defines, types), roots, rewritten)
+    written = rewritten.get(instance.kernel) or unit.text[instance.kernel.start : instance.kernel.end]
     name = re.sub(r"\W+", "_", instance.name)
     suffix = ".hip" if language is Language.HIP else ".cu"
     return Extraction(
@@ -46,7 +51,7 @@ def extract(request: ExtractRequest) -> Extraction:
         entry=instance.entry,
         language=language,
         source_text=text,
-        kernel_toml=kernel_toml(name, f"{name}{suffix}", instance.entry, instance.kernel, instance.bindings, closure),
+        kernel_toml=kernel_toml(name, f"{name}{suffix}", instance.entry, written, instance.bindings, closure),
         files=lines_taken(unit, program, closure),
         includes=tuple(includes),
         unknown=tuple(unknown),
@@ -76,6 +81,18 @@ def _defines_used(request: ExtractRequest, closure: Closure) -> dict[str, str]:
     """Of the macros given, those the text itself mentions; the compiler's own are its business."""
     words = {use.name for use in closure.mentioned}
     return {name: value for name, value in request.defines.items() if name in words and not name.startswith("__")}
+
+
+def _unpacked(request: ExtractRequest, unit: Unit, instance: Instance, closure: Closure) -> dict[Declaration, str]:
+    if not request.unpack:
+        return {}
+    text = unpacked(unit, instance.kernel, closure.declarations)
+    if text is None:
+        hint = "leave --unpack out"
+        raise InputError(
+            f"{request.kernel!r} takes no structure by value", location=unit.location(instance.kernel.start), hint=hint
+        )
+    return {instance.kernel: text, **{d: "" for d in instance.declarations if not d.item.body}}
 
 
 def _roots(request: ExtractRequest) -> list[Path]:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.closure import Closure
-from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.declarations import Kind as Declared
 from warpsmith.source.extract.syntax import past_template
 from warpsmith.spec.skeleton import skeleton
 
 
-def kernel_toml(
-    name: str, source_name: str, entry: str, kernel: Declaration, bindings: Mapping[str, str], closure: Closure
-) -> str:
-    """Written from a file that holds the kernel alone, types spelled out, as it then reads dtypes and roles off it."""
-    tokens = kernel.item.tokens[past_template(kernel.item.tokens) :]
+def kernel_toml(name: str, source_name: str, entry: str, kernel: str, bindings: Mapping[str, str], closure: Closure) -> str:
+    """Written from a file that holds the kernel's text alone, types spelled out: dtypes and roles can then be read off it."""
+    tokens = list(tokenize(kernel))
+    tokens = tokens[past_template(tokens) :]
     types = {**_aliases(closure), **bindings}
     text = " ".join(_spelled(token, types) for token in tokens)
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as folder:
@@ -47,11 +45,3 @@ def _aliases(closure: Closure) -> dict[str, str]:
             if texts[:1] == ["using"] and texts[2:3] == ["="] and len(texts) == 5:
                 found[texts[1]] = texts[3]
     return found
-
-
-def bindings_of(parameters: Sequence[str | None], arguments: Sequence[str]) -> dict[str, str]:
-    return {name: argument for name, argument in zip(parameters, arguments, strict=False) if name}
-
-
-def instance_tokens(instance: str) -> list[Token]:
-    return list(tokenize(instance))

@@ -76,9 +76,11 @@ def split_commas(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def parameter_name(tokens: Sequence[Token]) -> str | None:
-    """The name a template parameter declares; None for a nameless one."""
+    """The name a template parameter declares, a function's too (`float (*f)(float)`); None for a nameless one."""
     declared = []
-    for token in tokens:
+    for index, token in enumerate(tokens):
+        if token.text == "(" and text_at(tokens, index + 1) in {"*", "&"}:
+            return text_at(tokens, index + 2) if text_at(tokens, index + 3) == ")" else None
         if token.text == "=":
             break
         declared.append(token)

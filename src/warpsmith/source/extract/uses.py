@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.devices.cpu.items import text_at
 
-_KEYWORDS = frozenset(
-    "alignas alignof asm auto bool break case catch char class const consteval constexpr const_cast continue decltype default "
-    "delete do double dynamic_cast else enum explicit extern false float for friend goto if inline int long mutable namespace new "
-    "noexcept nullptr operator private protected public register reinterpret_cast requires return short signed sizeof static "
-    "static_assert static_cast struct switch template this throw true try typedef typeid typename union unsigned using virtual "
-    "void volatile while".split()
+_KEYWORD = re.compile(
+    r"""
+    alignas | alignof | asm | auto | bool | break | case | catch | char | class | const | consteval | constexpr | const_cast
+  | continue | decltype | default | delete | do | double | dynamic_cast | else | enum | explicit | extern | false | float | for
+  | friend | goto | if | inline | int | long | mutable | namespace | new | noexcept | nullptr | operator | private | protected
+  | public | register | reinterpret_cast | requires | return | short | signed | sizeof | static | static_assert | static_cast
+  | struct | switch | template | this | throw | true | try | typedef | typeid | typename | union | unsigned | using | virtual
+  | void | volatile | while
+    """,
+    re.VERBOSE,
 )
 
 
@@ -52,7 +56,7 @@ def _uses(tokens: Sequence[Token]) -> Iterator[Use]:
         if token.kind is Kind.DIRECTIVE:
             yield from _uses_of_directive(token.text)
             continue
-        if token.kind is not Kind.WORD or token.text in _KEYWORDS:
+        if token.kind is not Kind.WORD or _KEYWORD.fullmatch(token.text):
             continue
         before = text_at(tokens, index - 1)
         if before == "." or (before == "->" and text_at(tokens, index - 2) != ")"):
@@ -62,7 +66,7 @@ def _uses(tokens: Sequence[Token]) -> Iterator[Use]:
             yield Use(token.text, None, is_called)
             continue
         owner = tokens[index - 2] if index >= 2 else None
-        if owner is None or (owner.kind is not Kind.WORD and owner.text not in {">", ">>"}) or owner.text in _KEYWORDS:
+        if owner is None or (owner.kind is not Kind.WORD and owner.text not in {">", ">>"}) or _KEYWORD.fullmatch(owner.text):
             yield Use(token.text, "", is_called)
         elif owner.kind is Kind.WORD:
             yield Use(token.text, owner.text, is_called)

@@ -69,10 +69,20 @@ def test_a_block_for_each_step():
     text = squeezed(answer.alternatives[0].text)
     assert "const int steps = max(1, static_cast<int>((n + blockDim.x - 1) / blockDim.x));" in text
     assert "const int part = blockIdx.x % steps; float* row = out + (blockIdx.x / steps) * n;" in text
-    assert "const int i = first + static_cast<int>(threadIdx.x);" in text
-    assert "if (first + static_cast<int>(blockDim.x) <= n) { row[i] = in[i]; } else if (i < n) { row[i] = in[i]; }" in text
+    step = "static_cast<int>(blockDim.x)"
+    assert f"const int i = min(part * {step}, n - {step}) + static_cast<int>(threadIdx.x); row[i] = in[i]; }}" in text
     assert "for (" not in text
     assert answer.alternatives[0].grid == ("rows * max(ceildiv(n, min(n, 256)), 1)",)
+    assert [rule.expression for rule in answer.alternatives[0].rules] == ["min(n, 256) <= n"]
+
+
+def test_steps_that_cannot_be_repeated_are_checked_at_the_end_of_the_row():
+    answer = applied(SplitGrid(), small(_plain("row[i] += in[i];"), roles={"out": "inout", "x": "in"}))
+    text = squeezed(answer.alternatives[0].text)
+    step = "static_cast<int>(blockDim.x)"
+    assert f"const int first = part * {step}; if (first + {step} <= n) {{ const int i = first + " in text
+    assert f"}} else {{ for (int i = first + static_cast<int>(threadIdx.x); i < n; i += {step} * steps) {{" in text
+    assert answer.alternatives[0].rules == ()
 
 
 def test_steps_are_counted_from_names_that_come_later():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,8 @@ NAME = r'(?:[-\w$.]+|"[^"]*")'
 SYMBOL = re.compile(rf"@({NAME})")
 _DEFINE = re.compile(rf"^define\b.*?@({NAME})\(")
 _GLOBAL = re.compile(rf"^@({NAME}) = ")
-_ATTRIBUTES = re.compile(r"^(attributes #\d+ = \{)(.*)$")
+_INLINING = re.compile(r"\b(?:noinline|optnone|inlinehint|alwaysinline) ")
+_BODY = re.compile(r" (?:#\d+ .*|[^()]*)\{$")  # what follows a function's parameters, from its attributes on
 _METADATA = re.compile(r"^(!\d+) = (?:distinct )?(.*)$")
 _DEBUG = re.compile(r"!dbg (!\d+)")
 _FIELD = re.compile(r"(line|scope|inlinedAt|file|filename): (!\d+|\d+|\"[^\"]*\")")
@@ -69,16 +70,17 @@ class Module:
         reached = self.reachable(roots)
         self.pieces = [(name, lines) for name, lines in self.pieces if name is None or name in reached]
 
-    def inline_everything(self, kernels: Iterable[str]) -> None:
-        """Marks all functions but the kernels `alwaysinline`; clang's -O0 pipeline then does that and nothing else."""
-        kernel_lines = (self.functions[name][0] for name in kernels if name in self.functions)
-        kept = {group for line in kernel_lines for group in re.findall(r"#\d+", line)}
-        for _, lines in self.pieces:
+    def inline_everything(self, kept: Collection[str]) -> None:
+        """Marks all functions but these `alwaysinline`; clang's -O0 pipeline then does that and nothing else.
+
+        The functions themselves, not their groups of attributes: those are shared, also with calls.
+        """
+        for name, lines in self.pieces:
+            if name is not None and name not in kept and lines[0].startswith("define"):
+                lines[0] = _BODY.sub(r" alwaysinline\g<0>", lines[0], count=1)
             for index, line in enumerate(lines):
-                match = _ATTRIBUTES.match(line)
-                if match and line.split()[1] not in kept:
-                    rest = re.sub(r"\b(?:noinline|optnone|inlinehint|alwaysinline) ", "", match[2])
-                    lines[index] = f"{match[1]} alwaysinline{rest}"
+                if line.startswith("attributes #"):
+                    lines[index] = _INLINING.sub("", line)
 
     def source_line(self, instruction: str, generated: tuple[str, ...]) -> SourceLine | None:
         """The user's line an instruction came from: the innermost one outside files whose names start with `generated`."""

@@ -1,4 +1,4 @@
-// Loads and stores with cache hints (the hints mean nothing here), fences, memcpy and memset.
+// Loads and stores with cache hints (the hints mean nothing here), fences, memcpy and its family, placement new.
 #pragma once
 
 namespace __warpsmith {
@@ -42,6 +42,22 @@ WARPSMITH_FN void* memset(void* to, int value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) ((unsigned char*)to)[i] = (unsigned char)value;
   return to;
 }
+WARPSMITH_FN void* memmove(void* to, const void* from, size_t bytes) {
+  if ((size_t)to - (size_t)from >= bytes) return memcpy(to, from, bytes);  // also where `to` lies in front
+  for (size_t i = bytes; i-- > 0;) ((unsigned char*)to)[i] = ((const unsigned char*)from)[i];
+  return to;
+}
+WARPSMITH_FN int memcmp(const void* x, const void* y, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    const int difference = ((const unsigned char*)x)[i] - ((const unsigned char*)y)[i];
+    if (difference != 0) return difference;
+  }
+  return 0;
+}
+// Placement, which allocates nothing. What does is refused.
+inline __attribute__((host, device, always_inline)) void* operator new(size_t, void* place) noexcept { return place; }
+inline __attribute__((host, device, always_inline)) void* operator new[](size_t, void* place) noexcept { return place; }
+inline __attribute__((host, device, always_inline)) void operator delete(void*, void*) noexcept {}
 // Addresses for assembly, which is refused where it is used; casts alone do no harm.
 WARPSMITH_FN size_t __cvta_generic_to_shared(const void* address) { return (size_t)address; }
 WARPSMITH_FN size_t __cvta_generic_to_global(const void* address) { return (size_t)address; }

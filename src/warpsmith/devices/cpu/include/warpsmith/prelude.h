@@ -22,6 +22,7 @@
 #include "warpsmith/convert.h"
 #include "warpsmith/bits.h"
 #include "warpsmith/simd_video.h"
+#include "warpsmith/dpx.h"
 #include "warpsmith/warp.h"
 #include "warpsmith/atomics.h"
 #include "warpsmith/host_api.h"

@@ -1,0 +1,101 @@
+"""`warpsmith analyze` for people: a table a target, and progress on stderr while compilers run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from warpsmith.analysis.analyze import Progress as Report
+
+_SHOWN = 20
+_NUMBERS = 5  # columns
+_WIDTH = 200
+
+
+@contextlib.contextmanager
+def compiling(target: str) -> Iterator[Report]:
+    console = Console(stderr=True)
+    columns = (TextColumn(f"compiling for {target}"), BarColumn(bar_width=24), MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def render_analysis(facts: Mapping[str, Any]) -> None:
+    console = _console()
+    for target in facts["targets"]:
+        console.print(Text(f"{facts['kernel']} on {target['target']}: {target['description']}", style="bold"))
+        console.print(_table(target))
+        for note in _notes(target):
+            console.print(Text(note))
+        console.print()
+
+
+def _console() -> Console:
+    """Wide where nobody looks at a terminal: a configuration stays on its line."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_WIDTH)
+
+
+def _table(target: Mapping[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ("registers", "spilled", "shared", "widest load", "occupancy", "limited by", "configuration")
+    for position, name in enumerate(columns):
+        table.add_column(name, justify="right" if position < _NUMBERS else "left", no_wrap=position <= _NUMBERS)
+    table.add_row(*_cells(target["original"]), "the original")
+    for entry in _best(target["configurations"])[:_SHOWN]:
+        table.add_row(*_cells(entry), _configuration(entry["config"]))
+    return table
+
+
+def _best(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Without spills first, then by occupancy: an order for reading, not a prediction of speed."""
+    compiled = [entry for entry in entries if entry["outcome"] == "compiled"]
+    return sorted(compiled, key=lambda entry: (entry["spill_bytes"] or 0, -(entry["occupancy"] or 0), entry["registers"] or 0))
+
+
+def _cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    if entry["reason"] is not None:
+        return ("-", "-", "-", "-", entry["outcome"], entry["reason"])
+    occupancy = entry["occupancy"]
+    return (
+        _number(entry["registers"]),
+        _number(entry["spill_bytes"], " B"),
+        _number(entry["shared_bytes"], " B"),
+        _number(entry["load_bytes"], " B"),
+        "-" if occupancy is None else f"{occupancy:.0%}",
+        entry["limiter"] or "-",
+    )
+
+
+def _notes(target: Mapping[str, Any]) -> Iterator[str]:
+    entries = target["configurations"]
+    compiled = [entry for entry in entries if entry["outcome"] == "compiled"]
+    hidden = len(compiled) - _SHOWN
+    if hidden > 0:
+        yield f"… and {hidden:,} more (--json has all)"
+    share = "all" if len(entries) == target["feasible"] else f"{len(entries):,} of"
+    yield (
+        f"{share} {target['feasible']:,} configurations that the constraints allow, of {target['cartesian_size']:,};"
+        f" {sum(bool(entry['spill_bytes']) for entry in compiled):,} spill; {target['seconds']:.1f} s"
+    )
+    reasons = Counter(entry["reason"] for entry in entries if entry["reason"] is not None)
+    for reason, count in reasons.most_common(5):
+        yield f"  {count:,} cannot run: {reason}"
+    for workload, least in (target["least_us"] or {}).items():
+        yield f"  {workload}: at least {least:.1f} µs at the memory bandwidth of the data sheet"
+
+
+def _number(value: int | None, unit: str = "") -> str:
+    return "-" if value is None else f"{value:,}{unit}"
+
+
+def _configuration(config: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"

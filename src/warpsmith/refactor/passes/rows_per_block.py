@@ -1,0 +1,95 @@
+"""`rows_per_block`: a block does the rows of several neighbouring blocks of the original, one after the other.
+
+Exposes ROWS_PER_BLOCK: 1 as it was; else the body becomes a loop over as many values of blockIdx.x, with a barrier between them
+where shared memory is used. Fewer blocks are started, and what does not depend on the row is computed once.
+
+Precondition: the grid has one dimension, the kernel knows it by blockIdx.x only, its blocks do not wait for each other, and all
+threads of a block leave it together where they wait for each other. How many rows there are is an argument that kernel.toml
+equates with the grid's extent; without one, the grid gets a second dimension: a layer for each row that the last block lacks.
+Constraints: none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.block_loop import BlockLoop, block_loop
+from warpsmith.refactor.extents import tidy
+from warpsmith.refactor.flat import flat_indices
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require
+from warpsmith.refactor.writing import cast
+from warpsmith.source.threads import all_launch_uses
+from warpsmith.spec.kernel import Scalar
+
+_VALUES = (2, 4, 8, 16)
+
+
+class RowsPerBlock:
+    name = "rows_per_block"
+    summary = "a block does the rows of several neighbouring blocks, one after the other"
+    stage = Stage.RESTRUCTURE
+    priority = 30
+    concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject))
+
+
+def _rewrite(subject: Subject) -> Rewrite:
+    names, variant = names_of(subject), subject.variant
+    flat = next(iter(flat_indices(subject.source.body, names)), None)
+    require(flat is None, "the grid counts elements, not rows: coarsen and map_2d are for that", flat[0] if flat else None)
+    line_of_blocks = axis(variant.grid, "y") == axis(variant.grid, "z") == "1" and not (
+        {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"} & all_launch_uses(subject.source, names).keys()
+    )
+    require(line_of_blocks, "the grid has several dimensions: its blocks are not rows")
+    loop = block_loop(subject, names)
+    most = max(on_workloads(subject, axis(variant.grid, "x")))
+    values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
+    require(values, f"the launch has {most} rows of blocks at most: joining them would leave the device without work")
+    name = fresh_name(subject, "ROWS_PER_BLOCK")
+    count = count_argument(subject)
+    made = _by_argument(loop, name, count) if count else _by_grid(loop, name)
+    line = subject.source.line_of(loop.work[0].node)
+    choice = Tunable(name, (1, *values), 1, "rows (blocks of the original) that a block does one after the other", line)
+    return Rewrite(variant, choice, dict.fromkeys(values, made))
+
+
+def count_argument(subject: Subject) -> str | None:
+    """The scalar parameter that is the number of blocks along x, by kernel.toml; None when there is none."""
+    wanted = tidy(axis(subject.variant.grid, "x"))
+    for parameter, argument in zip(subject.source.parameters, subject.kernel.arguments, strict=False):
+        if isinstance(argument, Scalar) and argument.dtype.value[0] in "iu" and tidy(argument.value.text) == wanted:
+            return parameter.name
+    return None
+
+
+def _by_argument(loop: BlockLoop, name: str, count: str) -> Variant:
+    variant, step = loop.subject.variant, loop.free.take("step")
+    text = loop.text(
+        [f"// A block does what {name} blocks did; the last one has what is left."],
+        f"int {step} = 0; {step} < {name}; ++{step}",
+        f"blockIdx.x * {name} + {step}",
+        f"{loop.block} >= {count}",
+    )
+    return replace(variant, text=text, grid=(f"ceildiv({variant.grid[0]}, {name})", *variant.grid[1:]))
+
+
+def _by_grid(loop: BlockLoop, name: str) -> Variant:
+    variant, step, rows = loop.subject.variant, loop.free.take("step"), loop.free.take("rows_here")
+    lacking = cast(loop.subject.source.language, "int", "gridDim.y")
+    text = loop.text(
+        [
+            f"// A block does what {name} blocks did. The grid has gridDim.y - 1 layers of blocks too many: as many as the",
+            "// last block has rows too few.",
+            "if (blockIdx.y > 0) return;",
+            f"const int {rows} = blockIdx.x + 1 < gridDim.x ? {name} : {name} + 1 - {lacking};",
+        ],
+        f"int {step} = 0; {step} < {rows}; ++{step}",
+        f"blockIdx.x * {name} + {step}",
+    )
+    count = variant.grid[0]
+    lack = f"1 + ceildiv({count}, {name}) * {name} - ({count})"
+    return replace(variant, text=text, grid=(f"ceildiv({count}, {name})", lack))

@@ -1,0 +1,140 @@
+"""Structures that a kernel takes by value, as plain parameters: kernel.toml passes numbers and buffers, and a pointer inside a
+structure is neither. The structure is put together again in the kernel's first line, so its body stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from warpsmith.core.errors import InputError
+from warpsmith.devices._clang.tokens import Kind as TokenKind
+from warpsmith.devices._clang.tokens import Token
+from warpsmith.devices.cpu.items import Item, split, text_at
+from warpsmith.source.extract.declarations import Declaration, Kind, declaration_of
+from warpsmith.source.extract.flatten import Unit
+from warpsmith.source.extract.syntax import (
+    parameter_name,
+    past_angles,
+    past_brackets,
+    past_template,
+    split_commas,
+    template_parameters,
+)
+
+_PASSING = frozenset({"__grid_constant__", "const", "volatile", "struct", "typename"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """`declared` is its declaration without the name."""
+
+    declared: str
+    name: str
+
+
+def unpacked(unit: Unit, kernel: Declaration, known: Sequence[Declaration]) -> str | None:
+    """The kernel's text with its structures' members as parameters; None if it takes no structure of the code base by value."""
+    tokens = kernel.item.tokens
+    opening = _parameter_list(kernel)
+    closing = past_brackets(tokens, opening) - 1
+    structures = {name: d for d in known if d.kind is Kind.TYPE and d.item.is_class and d.item.body for name in d.names}
+    parameters: list[str] = []
+    rebuilt: list[str] = []
+    taken = {name for part in split_commas(tokens[opening + 1 : closing]) if (name := _name(part))}
+    for part in split_commas(tokens[opening + 1 : closing]):
+        structure = _structure(part, structures)
+        if structure is None:
+            parameters.append(_text(unit, part))
+            continue
+        name = _name(part) or "value"
+        members = list(_members(unit, structure, _arguments(part, structure)))
+        names = [f"{name}_{member.name}" if member.name in taken - {name} else member.name for member in members]
+        taken |= set(names)
+        parameters += [f"{member.declared} {shown}" for member, shown in zip(members, names, strict=True)]
+        kept = [token.text for token in part[:-1] if token.text != "__grid_constant__"]
+        rebuilt.append(f"  {_joined(kept)} {name}{{{', '.join(names)}}};")
+    if not rebuilt:
+        return None
+    body = kernel.item.body[0]
+    head = unit.text[kernel.start : tokens[opening].end]
+    listed = ",".join(f"\n    {parameter}" for parameter in parameters)
+    between = unit.text[tokens[closing].start : body.end]
+    return f"{head}{listed}{between}\n" + "\n".join(rebuilt) + unit.text[body.end : kernel.end]
+
+
+def _parameter_list(kernel: Declaration) -> int:
+    tokens = kernel.item.tokens
+    position = past_template(tokens)
+    while position < len(tokens):
+        if tokens[position].text == "(":
+            if text_at(tokens, position - 1) in kernel.names:
+                return position
+            position = past_brackets(tokens, position)
+        else:
+            position += 1
+    raise AssertionError("a kernel has a parameter list")
+
+
+def _structure(part: Sequence[Token], structures: Mapping[str, Declaration]) -> Declaration | None:
+    if any(token.text in {"*", "&", "["} for token in part):
+        return None
+    words = [token.text for token in part[:-1] if token.kind is TokenKind.WORD and token.text not in _PASSING]
+    return next((structures[word] for word in words[::-1] if word in structures), None)
+
+
+def _arguments(part: Sequence[Token], structure: Declaration) -> dict[str, str]:
+    """What the structure's own template parameters stand for."""
+    opening = next((i for i in range(1, len(part)) if part[i].text == "<" and part[i - 1].text in structure.names), None)
+    names = [parameter_name(parameter) for parameter in template_parameters(structure.item.tokens)]
+    if opening is None:
+        return {}
+    values = split_commas(part[opening + 1 : past_angles(part, opening) - 1])
+    return {name: _joined([t.text for t in value]) for name, value in zip(names, values, strict=False) if name}
+
+
+def _members(unit: Unit, structure: Declaration, arguments: Mapping[str, str]) -> Iterator[_Member]:
+    """In order. Raises InputError for what cannot be given one value: bases, arrays, bit fields."""
+    location = unit.location(structure.start)
+    name = next(iter(structure.names))
+    if ":" in {token.text for token in structure.item.head}:
+        raise InputError(f"{name!r} has a base class: it cannot be unpacked", location=location, hint="leave --unpack out")
+    for member in split(structure.item.body[1:-1]):
+        declaration = declaration_of(member)
+        texts = [token.text for token in member.tokens]
+        if declaration.kind is not Kind.VARIABLE or "static" in texts:
+            continue
+        if len(declaration.names) != 1 or {"[", ":"} & set(texts):
+            raise InputError(
+                f"{_joined(texts)!r} in {name!r} is not one plain member: it cannot be unpacked",
+                location=unit.location(member.tokens[0].start),
+                hint="leave --unpack out",
+            )
+        yield _member(member, next(iter(declaration.names)), arguments)
+
+
+def _member(member: Item, name: str, arguments: Mapping[str, str]) -> _Member:
+    declared = []
+    for token in member.tokens:
+        if token.text in {"=", "{", ";"}:
+            break
+        if token.text != name:
+            declared.append(arguments.get(token.text, token.text))
+    return _Member(_joined(declared), name)
+
+
+def _name(part: Sequence[Token]) -> str | None:
+    return part[-1].text if part and part[-1].kind is TokenKind.WORD else None
+
+
+def _text(unit: Unit, part: Sequence[Token]) -> str:
+    return unit.text[part[0].start : part[-1].end] if part else ""
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Spaces between words only, as one would write it."""
+    written = ""
+    for text in texts:
+        needs_space = written and (written[-1].isalnum() or written[-1] in "_*&>") and (text[0].isalnum() or text[0] == "_")
+        written += (" " if needs_space else "") + text + (" " if text == "," else "")
+    return written.strip()

@@ -1,0 +1,129 @@
+"""Code objects for AMD GPUs without ROCm: what their metadata says, against clang's own remarks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from warpsmith.core.errors import InputError, UnsupportedFeature
+from warpsmith.core.hardware import Geometry, Language, Limiter
+from warpsmith.devices.base import CompileError
+from warpsmith.devices.hip import CompiledCodeObject, compile_code_object
+from warpsmith.devices.hip.occupancy import occupancy, waves_by_registers
+from warpsmith.devices.hip.target import TARGETS
+
+REMARKS = ("-Rpass-analysis=kernel-resource-usage",)
+
+
+def compiled(source: str, target: str, entry: str = "k", **more: object) -> CompiledCodeObject:
+    return compile_code_object(source, name="kernel.hip", target=target, entry=entry, **more)  # type: ignore[arg-type]
+
+
+def pressing(registers: int, shared: int, threads: int) -> str:
+    """A kernel that keeps so many values alive, in blocks of exactly so many threads."""
+    tile = f"__shared__ float tile[{shared}]; tile[threadIdx.x % {shared}] = r[0]; __syncthreads(); r[0] += tile[{shared} / 2];"
+    return f"""
+    __global__ void __attribute__((amdgpu_flat_work_group_size({threads}, {threads}))) k(float* p, const float* q, int m) {{
+      float r[{registers}];
+      for (int i = 0; i < {registers}; ++i) r[i] = q[threadIdx.x + i * m];
+      {tile if shared else ""}
+      for (int j = 0; j < m; ++j) for (int i = 0; i < {registers}; ++i) r[i] = r[i] * q[j] + r[{registers} - 1 - i];
+      for (int i = 0; i < {registers}; ++i) p[threadIdx.x + i * m] = r[i];
+    }}"""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(("registers", "shared", "threads"), [(90, 2977, 64), (45, 3141, 128), (200, 0, 1024)])
+def test_figures_are_those_of_clangs_remark(name: str, registers: int, shared: int, threads: int) -> None:
+    target = TARGETS[name]
+    result = compiled(pressing(registers, shared, threads), name, options=REMARKS)
+
+    def remark(what: str) -> int:
+        found = re.search(rf"{re.escape(what)}: (\d+)", result.log)
+        assert found is not None, result.log
+        return int(found[1])
+
+    facts = result.facts
+    assert facts.shared_bytes == remark("LDS Size [bytes/block]") == 4 * shared
+    assert facts.stack_bytes == remark("ScratchSize [bytes/lane]")
+    assert facts.scalar_registers == remark("TotalSGPRs")
+    assert facts.spilled_vector_registers == remark("VGPRs Spill")
+    assert (facts.wave_size, facts.max_threads) == (target.wave_size, threads)
+
+    # clang tells the waves of a SIMD, counts parts of blocks where registers limit, and leaves out that the LDS is given out in
+    # steps; the hardware runs whole blocks.
+    found = occupancy(replace(target, shared_granularity=1), result.resources, Geometry((1, 1, 1), (threads, 1, 1)))
+    waves = -(-threads // target.wave_size)
+    others = min(count for limiter, count in found.by if limiter is not Limiter.REGISTERS)
+    assert remark("Occupancy [waves/SIMD]") == min(
+        waves_by_registers(target, result.resources), -(-others * waves // target.simds)
+    )
+    assert found.blocks * waves <= target.simds * remark("Occupancy [waves/SIMD]")
+
+
+CUDA_SOURCE = """
+#include <cuda_fp16.h>
+#include <stdint.h>
+__constant__ float table[64];
+template <typename T>
+__global__ void __launch_bounds__(256) k(T* out, const float4* in, int n) {
+  extern __shared__ float row[];
+  const float4 x = in[blockIdx.x * blockDim.x + threadIdx.x];
+  float sum = x.x + x.y + x.z + x.w + table[threadIdx.x % 64];
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (__ballot_sync(0xffffffffu, sum > 0) == 0xffffffffu) sum = rsqrtf(expf(sum));
+  row[threadIdx.x] = sum;
+  __syncthreads();
+  out[gridDim.x * n] = T(row[255 - threadIdx.x]);
+}
+__global__ void needs_library(float* p) { p[0] = sinf(p[1]); }
+"""
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_cuda_spelling_compiles_for_every_target(name: str) -> None:
+    result = compiled(CUDA_SOURCE, name, "k<__half>", language=Language.CUDA, variables=["table"])
+    assert result.variables == {"table": "table"}
+    assert result.facts.parameter_bytes == (8, 8, 4)
+    assert result.facts.max_threads == 256
+    assert result.resources.load_bytes == 16
+    assert result.resources.instructions is not None
+    assert result.resources.instructions > 20
+
+
+def test_a_hip_wave_is_the_targets() -> None:
+    source = """#include <hip/hip_runtime.h>
+    __global__ void k(unsigned long long* p) { static_assert(warpSize == WAVE); p[hipThreadIdx_x] = __ballot(p[0] > 1); }"""
+    compiled(source, "gfx942", defines={"WAVE": 64})
+    compiled(source, "gfx1100", defines={"WAVE": 32})
+
+
+def test_what_only_rocms_library_has_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedFeature, match="__ocml_sin_f32"):
+        compiled(CUDA_SOURCE, "gfx942", "needs_library", language=Language.CUDA)
+
+
+@pytest.mark.parametrize(
+    ("source", "entry", "reason"),
+    [
+        ("__global__ void k(float* p) {\n  p[0] = nothing;\n}", "k", "kernel.hip:2: use of undeclared identifier 'nothing'"),
+        ("__global__ void k(float* p) {}", "other", "the entry is not in the source"),
+        ("template <class T> __global__ void k(T* p) {}", "k", "hint: name one instance"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(source: str, entry: str, reason: str) -> None:
+    with pytest.raises(CompileError, match=reason):
+        compiled(source, "gfx942", entry)
+
+
+def test_an_unknown_target_is_bad_input() -> None:
+    with pytest.raises(InputError, match="the limits of gfx803 are not known"):
+        compiled("__global__ void k(float* p) {}", "gfx803")
+
+
+def test_a_launch_that_does_not_fit_says_why() -> None:
+    result = compiled(pressing(4, 0, 64), "gfx942")
+    found = occupancy(TARGETS["gfx942"], result.resources, Geometry((1, 1, 1), (64, 1, 1), 70_000))
+    assert found.problem == "70000 bytes of shared memory exceed the 65536 of a block"

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+from pass_subjects import applied, bundled, declined, small
+
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Subject, Variant
+from warpsmith.refactor.passes.block_size import BlockSize
+from warpsmith.refactor.passes.lift_constants import LiftConstants
+
+
+def _kernel(body: str) -> str:
+    return f"__global__ void k(float* out, const float* x, int n) {{\n{body}\n}}\n"
+
+
+def _freed(subject: Subject) -> Variant:
+    return applied(BlockSize(), subject).variant
+
+
+def _rules(variant: Variant) -> list[str]:
+    return [rule.expression for rule in variant.rules]
+
+
+_INDEX = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "rules"),
+    [
+        ("silu_and_mul", "min(d / 4, BLOCK)", []),
+        ("silu_and_mul_hip", "min(d / 4, BLOCK)", []),
+        ("rope", "min((q_heads + k_heads) * (head_dim / 2 / 4), BLOCK)", []),
+        ("softmax", "min(ceildiv(cols / 4, 32) * 32, BLOCK)", ["BLOCK <= 1024", "BLOCK % warp_size == 0"]),
+        ("reduction", "BLOCK", ["BLOCK <= 1024", "BLOCK % warp_size == 0"]),
+        ("merge_attn_states_lse", "BLOCK", []),
+    ],
+)
+def test_bundled_kernels_whose_launch_decides(name: str, block: str, rules: list[str]):
+    subject = bundled(name)
+    made = _freed(subject)
+    assert made.block == (block,)
+    assert made.text == subject.variant.text
+    assert _rules(made) == rules
+
+
+def test_the_grid_follows_blocks_side_by_side():
+    assert _freed(bundled("merge_attn_states_lse")).grid == ("ceildiv(tokens * heads * head_dim / 4, BLOCK)",)
+    assert _freed(small(_kernel(_INDEX + "  if (i < n) out[i] = x[i];"), grid=("(n + 255) / 256",))).grid == (
+        "ceildiv(n, BLOCK)",
+    )
+
+
+def test_a_grid_made_for_the_blocks_of_a_grid_stride_loop_goes_on_to_fit():
+    assert _freed(bundled("reduction")).grid == ("min(ceildiv(n, BLOCK * 4), 1024)",)
+
+
+def test_after_lifting_both_the_access_and_the_block_are_in_the_launch():
+    subject = bundled("silu_and_mul")
+    lifted = applied(LiftConstants(), subject).variant
+    assert _freed(Subject(subject.kernel, subject.limits, lifted)).block == ("min(d / (VEC_BYTES / 4), BLOCK)",)
+
+
+def test_small_blocks_are_for_kernels_without_exchanges():
+    free, bound = _freed(bundled("silu_and_mul")), _freed(bundled("softmax"))
+    assert free.tunables[0].values == (8, 16, 32, 64, 128, 256, 512, 1024)
+    assert "BLOCK % warp_size == 0" not in _rules(free)
+    assert "BLOCK % warp_size == 0" in _rules(bound)
+
+
+def test_a_block_of_two_axes():
+    body = (
+        "  int c = blockIdx.x * blockDim.x + threadIdx.x;\n  int r = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "  if (c < n && r < rows) out[r * n + c] = x[r * n + c];"
+    )
+    text, scalars = _kernel(body).replace("int n", "int n, int rows"), {"n": "n", "rows": "rows"}
+    made = _freed(small(text, scalars=scalars, grid=("ceildiv(n, 16)", "ceildiv(rows, 16)"), block=("16", "16")))
+    assert made.grid == ("ceildiv(n, BLOCK_X)", "ceildiv(rows, BLOCK_Y)")
+    assert made.block == ("BLOCK_X", "BLOCK_Y")
+    assert _rules(made) == ["BLOCK_X * BLOCK_Y >= 32"]
+
+
+def test_arrays_with_a_slot_for_each_thread_grow():
+    body = (
+        "  __shared__ float s[256];\n" + _INDEX + "  s[threadIdx.x] = i < n ? x[i] : 0.0f;\n  __syncthreads();\n"
+        "  for (int h = blockDim.x / 2; h > 0; h >>= 1) {\n"
+        "    if (threadIdx.x < h) s[threadIdx.x] += s[threadIdx.x + h];\n    __syncthreads();\n  }\n"
+        "  if (threadIdx.x == 0) atomicAdd(out, s[0]);"
+    )
+    made = _freed(small(_kernel(body), grid=("ceildiv(n, 256)",)))
+    assert "float s[BLOCK];" in made.text
+    assert made.grid == ("ceildiv(n, BLOCK)",)
+
+
+def test_an_array_with_room_to_spare_bounds_the_block():
+    body = "  __shared__ float s[512];\n" + _INDEX + "  if (i < n) s[threadIdx.x] = x[i];\n  if (i < n) out[i] = s[threadIdx.x];"
+    made = _freed(small(_kernel(body), grid=("ceildiv(n, 256)",)))
+    assert _rules(made) == ["BLOCK <= 512"]
+    assert max(made.tunables[0].values) == 512
+
+
+def test_launch_bounds_follow():
+    text = _kernel(_INDEX + "  if (i < n) out[i] = x[i];").replace("void k", "void __launch_bounds__(256) k")
+    assert "__launch_bounds__(BLOCK)" in _freed(small(text, grid=("ceildiv(n, 256)",))).text
+    wider = _freed(small(text.replace("256", "512"), grid=("ceildiv(n, 256)",)))
+    assert _rules(wider) == ["BLOCK <= 512"]
+
+
+def test_opencl_work_groups():
+    body = "  int i = get_global_id(0);\n  if (i < n) out[i] = x[i];\n"
+    text = f"__kernel void k(__global float* out, __global const float* x, int n) {{\n{body}}}\n"
+    made = _freed(small(text, grid=("ceildiv(n, 64)",), block=("64",), language=Language.OPENCL))
+    assert made.grid == ("ceildiv(n, BLOCK)",)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "block", "reason"),
+    [
+        ("  out[blockIdx.x * n + threadIdx.x] = x[threadIdx.x];", "rows", "256", "uses blockIdx.x * n + threadIdx.x in a way"),
+        ("  for (int i = threadIdx.x; i < n; i += 256) out[i] = x[i];", "rows", "256", "line 2 uses threadIdx.x in a way"),
+        (_INDEX + "  if (i < n) out[i] = x[i];", "rows", "256", "grid.x = rows does not show the BLOCK = 256"),
+        (
+            _INDEX + "  if (i < n) out[i] = x[i % 256];",
+            "ceildiv(n, 256)",
+            "256",
+            "line 3 says 256, which may be the number of threads",
+        ),
+        (
+            _INDEX + "  if (i < n) out[blockIdx.x] = x[i];",
+            "ceildiv(n, 256)",
+            "256",
+            "there is one element for each block (line 3)",
+        ),
+        (_INDEX + "  if (i < n) out[i] = x[i];", "ceildiv(n, 256)", "n / 4", "n / 4 is no number that the launch chose"),
+        (
+            "  float v = x[threadIdx.x % 32];\n  v += __shfl_xor_sync(0xffffffff, v, 1);\n  if (threadIdx.x == 0) out[0] = v;",
+            "rows",
+            "32",
+            "its 32 threads along x exchange values as one warp",
+        ),
+    ],
+)
+def test_a_kernel_that_may_need_its_number_of_threads_is_left_alone(body: str, grid: str, block: str, reason: str):
+    assert reason in declined(BlockSize(), small(_kernel(body), grid=(grid,), block=(block,)))

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from pass_subjects import applied, bundled, declined, small
+
+from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Rewrite, Subject, Variant
+from warpsmith.refactor.passes.lift_constants import LiftConstants
+from warpsmith.refactor.untouched import with_words
+
+_BUNDLED = (
+    "conv2d",
+    "convolution_opencl",
+    "fused_add_rmsnorm",
+    "matmul",
+    "matmul_opencl",
+    "merge_attn_states_lse",
+    "merge_attn_states_lse_bf16",
+    "rope",
+    "silu_and_mul",
+    "silu_and_mul_hip",
+    "softmax",
+    "transpose",
+)
+
+
+def _lifted(subject: Subject) -> Variant:
+    answer = applied(LiftConstants(), subject)
+    assert answer.choice is None
+    return answer.variant
+
+
+def _at_default(text: str, variant: Variant) -> list[str]:
+    """The tokens with every parameter at its default; its own #define, if the source had one, taken away."""
+    values = {t.name: str(t.default) for t in variant.tunables}
+    for name, value in values.items():
+        text = re.sub(rf"#ifndef {name}\n#define {name} {value}\n#endif|#define {name} {value}\b.*", "", text)
+    return with_words(text, values).split()
+
+
+def _values(variant: Variant) -> dict[str, tuple[int, ...]]:
+    return {t.name: t.values for t in variant.tunables}
+
+
+def _rules(variant: Variant) -> list[str]:
+    return [rule.expression for rule in variant.rules]
+
+
+@pytest.mark.parametrize("name", _BUNDLED)
+def test_the_default_has_the_tokens_of_the_original(name: str):
+    subject = bundled(name)
+    made = _lifted(subject)
+    assert made.tunables
+    assert _at_default(made.text, made) == _at_default(subject.variant.text, made)
+
+
+@pytest.mark.parametrize("name", _BUNDLED)
+def test_the_default_launches_as_the_original(name: str):
+    subject = bundled(name)
+    made = _lifted(subject)
+    values = {t.name: t.default for t in made.tunables}
+
+    for workload in subject.kernel.workloads:
+        for before, after in zip((*subject.variant.grid, *subject.variant.block), (*made.grid, *made.block), strict=True):
+            names = {**workload.sizes, **values}
+            assert Expression.parse(after).evaluate(names) == Expression.parse(before).evaluate(workload.sizes)
+        for rule in made.rules:
+            assert Expression.parse(rule.expression).evaluate({**subject.limits.names(), **workload.sizes, **values}), rule
+
+
+def test_tiles_of_a_matrix_product():
+    made = _lifted(bundled("matmul"))
+    assert made.grid == ("ceildiv(n, TILE_N)", "ceildiv(m, TILE_M)")
+    assert made.block == ("TILE_N / THREAD_N", "TILE_M / THREAD_M")
+    assert _values(made)["TILE_K"] == (8, 16, 32, 64)
+    assert _values(made)["THREAD_M"] == (1, 2, 4, 8)
+    assert "constexpr int kTileM = TILE_M;" in made.text
+    assert "4 * TILE_K * TILE_M + 4 * TILE_K * TILE_N <= shared_bytes_per_block" in _rules(made)
+    assert "THREAD_M * THREAD_N <= 32" in _rules(made)
+
+
+def test_macros_become_the_parameters_and_the_filter_stays():
+    made = _lifted(bundled("convolution_opencl"))
+    assert list(_values(made)) == ["BLOCK_X", "BLOCK_Y", "PIXELS_X", "PIXELS_Y"]
+    assert made.grid == ("ceildiv(width, BLOCK_X * PIXELS_X)", "ceildiv(height, BLOCK_Y * PIXELS_Y)")
+    assert made.block == ("BLOCK_X", "BLOCK_Y")
+    assert "#define BLOCK_X" not in made.text
+    assert "#define FILTER 9" in made.text
+
+
+def test_rows_of_threads_that_step_through_a_tile():
+    made = _lifted(bundled("transpose"))
+    assert made.block == ("TILE", "ROWS")
+    assert "TILE % ROWS == 0" in _rules(made)
+
+
+def test_the_launch_follows_the_width_of_an_access():
+    made = _lifted(bundled("rope"))
+    assert made.block == ("min((q_heads + k_heads) * (head_dim / 2 / (VEC_BYTES / 4)), 512)",)
+    assert _rules(made) == ["head_dim / 2 % (VEC_BYTES / 4) == 0"]
+    assert _values(_lifted(bundled("merge_attn_states_lse_bf16")))["VEC_BYTES"] == (2, 4, 8, 16, 32)
+
+
+def test_the_size_of_device_memory_is_no_choice():
+    assert declined(LiftConstants(), bundled("reduction")) == "kMaxBlocks: it is the size of an array in device memory (line 9)"
+
+
+# ── small kernels ──
+
+_FLAT = "__global__ void k(float* out, const float* x, int n) {{\n{body}\n}}\n"
+
+
+def _kernel(body: str, before: str = "") -> str:
+    return before + _FLAT.format(body=body)
+
+
+def test_a_template_argument_is_lifted_in_the_entry():
+    text = "template <int THREADS, int ITEMS>\n" + _kernel(
+        "  for (int j = 0; j < ITEMS; j++) {\n"
+        "    int i = blockIdx.x * (THREADS * ITEMS) + j * THREADS + threadIdx.x;\n"
+        "    if (i < n) out[i] = x[i];\n  }"
+    )
+    made = _lifted(small(text, entry="k<256, 4>", grid=("ceildiv(n, 1024)",)))
+    assert made.entry == "k<THREADS_, ITEMS_>"
+    assert made.text == text
+    assert made.grid == ("ceildiv(n, ITEMS_ * THREADS_)",)
+    assert made.block == ("THREADS_",)
+
+
+def test_a_guarded_macro_loses_its_guard_with_its_definition():
+    text = _kernel(
+        "  int i = blockIdx.x * BLOCK_SIZE + threadIdx.x;\n  if (i < n) out[i] = x[i];",
+        "#ifndef BLOCK_SIZE\n#define BLOCK_SIZE 256\n#endif\n",
+    )
+    made = _lifted(small(text, grid=("(n + 255) / 256",)))
+    assert made.text == text.partition("#endif\n")[2]
+    assert made.grid == ("ceildiv(n, BLOCK_SIZE)",)
+
+
+def test_a_bracketed_macro_keeps_its_brackets():
+    text = _kernel("  int i = blockIdx.x * BS + threadIdx.x;\n  if (i < n) out[i] = x[i];", "#define BS (256)\n")
+    made = _lifted(small(text, grid=("ceildiv(n, 256)",)))
+    assert "#define BS (BS_)" in made.text
+    assert made.block == ("BS_",)
+
+
+def test_numbers_without_a_name_are_lifted_together():
+    text = _kernel(
+        "  __shared__ float tile[16];\n"
+        "  int i = blockIdx.x * 16 + threadIdx.x;\n"
+        "  tile[threadIdx.x] = i < n ? x[i] : 0.0f;\n  __syncthreads();\n"
+        "  float sum = 0.0f;\n  for (int j = 0; j < 16; ++j) sum += tile[j];\n"
+        "  if (i < n) out[i] = sum;"
+    )
+    made = _lifted(small(text, grid=("ceildiv(n, 16)",), block=("16",)))
+    assert made.text.count("BLOCK") == 3
+    assert made.grid == ("ceildiv(n, BLOCK)",)
+
+
+def test_an_unguarded_kernel_keeps_whole_blocks():
+    made = _lifted(
+        small(
+            _kernel("  int i = blockIdx.x * T + threadIdx.x;\n  out[i] = x[i];", "#define T 32\n"),
+            grid=("n / 32",),
+            block=("32",),
+        )
+    )
+    assert _rules(made) == ["n % T == 0"]
+
+
+def test_what_an_author_asserts_stays_true():
+    before = "constexpr int kThreads = 64;\nstatic_assert(kThreads % 32 == 0 && kThreads <= 512);\n"
+    text = _kernel("  for (int i = threadIdx.x; i < n; i += kThreads) out[i] = x[i];", before)
+    made = _lifted(small(text, grid=("rows",), block=("64",)))
+    assert "THREADS % 32 == 0 and THREADS <= 512" in _rules(made)
+
+
+def test_work_for_the_first_threads_needs_them():
+    body = (
+        "  __shared__ float w[16];\n  if (threadIdx.x < 16) w[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+        "  for (int i = threadIdx.x; i < n; i += kThreads) out[i] = w[i % 16];"
+    )
+    made = _lifted(small(_kernel(body, "constexpr int kThreads = 128;\n"), block=("128",)))
+    assert "THREADS >= 16" in _rules(made)
+
+
+def test_dynamic_shared_memory_with_a_slot_for_each_thread_grows():
+    body = (
+        "  extern __shared__ float s[];\n  int first = blockIdx.x * T;\n  s[threadIdx.x] = x[first + threadIdx.x];\n"
+        "  out[first + threadIdx.x] = s[T - 1 - threadIdx.x];"
+    )
+    subject = small(_kernel(body, "#define T 64\n"), grid=("n / 64",), block=("64",), sizes={"rows": 1, "n": 640})
+
+    made = _lifted(Subject(subject.kernel, subject.limits, replace(subject.variant, shared="256")))
+    assert made.shared == "4 * T"
+
+
+_STRIDED = "for (int i = threadIdx.x; i < {end}; i += blockDim.x) out[{place}] = {value};"
+_PLACED = "int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) out[i] = x[i];"
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "grid", "reason"),
+    [
+        (
+            "#define H 64\n",
+            _STRIDED.format(end="H", place="blockIdx.x * H + i", value="x[i]"),
+            "rows",
+            "H: grid.x = rows does not",
+        ),
+        ("#define S 4\n", _STRIDED.format(end="n", place="i", value="2.0f * S"), "rows", "S: it is used in arithmetic on data"),
+        ("#define S 4\n", _STRIDED.format(end="n + S", place="i", value="2.0f"), "rows", "S: it is added to or multiplied with"),
+        ("#define WARP_SIZE 32\n", "out[threadIdx.x / WARP_SIZE] = x[0];", "rows", "WARP_SIZE: it is the size of a warp"),
+        ("#define T 64\n", f"if (T >= 128) return;\n  {_PLACED}", "ceildiv(n, 64)", "T: it decides a branch"),
+        ("#define T 64\n#if T > 32\n#endif\n", _PLACED, "ceildiv(n, 64)", "T: it decides an #if"),
+        ("", _PLACED.replace("T", "blockDim.x"), "ceildiv(n, 64)", "no macro, constant or template argument"),
+    ],
+)
+def test_what_is_no_choice_or_not_tied_is_left_alone(before: str, body: str, grid: str, reason: str):
+    assert reason in declined(LiftConstants(), small(_kernel(body, before), grid=(grid,), block=("64",)))
+
+
+def test_two_readings_of_the_block_are_one_too_many():
+    before = "constexpr int kA = 64;\nconstexpr int kB = 64;\n"
+    body = "for (int i = threadIdx.x; i < n; i += kA) out[i] = x[i];\n  for (int i = threadIdx.x; i < n; i += kB) out[i] += 1.0f;"
+    assert "block.x = 64 may be A or B" in declined(LiftConstants(), small(_kernel(body, before), block=("64",)))
+
+
+def test_opencl_spelling():
+    text = (
+        "#define WG 64\n__kernel void k(__global float* out, __global const float* x, const int n) {\n"
+        "  const int i = get_group_id(0) * WG + get_local_id(0);\n  if (i < n) out[i] = x[i];\n}\n"
+    )
+    answer = LiftConstants().apply(small(text, grid=("ceildiv(n, 64)",), block=("64",), language=Language.OPENCL))
+    assert isinstance(answer, Rewrite)
+    assert answer.variant.grid == ("ceildiv(n, WG)",)
+
+
+def test_source_with_errors_is_left_alone():
+    assert "could not be parsed" in declined(LiftConstants(), small(_kernel("  int i = = 3;", "#define T 4\n")))
