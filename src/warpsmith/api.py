@@ -20,6 +20,7 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.record.store import RunRecord, Store
+from warpsmith.refactor.emit import check_folder
 from warpsmith.refactor.registry import load_passes
 from warpsmith.replay import ReplayResult, replay
 from warpsmith.search.importance import Importance
@@ -95,9 +96,11 @@ def templatize(
     `passes` names the refactoring passes to try (all of them when not given), `output` the folder for source and kernel.toml.
     """
     settings = read_settings()
+    folder = output or settings.template_folder(kernel.name)
     chosen = load_passes(passes)
+    check_folder(folder, kernel)  # a mistake of the user's, so before anything is compiled
     with laboratory(kernel, device, binary_cache=settings.binary_cache) as lab:
-        made = make_template(kernel, lab, passes=chosen, folder=output or settings.template_folder(kernel.name), emit=emit)
+        made = make_template(kernel, lab, passes=chosen, folder=folder, emit=emit)
     return {"kernel": kernel.name, "device": device, **template_entry(made)}
 
 

@@ -267,3 +267,44 @@ def test_hip() -> None:
     #endif
     }"""
     np.testing.assert_array_equal(launch(source, [OUT, RAMP], language=Language.HIP, shared_bytes=256), RAMP[::-1])
+
+
+def test_small_parts_of_libraries_and_of_the_language() -> None:
+    """Placement new, memmove and memcmp, thrust's pairs and function objects, the types of cuFFT, instructions for dynamic programming."""
+    source = """
+    #include <cufft.h>
+    #include <new>
+    #include <thrust/extrema.h>
+    #include <thrust/functional.h>
+    #include <thrust/pair.h>
+    #include <thrust/tuple.h>
+    struct Point { float x; __device__ Point(float x) : x(x) {} };
+    __global__ void k(float* o, int n) {
+      __shared__ alignas(Point) char memory[sizeof(Point)];
+      new (memory) Point(n);
+      o[0] = ((Point*)memory)->x;
+      char text[8] = "abcdef";
+      memmove(text + 1, text, 5);
+      o[1] = text[2]; o[2] = memcmp(text, "aabcde", 6) == 0 && memcmp(text, "aabcdz", 6) < 0;
+      auto pair = thrust::make_pair(n, 2.5f);
+      thrust::tuple<int, float> tuple(n, pair.second);
+      o[3] = thrust::get<1>(tuple) + thrust::max(n, 9) + thrust::plus<int>()(n, 1) + thrust::minimum<>()(n, 3.5f);
+      cufftComplex z = {1, 2}; cufftDoubleReal r = 3;
+      o[4] = cuCmulf(z, z).y + r;
+      bool first;
+      o[5] = __viaddmax_s32(n, n, 5) + 100 * __vimax3_s32(1, n, 3) + 1000 * __vimin_s32_relu(-4, n);
+      o[6] = __vibmax_s32(n, 5, &first) + 10 * first + 100 * (int)__vimin3_u32(n, 6u, 8u) + 1000 * __viaddmax_s32(0x7fffffff, n, -1);
+    }"""
+    out = launch(source, [np.zeros(7, np.float32), np.int32(7)], block=1)
+    np.testing.assert_array_equal(out, [7, ord("b"), 1, 2.5 + 9 + 8 + 3.5, 7, 14 + 700, 7 + 10 + 600 - 1000])
+
+
+def test_functions_of_sub_groups_in_opencl_c() -> None:
+    source = """
+    kernel void k(global int* o, local int* s) {
+      s[get_local_id(0)] = get_sub_group_size();
+      barrier(CLK_LOCAL_MEM_FENCE);
+      o[get_local_id(0)] = sub_group_reduce_add(1) == s[0] && get_sub_group_local_id() < s[1];
+    }"""
+    out = launch(source, [np.zeros(64, np.int32)], language=Language.OPENCL, shared_bytes=256)
+    np.testing.assert_array_equal(out, 1)

@@ -229,3 +229,67 @@ def test_barriers_between_loops_see_all_that_was_written():
             (memory, page_aligned(x[:n].copy()), np.int32(n).tobytes()), asked.geometry
         )
         assert np.array_equal(np.frombuffer(memory, np.float32), x[:n][::-1] + np.float32(1))
+
+
+# Under each guard a thread does its work; what it leaves behind is told by the index alone.
+GUARDS = {
+    "unsigned": ("if ((unsigned)i < (unsigned)n) o[i] += 3;", lambda i, n: 3 * (i < n)),
+    "size_t": ("size_t j = i; if (j < n) o[j] += 3;", lambda i, n: 3 * (i < n)),
+    "signed, before other work": ("if (i < n) o[i] += 3; o[i] += 1;", lambda i, n: 3 * (i < n) + 1),
+    "early return": ("if ((unsigned)i >= n) return; o[i] += 3; if (i % 2) o[i] += 4;", lambda i, n: (i < n) * (3 + i % 2 * 4)),
+    "product": ("if (i * 3 + 2 < n) o[i] += 3; o[i] += 1;", lambda i, n: 3 * (i * 3 + 2 < n) + 1),
+    "quotient": ("const int q = i / 5; if (q >= n / 5) return; o[i] += q;", lambda i, n: (i // 5) * (i // 5 < n // 5)),
+    "two conditions": ("if (i >= 7 && i < n - 3) o[i] += 3; o[i] += 1;", lambda i, n: 3 * (7 <= i < n - 3) + 1),
+    "two returns": ("if (i / 2 < 3) return; if (i / 2 >= n / 2) return; o[i] += 3;", lambda i, n: 3 * (3 <= i // 2 < n // 2)),
+    "a value": ("const int x = i / 2 < n / 2 ? o[i] + 5 : 9; o[i] = x;", lambda i, n: 5 if i // 2 < n // 2 else 9),
+    "both sides": ("if (i < n) o[i] += 3; else o[i] += 4; o[i] += 1;", lambda i, n: 4 if i < n else 5),
+    "a loop in it": ("if (i / 2 >= n) return; for (int r = t; r < 3 * width; r += width) o[i] += r;", lambda i, n: None),
+    "in a loop": (
+        "for (int r = 0; r < 3; ++r) if (i + r < n) o[i] += r + 1;",
+        lambda i, n: sum(r + 1 for r in range(3) if i + r < n),
+    ),
+    "under a mask": ("if (i % 3 == 1) if ((unsigned)i < (unsigned)n) o[i] += 3;", lambda i, n: 3 * (i % 3 == 1 and i < n)),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+@pytest.mark.parametrize("block", [1, 7, 32, 48, (16, 3), (33, 2, 2)])
+def test_guards_let_through_whom_they_did(name: str, block: int | tuple[int, ...]):
+    text, expected = GUARDS[name]
+    source = f"""
+    __global__ void k(int* o, int n) {{
+      const int t = threadIdx.x, width = blockDim.x;
+      const int row = threadIdx.y + blockDim.y * (threadIdx.z + blockDim.z * blockIdx.y);
+      o += row * gridDim.x * width;
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      {text}
+    }}"""
+    width, rows = dim3(block)[0], 2 * dim3(block)[1] * dim3(block)[2]
+    out = np.zeros((rows, 5 * width), np.int32)
+    asked = request(source, [out, np.int32(0)], grid=(5, 2), block=block)
+    program = session().load(device().compile(asked))
+    for n in {0, 1, width, width + 1, 3 * width - 1, 3 * width, 5 * width, 5 * width + 9}:
+        memory = page_aligned(out)
+        program.launch((memory, np.int32(n).tobytes()), asked.geometry)
+        if name == "a loop in it":
+            each = [sum(range(i % width, 3 * width, width)) * (i // 2 < n) for i in range(5 * width)]
+        else:
+            each = [int(expected(i, n)) for i in range(5 * width)]
+        assert np.frombuffer(memory, np.int32).reshape(out.shape).tolist() == [each] * rows, n
+
+
+def test_an_index_that_wraps_around_does_not_pass_a_guard():
+    """The last thread's index is negative, so it passes; the first ones' are not, and they do not."""
+    source = """
+    __global__ void k(int* o, int start) {
+      const int i = (int)((unsigned)start + blockIdx.x * blockDim.x + threadIdx.x);
+      if (i < 100) o[threadIdx.x] += 1;
+      o[threadIdx.x] += 2;
+    }"""
+    out = np.zeros(64, np.int32)
+    for before_the_end in (0, 1, 20, 63, 64):
+        arguments = [out, np.int32(2**31 - 1 - before_the_end)]
+        asked = request(source, arguments, block=64)
+        memory = page_aligned(out)
+        session().load(device().compile(asked)).launch((memory, arguments[1].tobytes()), asked.geometry)
+        assert np.frombuffer(memory, np.int32).tolist() == [2 if t <= before_the_end else 3 for t in range(64)]

@@ -66,8 +66,8 @@ def test_spills_are_told_apart_from_a_stack() -> None:
       for (int i = 0; i < 64; ++i) p[i * n + threadIdx.x] = r[i];
     }
     __global__ void indexed(float* p, const int* where) {
-      float r[16];
-      for (int i = 0; i < 16; ++i) r[i] = p[i] * p[i + 99];
+      float r[64];
+      for (int i = 0; i < 64; ++i) r[where[i] & 63] = p[i];
       p[threadIdx.x] = r[where[threadIdx.x]];
     }
     """
@@ -77,7 +77,7 @@ def test_spills_are_told_apart_from_a_stack() -> None:
     assert crowded.spill_bytes > 0
     indexed = compiled(source, entry="indexed").resources
     assert indexed.spill_bytes == 0
-    assert indexed.stack_bytes == 64
+    assert indexed.stack_bytes == 256
 
 
 def test_equal_code_has_equal_sass_whatever_its_names_are() -> None:
@@ -147,10 +147,12 @@ def test_headers_of_cuda_and_of_the_standard_library(tmp_path: Path) -> None:
 
 
 def test_compiling_never_touches_the_driver() -> None:
-    script = (
-        "import sys\n"
-        "from warpsmith.devices.cuda import compile_cubin\n"
-        "compile_cubin('__global__ void k(float* p) { p[0] = 1; }', name='k.cu', target='sm_90', entry='k')\n"
-        "assert not [m for m in sys.modules if m in ('cuda.core', 'cuda.bindings.driver', 'cuda.bindings.runtime')], sys.modules\n"
-    )
+    script = """
+import sys
+from pathlib import Path
+from warpsmith.devices.cuda import compile_cubin
+compile_cubin("__global__ void k(float* p) { p[0] = 1; }", name="k.cu", target="sm_90", entry="k")
+assert not {"cuda.core", "warpsmith.devices.cuda.driver", "warpsmith.devices.cuda.gpu"} & sys.modules.keys()
+assert "libcuda.so" not in Path("/proc/self/maps").read_text()
+"""
     subprocess.run([sys.executable, "-c", script], check=True)

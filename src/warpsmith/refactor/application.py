@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from warpsmith.refactor.base import Declined, Pass, Rewrite, Subject, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
+from warpsmith.refactor.conditions import condition_for
 from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used, with_constant
 
 MOST_BRANCHES = 16  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
@@ -38,9 +39,12 @@ class _Applying:
         declined = [answer for answer in answers if isinstance(answer, Declined)]
         if len(declined) == len(answers):
             return draft.not_applied(self._pass.name, declined[0].reason, declined[0].line)
-        for branch, answer in zip(draft.branches, answers, strict=True):
-            if isinstance(answer, Declined):
-                self._notes.append(f"not {_where(self._draft, branch)}: {answer.reason}")
+        for reason in dict.fromkeys(answer.reason for answer in declined):
+            without = [
+                b.guard for b, a in zip(draft.branches, answers, strict=True) if isinstance(a, Declined) and a.reason == reason
+            ]
+            rest = [b.guard for b in draft.branches if b.guard not in without]
+            self._notes.append(f"not where {condition_for(without, rest).spoken(draft.groups)}: {reason}")
         forms = [
             {} if isinstance(answer, Declined) else self._alternatives(branch, answer)
             for branch, answer in zip(draft.branches, answers, strict=True)

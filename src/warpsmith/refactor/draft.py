@@ -7,7 +7,7 @@ by keeping the draft before, as `tuning.templating` does when what a pass made d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from warpsmith.core.expression import Expression
@@ -93,6 +93,22 @@ class Draft:
 
     def not_applied(self, name: str, reason: str, line: int | None = None) -> Draft:
         return replace(self, applications=(*self.applications, Application(name, reason=reason, line=line)))
+
+    def noted(self, name: str, notes: Iterable[str]) -> Draft:
+        """With more to say about a pass."""
+        changed = (replace(a, notes=(*a.notes, *notes)) if a.name == name else a for a in self.applications)
+        return replace(self, applications=tuple(changed))
+
+    def tidied(self, reason: str) -> Draft:
+        """Applications name the parameters that are left; a pass that has none left did not apply, for that reason."""
+        changed = []
+        for done in self.applications:
+            left = tuple(name for name in done.parameters if name in self.origins)
+            gone = done.applied and not left
+            changed.append(
+                Application(done.name, reason="; ".join((reason, *done.notes))) if gone else replace(done, parameters=left)
+            )
+        return replace(self, applications=tuple(changed))
 
     def without(self, name: str, value: int) -> Draft:
         """The draft in which a parameter does not take a value. When one value is left, it takes the parameter's place."""

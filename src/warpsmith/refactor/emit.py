@@ -50,9 +50,8 @@ def template_path(folder: Path, kernel: Kernel) -> Path:
     return folder / f"{kernel.source.stem.removesuffix('.template')}.template{kernel.source.suffix}"
 
 
-def write_template(found: Refactored, folder: Path) -> Path:
-    """Writes source and kernel.toml into the folder; returns the kernel.toml. Raises InputError rather than overwrite another."""
-    kernel = found.draft.kernel
+def check_folder(folder: Path, kernel: Kernel) -> None:
+    """Raises InputError where writing a template would overwrite what somebody else wrote."""
     target = folder / FILE_NAME
     if target.is_file() and not target.read_text(encoding="utf-8", errors="replace").startswith(_MARK):
         raise InputError(
@@ -63,8 +62,15 @@ def write_template(found: Refactored, folder: Path) -> Path:
     path = template_path(folder, kernel)
     if path.resolve() == kernel.source.resolve():
         raise InputError("the template would overwrite the original", location=Location(path), hint="choose another folder")
+
+
+def write_template(found: Refactored, folder: Path) -> Path:
+    """Writes source and kernel.toml into the folder; returns the kernel.toml."""
+    kernel = found.draft.kernel
+    check_folder(folder, kernel)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(template_text(found), encoding="utf-8")
+    template_path(folder, kernel).write_text(template_text(found), encoding="utf-8")
+    target = folder / FILE_NAME
     target.write_text(kernel_toml(found, folder), encoding="utf-8")
     return target
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.preconditions import axis, present, require
-from warpsmith.source import Names, Polynomial
-from warpsmith.source.dataflow import declarators, dependents, identifiers, is_fixed
+from warpsmith.refactor.preconditions import axis, on_workloads, present, require
+from warpsmith.source import Edit, Names, Polynomial
+from warpsmith.source.dataflow import declarators, dependents, exits, identifiers, is_fixed, is_in_inner_loop
 from warpsmith.source.guards import Guard, guard_of
-from warpsmith.source.statements import Piece, pieces_of
+from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, pieces_of
 from warpsmith.source.threads import all_launch_uses
 from warpsmith.source.tree import field as field_of
 from warpsmith.source.tree import is_within, of_kind, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -101,3 +101,28 @@ def require_known_at(place: int, node: Node, subject: Subject, names: Names) -> 
         found = names.definition(use).node
         late = found is not None and is_within(found, subject.source.body) and found.start_byte >= place
         require(not late, f"{text_of(use)} is not known before the index is", use)
+
+
+def reaches_end(subject: Subject, names: Names, flat: FlatKernel) -> bool:
+    """Whether the original has a thread for all that its guard lets through, on every workload."""
+    limit = names.expression(flat.guard.limit)
+    if limit is None:
+        return False
+    threads = f"({axis(subject.variant.grid, 'x')}) * ({axis(subject.variant.block, 'x')})"
+    return all(have >= needed for have, needed in zip(*(on_workloads(subject, e) for e in (threads, limit)), strict=True))
+
+
+def element_loop(subject: Subject, flat: FlatKernel, introduction: Sequence[str], header: str) -> str:
+    """The whole file, with the work inside a loop whose variable is the index."""
+    source = subject.source
+    unit = indent_unit(source.function, source.body, source.tree)
+    edits = []
+    for piece in flat.work:
+        for leaving in exits(piece.node):
+            require(not is_in_inner_loop(leaving, piece.node), "an inner loop returns", leaving)
+            edits.append(Edit(leaving.start_byte, leaving.end_byte, "continue;"))
+    work = (line_at(line, unit) for piece in flat.work for line in at_margin(piece, source.tree, edits))
+    lines = [*introduction, f"for ({header}) {{", *work, "}"]
+    data = source.tree.data
+    before = data[: flat.declaration.start] + data[flat.declaration.end : flat.start]
+    return before.decode() + "\n" + "\n".join(line_at(line, flat.indent) for line in lines) + data[flat.end :].decode()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Subject
 from warpsmith.source import Loop, Names, Polynomial, Tree
-from warpsmith.source.tree import field, of_kind
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -73,6 +73,19 @@ class Geometry:
                 share = share + threads * Polynomial.atom(part)
                 threads = threads * parts
         return share if share.mentions("threadIdx") and threads == step else None
+
+    def base(self, loop: Loop, share: Polynomial, names: Names) -> Node | None:
+        """Where the first thread starts: what is added to the share, None for 0, and the whole start when it is no such sum."""
+        start = unwrapped(loop.start)
+        if self.polynomial(start, names) == share:
+            return None
+        if start.type == "binary_expression" and text_of(field(start, "operator")) == "+":
+            left, right = field(start, "left"), field(start, "right")
+            if self.polynomial(right, names) == share:
+                return left
+            if self.polynomial(left, names) == share:
+                return right
+        return start
 
 
 def _parts(start: Polynomial) -> Iterator[tuple[str, Polynomial]]:

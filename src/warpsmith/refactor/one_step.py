@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
+from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import axis
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial
@@ -14,7 +15,7 @@ from warpsmith.source.effects import is_invariant
 from warpsmith.source.expansion import expanded
 from warpsmith.source.independence import reads_nothing_written
 from warpsmith.source.threads import launch_uses, spelled
-from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
+from warpsmith.source.tree import ancestors, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,6 +35,16 @@ class OneStepEach:
     text: str
     blocks: str
     rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """What the kernel calls the number of steps, the block's own one, the number of threads, and the first one's element."""
+
+    count: str
+    part: str
+    width: str
+    first: str
 
 
 def shared_header(source: KernelSource, loop: Loop, part: str, parts: str) -> list[Edit]:
@@ -63,24 +74,22 @@ def one_step_each(subject: Subject, names: Names, loops: Sequence[Loop], count: 
     if bound is None or step is None or length is None or not steady or not _is_known(first.step, place, names):
         return None
     free = FreeNames(source.text)
-    part, begin = free.take("part"), free.take("first")
+    called = _Called(count, free.take("part"), free.take("width"), free.take("first"))
     stride = operand(source.text_of(first.step))
     blanks, kind = source.tree.indentation(place), first.type
     rounded = cast(source.language, kind, f"({length} + {stride} - 1) / {stride}")
     declared = (
         f"{blanks}const {kind} {count} = max({cast(source.language, kind, '1') if kind != 'int' else '1'}, {rounded});\n"
-        f"{blanks}const {kind} {part} = {spelled('blockIdx.x', source.language)} % {count};\n"
+        f"{blanks}const {kind} {called.part} = {spelled('blockIdx.x', source.language)} % {count};\n"
     )
     where = source.tree.line_start(place)
     edits = [Edit(where, where, declared)]
     repeatable = reads_nothing_written(names)
     for loop in loops:
         if loop not in same:
-            edits += shared_header(source, loop, part, count)
-        elif repeatable:
-            edits.append(_moved(source, loop, part))
+            edits += _shared(subject, names, loop, called)
         else:
-            edits.append(_checked(source, loop, part, begin, count))
+            edits.append(_moved(source, loop, called) if repeatable else _checked(source, loop, called))
     reason = "a block that moves back to end with the row must not begin before it"
     rules = (Rule(f"{step} <= {bound}", reason),) if repeatable else ()
     return OneStepEach(source.edited(*edits), f"max(ceildiv({bound}, {step}), 1)", rules)
@@ -126,49 +135,80 @@ def _is_known(node: Node, place: Node, names: Names) -> bool:
     return expanded(node, place, names) == text_of(node)
 
 
-def _moved(source: KernelSource, loop: Loop, part: str) -> Edit:
+def _shared(subject: Subject, names: Names, loop: Loop, called: _Called) -> list[Edit]:
+    """As ever, but where the first thread starts is compared first: mostly a row has no rest, and no thread needs to look."""
     assert loop.step is not None
-    blanks, text = source.tree.indentation(loop.node), source.text_of
-    start, step = (cast(source.language, loop.type, text(node)) for node in (loop.start, loop.step))
-    bound = text(loop.bound) if text(loop.bound).isidentifier() else cast(source.language, loop.type, text(loop.bound))
+    source, geometry = subject.source, Geometry.of(subject, names)
+    share = geometry.thread_share(loop, names)
+    base = None if share is None else geometry.base(loop, share, names)
+    if base is None or base == unwrapped(loop.start) or loop.type not in _SIGNED or not _in_block(loop):
+        return shared_header(source, loop, called.part, called.count)
+    data, blanks, step = source.tree.data, source.tree.indentation(loop.node), operand(source.text_of(loop.step))
+    begin = source.tree.line_start(loop.pragma or loop.node)
+    pieces = [
+        data[begin : loop.start.start_byte].decode() + f"{called.part} * {step} + ",
+        data[loop.start.start_byte : loop.step.start_byte].decode() + f"{step} * {called.count}",
+        data[loop.step.end_byte : loop.node.end_byte].decode(),
+    ]
+    condition = f"{source.text_of(base)} {'<' if loop.ends_below else '<='} {source.text_of(loop.bound)}"
+    lines = [f"{blanks}if ({condition}) {{  // the same for all threads", indented("".join(pieces), 2), f"{blanks}}}"]
+    return [Edit(begin, loop.node.end_byte, "\n".join(lines))]
+
+
+def _moved(source: KernelSource, loop: Loop, called: _Called) -> Edit:
+    assert loop.step is not None
+    blanks, width = source.tree.indentation(loop.node), called.width
     return _replaced(
         source,
         loop,
         [
             *(blanks + line for line in _MOVED),
             f"{blanks}{{",
-            f"{blanks}  const {loop.type} {loop.variable} = min({part} * {step}, {bound} - {step}) + {start};",
+            f"{blanks}  const {loop.type} {width} = {source.text_of(loop.step)};",
+            f"{blanks}  const {loop.type} {called.first} = min({called.part} * {width}, {_bound(source, loop)} - {width});",
+            f"{blanks}  const {loop.type} {loop.variable} = {called.first} + {_start(source, loop)};",
             statements_of(source.tree, loop.body),
             f"{blanks}}}",
         ],
     )
 
 
-def _checked(source: KernelSource, loop: Loop, part: str, begin: str, count: str) -> Edit:
+def _checked(source: KernelSource, loop: Loop, called: _Called) -> Edit:
     """The checked step stays a loop: compilers join two branches that do the same, check and all."""
     assert loop.step is not None
-    blanks, text = source.tree.indentation(loop.node), source.text_of
-    start, step = (cast(source.language, loop.type, text(node)) for node in (loop.start, loop.step))
-    body, variable = indented(statements_of(source.tree, loop.body), 2), loop.variable
-    update = f"{variable} += {step} * {count}"
+    blanks, variable, bound = source.tree.indentation(loop.node), loop.variable, source.text_of(loop.bound)
+    width, first, start = called.width, called.first, _start(source, loop)
+    body = indented(statements_of(source.tree, loop.body), 2)
+    header = f"{loop.type} {variable} = {first} + {start}; {variable} < {bound}; {variable} += {width} * {called.count}"
     return _replaced(
         source,
         loop,
         [
             f"{blanks}{_CHECKED}",
             f"{blanks}{{",
-            f"{blanks}  const {loop.type} {begin} = {part} * {step};",
-            f"{blanks}  if ({begin} + {step} <= {text(loop.bound)}) {{",
-            f"{blanks}    const {loop.type} {variable} = {begin} + {start};",
+            f"{blanks}  const {loop.type} {width} = {source.text_of(loop.step)};",
+            f"{blanks}  const {loop.type} {first} = {called.part} * {width};",
+            f"{blanks}  if ({first} + {width} <= {bound}) {{",
+            f"{blanks}    const {loop.type} {variable} = {first} + {start};",
             body,
             f"{blanks}  }} else {{",
-            f"{blanks}    for ({loop.type} {variable} = {begin} + {start}; {variable} < {text(loop.bound)}; {update}) {{",
+            f"{blanks}    for ({header}) {{",
             indented(body, 2),
             f"{blanks}    }}",
             f"{blanks}  }}",
             f"{blanks}}}",
         ],
     )
+
+
+def _start(source: KernelSource, loop: Loop) -> str:
+    return cast(source.language, loop.type, source.text_of(loop.start))
+
+
+def _bound(source: KernelSource, loop: Loop) -> str:
+    """The bound with the loop's own type, for `min`."""
+    text = source.text_of(loop.bound)
+    return text if text.isidentifier() else cast(source.language, loop.type, text)
 
 
 def _replaced(source: KernelSource, loop: Loop, lines: list[str]) -> Edit:

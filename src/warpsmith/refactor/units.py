@@ -35,12 +35,30 @@ class Unit:
     text: str
 
     @property
+    def key(self) -> str:
+        """What it says: how far lines are indented is no difference, except where blanks may be part of a string."""
+        if "\\\n" in self.text or 'R"' in self.text:
+            return self.text
+        return "\n".join(line.strip() for line in self.text.split("\n"))
+
+    @property
     def directive(self) -> str | None:
         """`if`, `else` or `endif` when it is a conditional directive of some spelling."""
         found = _CONDITIONAL.match(self.text)
         if found is None:
             return None
         return "endif" if found[1] == "endif" else "else" if found[1].startswith("el") else "if"
+
+    @property
+    def depth(self) -> int:
+        """Braces that it opens, less those that it closes."""
+        plain = without_noise(self.text)
+        return plain.count("{") - plain.count("}")
+
+    @property
+    def closes(self) -> bool:
+        """Whether it is a closing brace and nothing more."""
+        return self.text.strip() == "}"
 
     @property
     def trivial(self) -> bool:

@@ -44,8 +44,26 @@ class Constant:
 
 
 def constants_of(source: KernelSource, entry: str) -> list[Constant]:
-    """What the kernel can see of them, in the order of the text; template arguments last."""
-    return [*_macros(source), *sorted(_declared(source), key=lambda c: c.start), *_arguments(source, entry)]
+    """What the kernel uses of them, in the order of the text; template arguments last."""
+    found = [*_macros(source), *sorted(_declared(source), key=lambda c: c.start)]
+    used = _used(source)
+    return [*(c for c in found if c.name in used), *_arguments(source, entry)]
+
+
+def _used(source: KernelSource) -> set[str]:
+    """Names in the kernel and what it reaches, and in the values of constants and macros of those names."""
+    values: dict[str, list[Node]] = {}
+    for node in of_kind(source.tree.root, "init_declarator", "array_declarator"):
+        declared = next((text_of(n) for n in of_kind(field(node, "declarator"), "identifier")), "")
+        values.setdefault(declared, []).append(node)
+    for name, body in source.scopes.macros.items():
+        values.setdefault(name, []).append(body)
+    waiting, used = [source.function, *source.reached()], set[str]()
+    while waiting:
+        new = {text_of(n) for n in of_kind(waiting.pop(), "identifier", "type_identifier")} - used
+        used |= new
+        waiting += [node for name in new for node in values.get(name, ())]
+    return used
 
 
 def _macros(source: KernelSource) -> Iterator[Constant]:

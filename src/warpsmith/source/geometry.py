@@ -156,8 +156,8 @@ class _Reader:
         ordered = sorted(weights, key=lambda axis: (self._at_default(weights[axis]), axis))
         lowest = weights[ordered[0]]
         yield Threads("".join(sorted(ordered)), _ratio(extent, lowest), Strength.STRIDE, line)
-        for inner, outer in pairwise(ordered):
-            yield Threads(inner, _ratio(weights[outer], weights[inner]), Strength.STRIDE, line)
+        for inner, wider in pairwise(ordered):
+            yield Threads(inner, _ratio(weights[wider], weights[inner]), Strength.STRIDE, line)
 
     def _coordinate(self, node: Node, polynomial: Polynomial, axis: str) -> Iterator[Threads]:
         """`blockIdx * A + threadIdx * B + j * C`: what comes next above B in the order of weights is B times the extent."""

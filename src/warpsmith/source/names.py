@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.source.scopes import Declared, Origin
-from warpsmith.source.tree import field, text_of, unwrapped
+from warpsmith.source.tree import field, is_within, text_of, unwrapped
 from warpsmith.spec.kernel import Kernel, Scalar
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Names:
         found = self.source.scopes.declaration(name, use)
         if found is not None and found.origin is not Origin.FILE:
             return Definition(name, found.origin, found.node, found.value, self._is_fixed(found))
-        if name in self.source.bindings:
+        if name in self.source.bindings and self._sees_bindings(use):
             return Definition(name, Origin.TEMPLATE, is_fixed=True)
         if found is not None:
             value = found.value if found.is_constant else None
@@ -69,6 +69,10 @@ class Names:
         if body is not None:
             return Definition(name, Origin.MACRO, None, body, is_fixed=True)
         return Definition(name, Origin.UNKNOWN)
+
+    def _sees_bindings(self, use: Node) -> bool:
+        """Other functions and types have template parameters of their own; macros (beyond the file's end) are the kernel's."""
+        return is_within(use, self.source.function) or use.start_byte >= len(self.source.tree.data)
 
     def _is_fixed(self, found: Declared) -> bool:
         if found.origin is Origin.LOOP:
@@ -170,7 +174,16 @@ class Names:
         inner = re.fullmatch(r"sizeof\s*\(?\s*(.*?)\s*\)?", text, re.DOTALL)
         name = inner[1] if inner else text.strip()
         name = " ".join(re.sub(r"\b(?:const|volatile|struct)\b", " ", self.source.bindings.get(name, name)).split())
-        return 8 if name.endswith("*") else _SIZES.get(name.removeprefix("std::"))
+        if name.endswith("*"):
+            return 8
+        plain = name.rpartition("::")[2]
+        alias = re.search(
+            rf"\busing\s+{re.escape(plain)}\s*=\s*([\w:\s]+);|\btypedef\s+([\w:\s]+?)\s+{re.escape(plain)}\s*;", self.source.text
+        )
+        if plain in _SIZES or alias is None:
+            return _SIZES.get(plain)
+        target = (alias[1] or alias[2]).strip()
+        return None if target.rpartition("::")[2] == plain else self.size_of(target)
 
     def is_assigned(self, name: str, within: Node) -> bool:
         """Whether the variable itself (not what it points to) is changed, or its address taken, anywhere within."""

@@ -63,6 +63,8 @@ class Scopes:
         for found in self._declared.get(name, ()):
             inside = found.origin is Origin.FILE or is_within(use, found.scope)
             known = found.origin is not Origin.LOCAL or found.start < use.start_byte
+            if found.value is not None and is_within(use, found.value):
+                continue  # a value cannot be made of its own name: there it means another one
             if inside and known and (best is None or _order(found) >= _order(best)):
                 best = found
         return best

@@ -88,5 +88,4 @@ def _noted(draft: Draft, names: Sequence[str], note: str) -> Draft:
     last = max((i for i, a in enumerate(draft.applications) if a.name in behind), default=None)
     if last is None:
         return draft
-    noted = replace(draft.applications[last], notes=(*draft.applications[last].notes, f"excluded: {note}"))
-    return replace(draft, applications=(*draft.applications[:last], noted, *draft.applications[last + 1 :]))
+    return draft.noted(draft.applications[last].name, [f"excluded: {note}"])

@@ -47,8 +47,12 @@ def _truth(condition: str, guard: Guard) -> bool:
     return bool(eval(python, {}, dict(guard)))
 
 
+def indented_anyhow(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n")]
+
+
 LINE = st.sampled_from(
-    ["a();", "b();", "c();", "}", "{", "", "#if FOO\nd();\n#endif", "#if FOO\nd();\n#else\ne();\n#endif",
+    ["a();", "  a();", "b();", "c();", "}", "{", "", "#if FOO\nd();\n#endif", "#if FOO\nd();\n#else\ne();\n#endif",
      "/* f\n#if FOO\n#endif */", "#define G(x) \\\n  x", "H(1,\n  2);", "  // words",
      "#ifdef BAR\n#if FOO\ng();\n#endif\nh();\n#endif"]
 )  # fmt: skip
@@ -68,8 +72,9 @@ def families(draw: st.DrawFn) -> list[Form]:
 @given(families())
 def test_every_guard_selects_its_own_form(forms: list[Form]) -> None:
     merged = merge(forms)
+    assert selected(merged, forms[0].guard) == forms[0].text
     for form in forms:
-        assert selected(merged, form.guard) == form.text
+        assert indented_anyhow(selected(merged, form.guard)) == indented_anyhow(form.text)
 
 
 @settings(max_examples=200, deadline=None)
@@ -116,6 +121,18 @@ def test_shared_lines_stand_once_and_the_default_comes_first() -> None:
         "__global__ void k(float* p, int n) {\n  int i = threadIdx.x;\n  if (i < n) {\n#if MAP == 0\n    p[i] *= 2;\n#else\n"
         "    float v = p[i];\n    p[i] = v * 2;\n#endif\n  }\n}\n"
     )
+
+
+def test_a_loop_around_the_body_does_not_double_it() -> None:
+    body = "    a();\n    b();\n    c();\n"
+    inside = "  for (;;) {\n" + body.replace("    ", "      ") + "  }\n"
+    merged = merge([Form({"MAP": 0}, "{\n" + body + "}"), Form({"MAP": 1}, "{\n" + inside + "}")])
+    assert merged == "{\n#if MAP == 1\n  for (;;) {\n#endif\n" + body + "#if MAP == 1\n  }\n#endif\n}"
+
+
+def test_blanks_inside_strings_are_a_difference() -> None:
+    forms = [Form({"MAP": 0}, 'a = R"(x\n  y)";'), Form({"MAP": 1}, 'a = R"(x\n y)";')]
+    assert selected(merge(forms), {"MAP": 1}) == forms[1].text
 
 
 def test_an_addition_needs_no_else() -> None:

@@ -74,6 +74,7 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
         module.keep_reachable(name for name in kernel_names(len(request.constants)) if name != READ_TRAP)
     sign_subscripts(module)
     copy_vectors_whole(module)
+    module = _with_whole_rows(module, kernel_names(len(request.constants)))
     bound_thread_index(module)
     text = module.text
     result = clang.to_spirv(text, wide_integers=uses_wide_integers(text))

@@ -2,7 +2,8 @@
 
 Sources: blocks, barriers, granularities and register rules are those of `cuda_occupancy.h` (CUDA 13.4), against which the
 occupancy is tested; threads and shared memory those of the table "Technical Specifications per Compute Capability" in the CUDA
-C++ Programming Guide. `multiprocessors` is that of the product named, for launches whose grid follows the size of the device.
+C++ Programming Guide. `multiprocessors` is that of the product named, for launches whose grid follows the size of the device; it
+was checked for the T4, A100, RTX 4090, H100, B200 and RTX 5090, and is from memory for the others.
 """
 
 from __future__ import annotations

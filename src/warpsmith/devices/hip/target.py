@@ -17,7 +17,8 @@ class HipTarget:
     """What a compute unit holds; on RDNA a workgroup processor, for there a block may use both of its halves.
 
     Sources: registers, granularities and waves are those of LLVM's AMDGPU back end, against whose remarks the occupancy is
-    tested; the sizes of the LDS those of AMD's ISA guides. `compute_units` is that of the product named.
+    tested; the sizes of the LDS those of AMD's ISA guides. `compute_units` is that of the product named; it was
+    checked for the MI300X and the MI355X, and is from memory for the others.
     """
 
     name: str

@@ -72,12 +72,38 @@ def _followed(expression: Expression, divisions: list[Division], defaults: Mappi
                 Binary(left=left, right=Literal(value=int() as value) as right)
                 | Call(arguments=(left, Literal(value=int() as value) as right))
             ):
+                rounded = _rounded_up(left, value)
                 for division in divisions:
                     over = substituted(division.over, at_default)
+                    if value_at(division.under, defaults) == value and rounded is not None and same(spelled(rounded), over):
+                        yield with_part(expression, node, f"ceildiv({spelled(rounded)}, {division.under})")
                     if value_at(division.under, defaults) == value and any(same(spelled(f), over) for f in _factors(left)):
                         yield with_part(expression, right, division.under)
             case _:
                 pass
+
+
+def leftover(text: str, widths: Mapping[str, int]) -> str | None:
+    """A number in the launch that may be one less than a width that has become a parameter: places for what is left over."""
+    found = {v.value for v in _literals(Expression.parse(text).tree)}
+    less = next((value - 1 for value in widths.values() if value > 2 and value - 1 in found), None)
+    return None if less is None else f"the launch says {less}, which may be one less than the width of an access"
+
+
+def _literals(node: Node) -> Iterator[Literal]:
+    if isinstance(node, Literal):
+        yield node
+    for child in children(node):
+        yield from _literals(child)
+
+
+def _rounded_up(node: Node, by: int) -> Node | None:
+    """The n of `(n + 3)`, which is about to be divided by 4."""
+    match node:
+        case Binary(operator="+", left=what, right=Literal(value=int() as more)) if more == by - 1:
+            return what
+        case _:
+            return None
 
 
 def _literal_divisions(node: Node) -> Iterator[Node]:

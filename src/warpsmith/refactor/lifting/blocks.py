@@ -59,6 +59,8 @@ def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int)
 
 def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array], value: int, warp_size: int) -> None:
     line = names.source.line_of(use.node)
+    if use.kind is Use.HALVING and value & (value - 1):
+        found.problem = f"line {line} halves a block that is no power of two"
     if use.kind in _HARMLESS:
         return
     array, needed = arrays.get(_indexed(use.node)), needed_threads(use, names)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Binary, Call, Literal, Node, children
 from warpsmith.refactor.extents import names_of, same, spelled, substituted, tidy, value_at, with_part
-from warpsmith.source.geometry import Geometry, Threads
+from warpsmith.source.geometry import Geometry, Strength
 
 AXES = "xyz"
 
@@ -35,6 +35,7 @@ class Links:
     refused: dict[str, str] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
     shared: str = "0"  # dynamic shared memory in bytes
+    widths: dict[str, bool] = field(default_factory=dict)  # parameters that are the width of an access: whether in bytes
     shares: dict[str, Shared] = field(default_factory=dict)  # by axis
 
     def refuse(self, names: frozenset[str], reason: str) -> None:
@@ -60,7 +61,8 @@ def _link_block(
     links: Links, geometry: Geometry, number: int, axis: str, defaults: Mapping[str, int], lifted: frozenset[str]
 ) -> None:
     extent = links.block[number]
-    claims = [c for c in geometry.threads if c.axes == axis or (len(links.block) == 1 and c.axes in {"", "x"})]
+    alone = len(links.block) == 1
+    claims = [c for c in geometry.threads if c.axes == axis or (alone and not c.axes and names_of(c.extent))]
     claims = [
         c for c in claims if "_" not in c.extent or not any(n.startswith(("blockDim_", "gridDim_")) for n in names_of(c.extent))
     ]
@@ -85,16 +87,10 @@ def _link_block(
         links.block[number] = chosen
         links.linked |= names_of(chosen) & lifted
     for claim in fitting:
-        other = names_of(claim.extent) & lifted
-        # What only bounds the block from above may be more than the block: an array with room to spare.
-        if other and not same(claim.extent, chosen) and _contradicts(claim, best[0]):
-            links.refuse(
-                other - links.linked, f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}"
-            )
-
-
-def _contradicts(claim: Threads, chosen: Threads) -> bool:
-    return claim.strength == chosen.strength
+        other = (names_of(claim.extent) & lifted) - names_of(chosen)
+        # An array may have room to spare; anything else says what the block is, and only one of them can be right.
+        if other and claim.strength is not Strength.EXTENT and not same(claim.extent, chosen):
+            links.refuse(other, f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}")
 
 
 def _check_products(links: Links, geometry: Geometry, defaults: Mapping[str, int], lifted: frozenset[str]) -> None:

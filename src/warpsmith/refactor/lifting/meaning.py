@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from warpsmith.refactor.base import Variant
 from warpsmith.refactor.extents import names_of
+from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.constants import ConstantKind
+from warpsmith.source.geometry import subscripts_of
 from warpsmith.source.loops import Loop, loops_of
+from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.scopes import Origin
-from warpsmith.source.threads import teamwork
+from warpsmith.source.threads import all_launch_uses, teamwork
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ _WARP = re.compile(r"(?i)warp|wave|lane")
 _WARP_SIZES = (32, 64)
 _INTEGER_TYPE = re.compile(r"\b(?:u?int(?:8|16|32|64)?(?:_t)?|unsigned|long|short|size_t|char|bool|u?char|ushort|ulong)\b")
 _FLOAT_LITERAL = re.compile(r"\d*\.\d*(?:[eE][+-]?\d+)?[fFhH]?|\d+[fF]|\d+[eE][+-]?\d+[fF]?")
+_VECTOR = re.compile(r"u?(?:char|short|int|long|longlong)[248]|(?:float|double|half|__half|__nv_bfloat16)(?:2|4|8|16)")
+_FLOATING = re.compile(r"\b(?:float|double|half|__half|T|scalar_t|__nv_bfloat16|bfloat16)\d?\b")
 _WHOLE = ("min", "max", "static_cast", "ceildiv", "cdiv", "div_up", "ceil_div")
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
 _ARITHMETIC = {"+", "-", "*", "/", "%"}
@@ -58,10 +63,38 @@ def depths(lifted: Symbolic) -> dict[str, Loop]:
             else:
                 # `for (t = 0; t < (k + TILE - 1) / TILE; ++t)`: one step a tile.
                 bound = names.expression(loop.bound)
-                step = bound.rpartition("/")[2].strip(" ()") if bound is not None and "/" in bound else None
+                runtime = bound is not None and bool(names_of(bound) - lifted.defaults.keys())
+                step = bound.rpartition("/")[2].strip(" ()") if bound is not None and runtime and "/" in bound else None
             if step in lifted.constants and step in sized | inner:
                 found.setdefault(step, loop)
     return found
+
+
+def widths(lifted: Symbolic, divisions: Sequence[Division]) -> dict[str, bool]:
+    """Parameters that are the width of an access, and whether they count its bytes: rows are divided into so many.
+
+    `kVec` of `n / kVec` where a type with so many lanes is used; `kBytes` of `kBytes / sizeof(T)`.
+    """
+    found = {p: True for p, (c, *_) in lifted.constants.items() if c.kind is ConstantKind.ACCESS}
+    shares = {n for d in divisions if names_of(d.over) - lifted.defaults.keys() for n in names_of(d.under)}
+    for node in of_kind(lifted.source.tree.root, "binary_expression"):
+        name = lifted.names.expression(field(node, "left")) if text_of(field(node, "operator")) == "/" else None
+        if name in lifted.constants and unwrapped(field(node, "right")).type == "sizeof_expression":
+            found[name] = True
+    for body in lifted.source.reached():
+        for arguments in of_kind(body, "template_argument_list"):
+            for _, parameters in _uses(lifted, arguments):
+                found |= {p: False for p in parameters & shares if p not in found}
+    return found
+
+
+def fixed_vector(names: Names) -> str | None:
+    """Where the kernel moves a vector of the language, which is as wide as it is."""
+    for body in names.source.reached():
+        for node in of_kind(body, "type_identifier", "primitive_type"):
+            if _VECTOR.fullmatch(text_of(node)):
+                return f"line {names.source.line_of(node)} moves a {text_of(node)}, however wide an access is said to be"
+    return None
 
 
 def _inside(inner: Loop, outer: Loop) -> bool:
@@ -141,7 +174,10 @@ def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | N
             return "it is used in arithmetic on data"
         if operator in {"/", "%"} and right == unwrapped(node):
             return argument  # how many there are of it, or what is left: its own business ends here
-        if operator in {"+", "-", "*"} and lifted.names.expression(node) is not None and _mentions_argument(lifted, other):
+        # n / C * C is not the argument any more, but the whole Cs in it.
+        derived = bool(_parameters(lifted, other) & parameters)
+        pure = lifted.names.expression(node) is not None and not derived
+        if operator in {"+", "-", "*"} and pure and _mentions_argument(lifted, other):
             argument = "it is added to or multiplied with an argument of the kernel"
         if operator == "/" and _parameters(lifted, right) & parameters:
             argument = None  # (n + C - 1) / C: how many C there are in n
@@ -169,26 +205,33 @@ def _parameters(lifted: Symbolic, node: Node) -> frozenset[str]:
 
 
 def _is_data(lifted: Symbolic, node: Node) -> bool:
+    """A floating number: a literal, a variable, an element of an array, or a conversion to one."""
     if node.type == "number_literal":
         return _FLOAT_LITERAL.fullmatch(text_of(node)) is not None
-    if node.type == "identifier":
-        declared = lifted.names.definition(node).node
-        if declared is None or any(True for _ in of_kind(declared, "pointer_declarator", "array_declarator")):
-            return False
-        while declared is not None and declared.child_by_field_name("type") is None:
-            declared = declared.parent
-        kind = None if declared is None else declared.child_by_field_name("type")
-        return kind is not None and re.search(r"\b(?:float|double|half|__half|T|__nv_bfloat16)\d?\b", text_of(kind)) is not None
-    return False
+    if node.type == "call_expression":
+        return re.match(rf"static_cast\s*<\s*{_FLOATING.pattern}", text_of(node)) is not None
+    is_element = node.type == "subscript_expression"
+    base = subscripts_of(node)[1] if is_element else node
+    declared = lifted.names.definition(base).node if base.type == "identifier" else None
+    if declared is None:
+        return False
+    is_pointer = any(True for _ in of_kind(declared, "pointer_declarator", "array_declarator"))
+    while declared is not None and declared.child_by_field_name("type") is None:
+        declared = declared.parent
+    kind = None if declared is None else declared.child_by_field_name("type")
+    return kind is not None and is_pointer == is_element and _FLOATING.search(text_of(kind)) is not None
 
 
 def _mentions_argument(lifted: Symbolic, node: Node) -> bool:
-    scalars = {p.name for p in lifted.source.parameters if p.depth == 0}
-    named = (n for n in of_kind(node, "identifier") if text_of(n) in scalars and not _indexes(n, node))
-    return any(lifted.names.definition(n).origin is Origin.PARAMETER for n in named)
+    """Whether it is made of the kernel's scalar arguments."""
+    return bool(_parameters(lifted, node) - lifted.defaults.keys())
 
 
-def _indexes(node: Node, within: Node) -> bool:
-    return any(
-        a.type in {"subscript_expression", "call_expression"} for a in ancestors(node) if a.start_byte >= within.start_byte
-    )
+def launch_name_in_data(names: Names, name: str) -> str | None:
+    """Why an extent of the launch is part of what is computed: `sum / blockDim.x` where a block has a thread for each element."""
+    lifted = Symbolic(Variant("", "", (), ()), names, {}, {})
+    for node in all_launch_uses(names.source, names).get(name, ()):
+        reason = _reason(lifted, node, frozenset())
+        if reason is not None:
+            return f"{name}: {reason} (line {names.source.line_of(node)})"
+    return None

@@ -6,21 +6,21 @@ have to, unless a workload shows that the kernel copes with a remainder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Rule, Subject, Tunable
-from warpsmith.refactor.extents import names_of, same, tidy, value_at
+from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.linking import AXES, Links
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
-from warpsmith.source.constants import ConstantKind
-from warpsmith.source.geometry import Geometry, Strength
+from warpsmith.source.effects import waits
+from warpsmith.source.geometry import Geometry, Strength, as_text
 from warpsmith.source.loops import Loop, LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
@@ -36,13 +36,12 @@ WHOLE_WARPS = "lanes exchange values: warps must be whole"
 _COMPARISONS = {"<", "<=", ">", ">="}
 
 
-def divisibility(subject: Subject, lifted: Symbolic, divisions: Sequence[Division]) -> Iterator[Rule]:
+def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> Iterator[Rule]:
     for division in divisions:
         if names_of(f"({division.over}) + ({division.under})") & lifted.constants.keys() and _always(
             subject, lifted, division.over, division.under
         ):
-            accesses = {p for p, (c, *_) in lifted.constants.items() if c.kind is ConstantKind.ACCESS}
-            is_access = names_of(division.under) & accesses and names_of(division.over) - lifted.defaults.keys()
+            is_access = names_of(division.under) & links.widths.keys() and names_of(division.over) - lifted.defaults.keys()
             why = "rows must begin and end where an access may" if is_access else "there is no code for a remainder"
             yield Rule(_divides(division.over, division.under), f"{division.text} must be exact{division.place}: {why}")
     for loop in _all_loops(lifted.names):
@@ -108,6 +107,25 @@ def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunable
         yield Rule(f"{threads} >= {_WARP}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
 
 
+def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults: Mapping[str, int]) -> Iterator[Rule | str]:
+    """Threads that wait for each other in a loop they share must take as many steps. A text says why that is not known."""
+    extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, [*block, "1", "1"], strict=False)}
+    for loop in _all_loops(names):
+        start = Polynomial.of(loop.start, names)
+        step = None if loop.step is None else as_text(Polynomial.of(loop.step, names))
+        if not any(start.mentions(f"threadIdx.{a}") for a in AXES) or not waits(loop.body, names):
+            continue
+        line, bound = names.source.line_of(loop.node), names.expression(loop.bound)
+        if step is None or bound is None or "gridDim" in step:
+            yield f"threads wait for each other in the loop at line {line}, and whether all take as many steps is not known"
+            continue
+        step = substituted(step, extents)
+        if _is_exact(subject, defaults, bound, step):
+            yield Rule(
+                _divides(bound, step), f"threads wait for each other in the loop at line {line}: all must take as many steps"
+            )
+
+
 def first_threads(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     """Work that the source gives to the first so many threads needs as many."""
     for axis, extent in zip(AXES, block, strict=False):
@@ -122,7 +140,10 @@ def first_threads(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
 
 def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterator[Rule]:
     """Arrays that threads index must have room for all of them."""
+    threads = tidy(" * ".join(f"({extent})" for extent in block))
     for claim in geometry.threads:
+        if not claim.axes and names_of(threads) & lifted.constants.keys() and not same(claim.extent, threads):
+            yield Rule(f"{threads} <= {tidy(claim.extent)}", f"__launch_bounds__ promises at most {tidy(claim.extent)} threads")
         number = AXES.find(claim.axes) if claim.axes else -1
         if claim.strength is not Strength.EXTENT or not 0 <= number < len(block) or same(claim.extent, block[number]):
             continue
@@ -187,9 +208,12 @@ def _is_broken(rule: Rule, tunables: Sequence[Tunable], subject: Subject) -> boo
 
 
 def _always(subject: Subject, lifted: Symbolic, over: str, under: str) -> bool:
+    return _is_exact(subject, lifted.defaults, over, under)
+
+
+def _is_exact(subject: Subject, defaults: Mapping[str, int], over: str, under: str) -> bool:
     """Whether the division is exact at the default, for every workload."""
-    sizes = [w.sizes for w in subject.kernel.workloads]
-    values = [value_at(f"({over}) % ({under})", {**s, **lifted.defaults}) for s in sizes]
+    values = [value_at(f"({over}) % ({under})", {**w.sizes, **defaults}) for w in subject.kernel.workloads]
     return all(value == 0 for value in values)
 
 

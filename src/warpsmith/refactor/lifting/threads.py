@@ -90,6 +90,14 @@ def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: di
             return Use.FLAT
         if own is not None and own.terms and share == own * Polynomial.atom(f"blockDim.{axis}"):
             return Use.FLAT
+    for group in ("/32", ">>5"):
+        # The number of the warp in the grid: as the thread's place, in units of warps.
+        warp, warps = f"({thread}{group})", f"(blockDim.{axis}{group})"
+        own, share = polynomial.coefficient(warp), polynomial.coefficient(f"blockIdx.{axis}")
+        if f"{warps}*blockIdx.{axis}+{warp}" in text and thread not in text.replace(warp, ""):
+            return Use.FLAT
+        if own is not None and own.terms and share == own * Polynomial.atom(warps):
+            return Use.FLAT
     if thread not in re.sub(rf"\({re.escape(thread)}(?:%32|&31)\)", "", text):
         return Use.LANE
     if thread not in re.sub(rf"\({re.escape(thread)}(?:/32|>>5)\)", "", text):

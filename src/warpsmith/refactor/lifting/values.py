@@ -27,12 +27,13 @@ class Part(StrEnum):
     EACH = "elements of a thread"
     DEPTH = "elements staged at a time"
     ACCESS = "bytes per access"
+    LANES = "elements per access"
 
 
-def part_of(parameter: str, lifted: Symbolic, links: Links) -> tuple[Part, str]:
+def part_of(parameter: str, links: Links) -> tuple[Part, str]:
     """What the constant is for, and along which axis of the block."""
-    if lifted.constants[parameter][0].kind is ConstantKind.ACCESS:
-        return Part.ACCESS, ""
+    if parameter in links.widths and parameter not in links.linked:
+        return (Part.ACCESS if links.widths[parameter] else Part.LANES), ""
     for axis, extent in zip(AXES, links.block, strict=False):
         if extent == parameter:
             return (Part.BLOCK if len(links.block) == 1 else Part.AXIS), axis
@@ -48,7 +49,7 @@ def part_of(parameter: str, lifted: Symbolic, links: Links) -> tuple[Part, str]:
 
 
 def tunable(parameter: str, lifted: Symbolic, links: Links, limits: Limits) -> Tunable:
-    part, axis = part_of(parameter, lifted, links)
+    part, axis = part_of(parameter, links)
     constants = lifted.constants[parameter]
     default = constants[0].value
     meaning = comment_beside(lifted, constants[0]) or str(part).format(axis=axis)
@@ -87,6 +88,8 @@ def _values(  # noqa: PLR0911 - one return for each part
         case Part.ACCESS:
             least = max(_element_bytes(lifted, constant) for constant in constants)
             return _with(default, powers_of_two(least, max(default, 32)))
+        case Part.LANES:
+            return _with(default, powers_of_two(1, min(2 * default, 16)))
         case Part.BLOCK:
             return block_sizes(default, limits)
         case Part.AXIS if axis == "x":

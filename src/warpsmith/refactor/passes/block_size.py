@@ -14,13 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.core.expression import Expression
-from warpsmith.core.expression.nodes import Call, Literal
+from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy, with_part
 from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
 from warpsmith.refactor.lifting.grids import follow_grid
+from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
-from warpsmith.refactor.lifting.rules import WHOLE_WARPS
+from warpsmith.refactor.lifting.meaning import launch_name_in_data
+from warpsmith.refactor.lifting.rules import WHOLE_WARPS, waiting_loops
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
 from warpsmith.source import Edit, Names
@@ -54,12 +56,12 @@ class BlockSize:
         return Rewrite(_with_threads_rule(subject).variant)
 
 
-def _lifted(subject: Subject, number: int, axis: str) -> Answer:
+def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR0911 - one return for each precondition
     """One axis of the block."""
     variant, limits = subject.variant, subject.limits
     block = [tidy(extent) for extent in variant.block]
     whole = Expression.parse(block[number])
-    literal = _size(whole)
+    literal = number_in(whole)
     if literal is None or not isinstance(literal.value, int):
         return Declined(f"{whole.text} is no number that the launch chose")
     value = literal.value
@@ -77,9 +79,14 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:
     shared = _shared(found, variant.shared, value, block)
     if shared is None:
         return Declined(f"how dynamic shared memory ({variant.shared} bytes) follows from the block is not clear")
+    defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
+    waiting = list(waiting_loops(subject, names, block, defaults))
+    unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
+    if unclear is not None:
+        return Declined(unclear)
     for more in bounds(names, block, parameter, value):
         (found.edits if isinstance(more, Edit) else found.rules).append(more)  # type: ignore[arg-type]
-    rules = [*found.rules, *grid.rules]
+    rules = [*found.rules, *grid.rules, *(w for w in waiting if isinstance(w, Rule))]
     if len(block) == 1 and teamwork(subject.source).exchanges:
         rules.insert(0, Rule(f"{parameter} % warp_size == 0", WHOLE_WARPS))
     tunable = _tunable(subject, axis, parameter, value, rules, is_cap=not isinstance(whole.tree, Literal))
@@ -94,18 +101,6 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:
             rules=(*variant.rules, *{rule.expression: rule for rule in reversed(rules)}.values()),
         )
     )
-
-
-def _size(extent: Expression) -> Literal | None:
-    """The number itself, or the one that caps what a workload's sizes ask for."""
-    match extent.tree:
-        case Literal() as literal:
-            return literal
-        case Call(function="min", arguments=arguments):
-            literals = [a for a in arguments if isinstance(a, Literal)]
-            return literals[0] if len(literals) == 1 else None
-        case _:
-            return None
 
 
 def _shared(found: Freedom, shared: str, value: int, block: list[str]) -> str | None:

@@ -13,13 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.flat import FlatKernel, flat_indices, flat_kernel
+from warpsmith.refactor.flat import FlatKernel, element_loop, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast, operand
-from warpsmith.source import Edit, Names
-from warpsmith.source.dataflow import exits, is_in_inner_loop
-from warpsmith.source.statements import at_margin, indent_unit, line_at
 from warpsmith.source.threads import spelled, teamwork
 
 _VALUES = (2, 4, 8, 16)
@@ -49,48 +46,27 @@ def _rewrite(subject: Subject) -> Rewrite:
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
     require(values, f"the launch has {most} blocks at most: joining them would leave the device without work")
     grid = axis(variant.grid, "x")
-    rules = () if _reaches_end(subject, names, flat) else (Rule(f"({grid}) % {name} == 0", "no element is done that was not"),)
+    rules = () if reaches_end(subject, names, flat) else (Rule(f"({grid}) % {name} == 0", "no element is done that was not"),)
     made = replace(variant, text=_text(subject, flat, name), grid=(f"ceildiv({grid}, {name})",), rules=(*variant.rules, *rules))
     line = subject.source.line_of(flat.declaration.node)
     choice = Tunable(name, (1, *values), 1, "elements for each thread, a block's width apart", line)
     return Rewrite(variant, choice, dict.fromkeys(values, made))
 
 
-def _reaches_end(subject: Subject, names: Names, flat: FlatKernel) -> bool:
-    """Whether the original has a thread for all that its guard lets through, on every workload."""
-    limit = names.expression(flat.guard.limit)
-    if limit is None:
-        return False
-    threads = f"({axis(subject.variant.grid, 'x')}) * ({axis(subject.variant.block, 'x')})"
-    return all(have >= needed for have, needed in zip(*(on_workloads(subject, e) for e in (threads, limit)), strict=True))
-
-
 def _text(subject: Subject, flat: FlatKernel, per_thread: str) -> str:
     source = subject.source
     free = FreeNames(source.text)
     first, last, share = free.take("first"), free.take("last"), free.take("share")
-    unit = indent_unit(source.function, source.body, source.tree)
     kind = flat.type.removeprefix("const ").strip()
     width, own = (spelled(text, source.language) for text in ("blockDim.x", "threadIdx.x"))
     if kind == "int":
         # Signed as the index is: the compiler then sees that neighbouring threads have neighbouring elements.
         width, own = (cast(source.language, "int", text) for text in (width, own))
-    limit = operand(source.text_of(flat.guard.limit))
-    edits = []
-    for piece in flat.work:
-        for leaving in exits(piece.node):
-            require(not is_in_inner_loop(leaving, piece.node), "an inner loop returns", leaving)
-            edits.append(Edit(leaving.start_byte, leaving.end_byte, "continue;"))
-    i = flat.variable
-    lines = [
+    limit, i = operand(source.text_of(flat.guard.limit)), flat.variable
+    introduction = [
         f"// A block takes {per_thread} times its width of elements, from thread to thread: neighbours stay neighbours.",
         f"const {kind} {share} = {width} * {per_thread};",
         f"const {kind} {first} = {spelled('blockIdx.x', source.language)} * {share};",
         f"const {kind} {last} = {first} + {share} < {limit} ? {first} + {share} : {limit};",
-        f"for ({kind} {i} = {first} + {own}; {i} < {last}; {i} += {width}) {{",
-        *(line_at(line, unit) for piece in flat.work for line in at_margin(piece, source.tree, edits)),
-        "}",
     ]
-    data = source.tree.data
-    before = data[: flat.declaration.start] + data[flat.declaration.end : flat.start]
-    return before.decode() + "\n" + "\n".join(line_at(line, flat.indent) for line in lines) + data[flat.end :].decode()
+    return element_loop(subject, flat, introduction, f"{kind} {i} = {first} + {own}; {i} < {last}; {i} += {width}")

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.extents import names_of
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.extents import names_of, value_at
 from warpsmith.refactor.lifting import rules
-from warpsmith.refactor.lifting.accesses import divisions_of, follow
+from warpsmith.refactor.lifting.accesses import divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.linking import Links, link
 from warpsmith.refactor.lifting.literals import literal_families
-from warpsmith.refactor.lifting.meaning import depths, semantic
+from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.values import tunable
-from warpsmith.source.constants import ConstantKind, constants_of
+from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
 
 
@@ -75,11 +75,20 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     if shared is None:
         reason = f"how the {variant.shared} bytes of dynamic shared memory follow from the block is not clear"
         refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), reason)
+    for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
+        if isinstance(waiting, str):
+            refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), waiting)
     in_launch = frozenset().union(*(names_of(text) for text in (*links.grid, *links.block)))
-    staged = depths(lifted)
-    for parameter, (constant, *_) in lifted.constants.items():
-        if constant.kind is ConstantKind.ACCESS:
-            unclear = None if parameter in in_launch else unexplained_threads(lifted.names)
+    links.widths, staged = widths(lifted, divisions), depths(lifted)
+    lanes = {
+        d.under: n for d in divisions if (n := value_at(d.under, lifted.defaults)) and names_of(d.under) & links.widths.keys()
+    }
+    left_over = next((reason for text in (*links.grid, *links.block) if (reason := leftover(text, lanes))), None)
+    for parameter in lifted.constants:
+        if parameter in links.widths and parameter in in_launch and left_over is not None:
+            refused.setdefault(parameter, left_over)
+        if parameter in links.widths and parameter not in links.linked:
+            unclear = fixed_vector(lifted.names) or (None if parameter in in_launch else unexplained_threads(lifted.names))
             if unclear is not None:
                 refused.setdefault(parameter, unclear)
         elif parameter not in links.linked and parameter not in staged:
@@ -92,10 +101,11 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
     added: list[Tunable] = [tunable(parameter, lifted, links, limits) for parameter in lifted.constants]
     tunables = (*variant.tunables, *added)
     found = [
-        *rules.divisibility(subject, lifted, divisions_of(lifted.names)),
+        *rules.divisibility(subject, lifted, links, divisions_of(lifted.names)),
         *rules.shares(subject, lifted, links),
         *rules.block_size(subject, lifted, links.block, tunables),
         *rules.first_threads(lifted, links.block),
+        *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
         *rules.asserted(lifted),
         *rules.private_arrays(lifted),

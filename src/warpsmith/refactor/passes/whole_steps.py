@@ -14,7 +14,6 @@ Parameter: ITEMS, 0 as it was, else steps per trip. Constraints: none; where a r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from warpsmith.refactor.writing import FreeNames, cast, indented, operand, state
 from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial, loops_of
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
 from warpsmith.source.scopes import Origin
-from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import is_within, of_kind, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -75,27 +74,13 @@ def _suitable_loops(subject: Subject, names: Names) -> tuple[list[tuple[Loop, st
             continue  # along y or z neighbouring threads do not take neighbouring steps: nothing to gain
         if any(is_within(loop.node, outer.node) for outer, _ in found):
             continue  # it is copied with the loop around it
-        base = _base(loop.start, share, lambda node: geometry.polynomial(node, names))
+        base = geometry.base(loop, share, names)
         reason = _objection(loop, base, names)
         if reason is None:
             found.append((loop, None if base is None else subject.source.text_of(base)))
         else:
             refused = refused or Declined(reason, subject.source.line_of(loop.node))
     return found, refused
-
-
-def _base(start: Node, share: Polynomial, polynomial: Callable[[Node], Polynomial]) -> Node | None:
-    """Where the first thread starts, when that is not 0: what is added to the share."""
-    start = unwrapped(start)
-    if polynomial(start) == share:
-        return None
-    if start.type == "binary_expression" and text_of(field(start, "operator")) == "+":
-        left, right = field(start, "left"), field(start, "right")
-        if polynomial(right) == share:
-            return left
-        if polynomial(left) == share:
-            return right
-    return start
 
 
 def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # noqa: C901, PLR0911 - one reason each

@@ -15,7 +15,7 @@ from warpsmith.devices._clang.tokens import Token, tokenize
 from warpsmith.devices.cpu.items import device_words, split
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, declaration_of, declarations, plain
 from warpsmith.source.extract.macros import Macro, expanded, macros
-from warpsmith.source.extract.members import without_host_members
+from warpsmith.source.extract.members import member_names, without_host_members
 from warpsmith.source.extract.syntax import parameter_name, template_parameters
 from warpsmith.source.extract.uses import Mentions, Use, mentions, namespace_aliases
 
@@ -92,6 +92,12 @@ class Program:
             ):
                 yield declaration
 
+    def text_of(self, declaration: Declaration) -> str:
+        """As written; of a macro call, what it stands for."""
+        if declaration.kind is Kind.MACRO_CALL:
+            return expanded(declaration.item.tokens, self._last_macro)
+        return self.text[declaration.start : declaration.end]
+
     def macros_named(self, name: str) -> list[Macro]:
         return self._by_macro.get(name, [])
 
@@ -118,8 +124,7 @@ class Program:
         return Declaration(declaration.item, Kind.MACRO_CALL, names, declaration.scope)
 
     def _expansion(self, call: Declaration) -> list[Declaration]:
-        text = expanded(call.item.tokens, self._last_macro)
-        return [declaration_of(item, call.scope) for item in split(list(tokenize(text)))]
+        return [declaration_of(item, call.scope) for item in split(list(tokenize(self.text_of(call))))]
 
     def _is_kernel_by_macro(self, declaration: Declaration) -> bool:
         if declaration.kind is Kind.MACRO_CALL:
@@ -144,7 +149,7 @@ class Program:
         tokens = without_host_members(declaration.item, self.marks)
         if declaration.kind is Kind.MACRO_CALL and (inner := self._expansion(declaration)):
             tokens = [*tokens, *(token for d in inner for token in d.item.tokens)]
-        own = {parameter_name(part) for part in template_parameters(tokens)}
+        own = {parameter_name(part) for part in template_parameters(tokens)} | member_names(declaration.item) | declaration.names
         return mentions(tokens, (name for name in own if name))
 
 
@@ -206,7 +211,7 @@ class _Search:
 
     def _take_companions(self) -> None:
         """Operators, and specialisations of others' templates, that are about a type which was taken."""
-        types = {name for d in self._kept if d.kind in {Kind.TYPE, Kind.ALIAS} for name in d.names}
+        types = {name for d in self._kept if d.kind in {Kind.TYPE, Kind.ALIAS} and not d.is_specialisation for name in d.names}
         for declaration in self._program.declarations:
             if declaration in self._kept or not self._program.is_wanted(declaration):
                 continue

@@ -19,8 +19,10 @@ _LICENCE = re.compile(r"copyright|licen[sc]e|SPDX", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
+    """`scope` is None for a macro, which may stand in any namespace."""
+
     text: str
-    scope: Scope
+    scope: Scope | None
     start: int
     end: int
 
@@ -72,12 +74,13 @@ def _body(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterato
     previous: Piece | None = None
     for piece in pieces:
         origin = unit.origin(piece.start).file
-        if origin != file or piece.scope != scope:
+        wanted = piece.scope if piece.scope is not None else scope if origin == file else ()
+        if origin != file or wanted != scope:
             yield from _closed(scope)
             if origin != file:
                 yield f"// from {shown(origin, roots)}\n"
-            yield from _opened(piece.scope)
-            scope, file = piece.scope, origin
+            yield from _opened(wanted)
+            scope, file = wanted, origin
         elif previous is not None and _stand_apart(unit, previous, piece):
             yield ""
         yield piece.text
@@ -123,10 +126,9 @@ def _pieces(unit: Unit, program: Program, closure: Closure, rewritten: Mapping[D
         text = rewritten.get(declaration)
         if text != "":
             yield _piece(unit.text, program, declaration, text)
-    scopes = _ScopeAt(program.declarations)
     for macro in closure.macros:
         if not any(start <= macro.start < end for start, end in spans):
-            yield _macro_piece(unit.text, macro, scopes.at(macro.start))
+            yield _macro_piece(unit.text, macro)
     for directive in closure.directives:
         yield _piece(unit.text, program, directive)
 
@@ -138,6 +140,8 @@ def _piece(text: str, program: Program, declaration: Declaration, rewritten: str
         first = member.span[0] - start
         first -= len(_comments_before(body[:first])) + len(_indentation(body[:first]))
         body = body[:first].rstrip(" \t") + re.sub(r"^[ \t]*\n?", "", body[member.span[1] - start :])
+    if body != (rewritten or text[start:end]):
+        body = re.sub(r"\n[ \t]*\n(?=[ \t]*\})", "\n", body)  # what stood before the class's end
     trailing = re.match(r"[ \t]*;?[ \t]*//[^\n]*", text[end:])
     comments = _comments_before(text[:start])
     indentation = _indentation(text[:start])
@@ -146,9 +150,9 @@ def _piece(text: str, program: Program, declaration: Declaration, rewritten: str
     )
 
 
-def _macro_piece(text: str, macro: Macro, scope: Scope) -> Piece:
+def _macro_piece(text: str, macro: Macro) -> Piece:
     comments = _comments_before(text[: macro.start])
-    return Piece(comments + text[macro.start : macro.end].rstrip(), scope, macro.start - len(comments), macro.end)
+    return Piece(comments + text[macro.start : macro.end].rstrip(), None, macro.start - len(comments), macro.end)
 
 
 def _comments_before(text: str) -> str:
@@ -175,7 +179,8 @@ def _named(scope: Scope) -> Scope:
 
 
 def _empty_namespaces(closure: Closure, pieces: Sequence[Piece]) -> list[Scope]:
-    there = {plain(piece.scope)[:depth] for piece in pieces for depth in range(1, len(plain(piece.scope)) + 1)}
+    scopes = {plain(piece.scope) for piece in pieces if piece.scope}
+    there = {scope[:depth] for scope in scopes for depth in range(1, len(scope) + 1)}
     return sorted(scope for scope in closure.opened if scope not in there)
 
 
@@ -195,13 +200,3 @@ def shown(file: Path, roots: Sequence[Path]) -> str:
         if file.is_relative_to(root):
             return file.relative_to(root).as_posix()
     return file.name
-
-
-class _ScopeAt:
-    """The namespace around a place, as that of the declaration before it: only a macro's place is asked, where any will do."""
-
-    def __init__(self, declarations: Sequence[Declaration]) -> None:
-        self._known = [(d.start, _named(d.scope)) for d in declarations]
-
-    def at(self, position: int) -> Scope:
-        return next((scope for start, scope in self._known if start > position), ())

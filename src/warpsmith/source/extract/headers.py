@@ -20,6 +20,7 @@ _STANDARD = {
     "cstddef": "size_t ptrdiff_t byte nullptr_t max_align_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t",
     "functional": "plus minus multiplies less greater equal_to",
+    "iterator": "begin end size distance advance",
     "initializer_list": "initializer_list",
     "limits": "numeric_limits",
     "numeric": "accumulate gcd iota lcm midpoint reduce",

@@ -10,6 +10,7 @@ from warpsmith.core.errors import InputError, Location
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.closure import Program
 from warpsmith.source.extract.declarations import Declaration, Scope, plain
+from warpsmith.source.extract.declarations import Kind as Declared
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.model import ExtractRequest
 from warpsmith.source.extract.syntax import parameter_name, split_commas, template_parameters
@@ -36,7 +37,7 @@ def find_instance(request: ExtractRequest, unit: Unit, program: Program) -> Inst
     name = request.kernel.rsplit("::", 1)[-1]
     scope = plain(kernel.scope)
     full_name = "::".join([*scope, name])
-    parameters = template_parameters(kernel.item.tokens)
+    parameters = template_parameters(list(tokenize(program.text_of(kernel))))
     arguments = _arguments(request, unit, kernel, parameters)
     entry = full_name
     if parameters:
@@ -70,14 +71,14 @@ def _find(request: ExtractRequest, unit: Unit, program: Program) -> list[Declara
             location=Location(request.source),
             hint="name one with its namespace",
         )
-    defined = [k for k in named if k.item.body]
+    defined = [k for k in named if k.item.body or k.kind is Declared.MACRO_CALL]
     if not defined:
         raise InputError(
             f"{request.kernel!r} is declared but not defined",
             location=unit.location(named[0].start),
             hint="extract from the file with its body",
         )
-    return [*(k for k in named if not k.item.body), *defined]
+    return [*(k for k in named if k not in defined), *defined]
 
 
 def _others(unit: Unit, kernels: Sequence[Declaration]) -> str:

@@ -31,3 +31,10 @@ def _is_harmless(member: Item) -> bool:
 def without_host_members(item: Item, marks: frozenset[str]) -> list[Token]:
     gone = {token.start for member in host_members(item, marks) for token in member.tokens}
     return [token for token in item.tokens if token.start not in gone]
+
+
+def member_names(item: Item) -> set[str]:
+    """Of a class's data and functions: in its text these names mean them, not something of the namespace around it."""
+    members = split(item.body[1:-1]) if item.is_class else ()
+    declared = (declaration_of(member) for member in members if not _is_harmless(member))
+    return {name for member in declared if member.kind in {Kind.VARIABLE, Kind.FUNCTION} for name in member.names}

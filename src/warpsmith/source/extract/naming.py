@@ -96,7 +96,7 @@ def _typedef_names(tokens: Sequence[Token]) -> Iterator[str]:
         return
     yield from variable_names(tokens[past_brackets(tokens, body) :])
     yield from _enumerators(tokens, body)
-    if tokens[body - 1].kind is Kind.WORD:
+    if tokens[body - 1].kind is Kind.WORD and tokens[body - 1].text not in _CLASS_KEYS:
         yield tokens[body - 1].text
 
 
@@ -112,19 +112,21 @@ def _class_key(tokens: Sequence[Token], position: int) -> int | None:
 def _name_after_key(tokens: Sequence[Token], position: int) -> int | None:
     """The index of the name, or of the body where there is none; None if a function or variable has this type."""
     name: int | None = None
+    words = 0
     while position < len(tokens):
         text = tokens[position].text
         if text in {"{", ";", ":", "final", "<"}:
             return position if name is None else name
-        if text in {"(", "["}:  # of an attribute, or of the parameters of a function
+        if text in {"(", "["}:  # of an attribute, which the name follows, or of a function's parameters
             position = past_brackets(tokens, position)
-            if name is not None and text_at(tokens, position) in {";", "->", "const", "noexcept"}:
+            if words > 1 and (position >= len(tokens) or tokens[position].kind is not Kind.WORD):
                 return None
             continue
         if text in {"*", "&", "="}:
             return None
         if tokens[position].kind is Kind.WORD and text not in _CLASS_KEYS and not _NOT_A_NAME.fullmatch(text):
             name = position
+            words += 1
         position += 1
     return None
 

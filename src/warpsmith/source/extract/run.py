@@ -43,7 +43,7 @@ def extract(request: ExtractRequest) -> Extraction:
     title = _title(request, instance, shown(request.source.resolve(), roots))
     rewritten = _unpacked(request, unit, instance, closure)
     text = emit(unit, program, closure, Heading(title, includes, defines, types), roots, rewritten)
-    written = rewritten.get(instance.kernel) or unit.text[instance.kernel.start : instance.kernel.end]
+    written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
     suffix = ".hip" if language is Language.HIP else ".cu"
     return Extraction(

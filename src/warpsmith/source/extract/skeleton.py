@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.closure import Closure
 from warpsmith.source.extract.declarations import Kind as Declared
-from warpsmith.source.extract.syntax import past_template
+from warpsmith.source.extract.syntax import past_brackets, past_template
 from warpsmith.spec.skeleton import skeleton
 
 
 def kernel_toml(name: str, source_name: str, entry: str, kernel: str, bindings: Mapping[str, str], closure: Closure) -> str:
     """Written from a file that holds the kernel's text alone, types spelled out: dtypes and roles can then be read off it."""
-    tokens = list(tokenize(kernel))
-    tokens = tokens[past_template(tokens) :]
     types = {**_aliases(closure), **bindings}
-    text = " ".join(_spelled(token, types) for token in tokens)
+    text = " ".join(_spelled(token, types) for token in _alone(name, list(tokenize(kernel))))
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as folder:
         alone = Path(folder) / source_name
-        alone.write_text(text + "\n", encoding="utf-8")
+        alone.write_text(f"__global__ void {text}\n", encoding="utf-8")
         written = skeleton(alone, name)
     return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{entry}"', written, count=1, flags=re.MULTILINE)
+
+
+def _alone(name: str, tokens: Sequence[Token]) -> list[Token]:
+    """From its launch bounds or its name on: macros before them may stand for anything."""
+    position = past_template(tokens)
+    bounds: Sequence[Token] = ()
+    while position + 1 < len(tokens) and not (tokens[position].text == name and tokens[position + 1].text == "("):
+        if tokens[position].text == "__launch_bounds__":
+            bounds = tokens[position : past_brackets(tokens, position + 1)]
+        position += 1
+    return [*bounds, *tokens[position:]]
 
 
 def _spelled(token: Token, types: Mapping[str, str]) -> str:

@@ -48,7 +48,9 @@ def mentions(tokens: Sequence[Token], declared: Iterable[str] = ()) -> Mentions:
     """Of these tokens; `declared` are names that the declaration itself introduces, such as template parameters."""
     own = frozenset(declared)
     found = set(_uses(tokens))
-    return Mentions(frozenset(use for use in found if use.name not in own or use.qualifier), frozenset(_opened(tokens)))
+    return Mentions(
+        frozenset(use for use in found if use.name not in own or use.qualifier is not None), frozenset(_opened(tokens))
+    )
 
 
 def _uses(tokens: Sequence[Token]) -> Iterator[Use]:

@@ -98,6 +98,12 @@ def test_an_array_with_room_to_spare_bounds_the_block():
     assert max(made.tunables[0].values) == 512
 
 
+def test_threads_that_wait_for_each_other_take_as_many_steps():
+    body = "  for (int i = threadIdx.x; i < n; i += blockDim.x) {\n    __syncthreads();\n    out[i] = x[i];\n  }"
+    assert _rules(_freed(small(_kernel(body), sizes={"rows": 3, "n": 4096}))) == ["n % BLOCK == 0"]
+    assert _rules(_freed(small(_kernel(body.replace("    __syncthreads();\n", "")), sizes={"rows": 3, "n": 4096}))) == []
+
+
 def test_launch_bounds_follow():
     text = _kernel(_INDEX + "  if (i < n) out[i] = x[i];").replace("void k", "void __launch_bounds__(256) k")
     assert "__launch_bounds__(BLOCK)" in _freed(small(text, grid=("ceildiv(n, 256)",))).text
@@ -129,6 +135,12 @@ def test_opencl_work_groups():
             "ceildiv(n, 256)",
             "256",
             "there is one element for each block (line 3)",
+        ),
+        (
+            _INDEX + "  if (i < n) out[i] = x[i] / blockDim.x;",
+            "ceildiv(n, 256)",
+            "256",
+            "blockDim.x: it is used in arithmetic on data",
         ),
         (_INDEX + "  if (i < n) out[i] = x[i];", "ceildiv(n, 256)", "n / 4", "n / 4 is no number that the launch chose"),
         (

@@ -69,8 +69,8 @@ def test_a_block_for_each_step():
     text = squeezed(answer.alternatives[0].text)
     assert "const int steps = max(1, static_cast<int>((n + blockDim.x - 1) / blockDim.x));" in text
     assert "const int part = blockIdx.x % steps; float* row = out + (blockIdx.x / steps) * n;" in text
-    step = "static_cast<int>(blockDim.x)"
-    assert f"const int i = min(part * {step}, n - {step}) + static_cast<int>(threadIdx.x); row[i] = in[i]; }}" in text
+    assert "const int width = blockDim.x; const int first = min(part * width, n - width);" in text
+    assert "const int i = first + static_cast<int>(threadIdx.x); row[i] = in[i]; }" in text
     assert "for (" not in text
     assert answer.alternatives[0].grid == ("rows * max(ceildiv(n, min(n, 256)), 1)",)
     assert [rule.expression for rule in answer.alternatives[0].rules] == ["min(n, 256) <= n"]
@@ -79,15 +79,22 @@ def test_a_block_for_each_step():
 def test_steps_that_cannot_be_repeated_are_checked_at_the_end_of_the_row():
     answer = applied(SplitGrid(), small(_plain("row[i] += in[i];"), roles={"out": "inout", "x": "in"}))
     text = squeezed(answer.alternatives[0].text)
-    step = "static_cast<int>(blockDim.x)"
-    assert f"const int first = part * {step}; if (first + {step} <= n) {{ const int i = first + " in text
-    assert f"}} else {{ for (int i = first + static_cast<int>(threadIdx.x); i < n; i += {step} * steps) {{" in text
+    assert "const int first = part * width; if (first + width <= n) { const int i = first + " in text
+    assert "} else { for (int i = first + static_cast<int>(threadIdx.x); i < n; i += width * steps) {" in text
     assert answer.alternatives[0].rules == ()
 
 
 def test_steps_are_counted_from_names_that_come_later():
     text = applied(SplitGrid(), bundled("rope")).alternatives[0].text
     assert "max(1, static_cast<int>(((q_heads + k_heads) * (head_dim / 2 / kLanes) + blockDim.x - 1) / blockDim.x));" in text
+
+
+def test_the_rest_of_a_row_is_looked_for_once():
+    text = applied(SplitGrid(), bundled("silu_and_mul")).alternatives[0].text
+    assert (
+        "  if (d - d % kLanes < d) {  // the same for all threads\n#pragma unroll 1\n    for (int i = part * blockDim.x + "
+        in text
+    )
 
 
 def test_no_single_steps_where_a_step_is_cut_short():

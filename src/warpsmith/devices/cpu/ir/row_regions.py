@@ -62,11 +62,10 @@ class Regions:
     def outermost(self, most_instructions: int) -> list[Region]:
         """Regions that do not overlap, and have no more instructions than that together."""
         loops = self._loops()
+        candidates = (self._uniformity.divergent_branches & self._uniformity.postdominators.keys()) - self._set_aside  # reachable
         chosen: list[Region] = []
         for branch in self._function.blocks:
-            if branch not in self._uniformity.divergent_branches or branch in self._set_aside:
-                continue
-            if any(branch in region.blocks for region in chosen):
+            if branch not in candidates or any(branch in region.blocks for region in chosen):
                 continue
             blocks = loops.get(branch)
             region = (self._region(branch, blocks) if blocks is not None else None) or self._guard(branch)

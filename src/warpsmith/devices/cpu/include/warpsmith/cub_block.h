@@ -75,7 +75,7 @@ template <class T, int BlockX, int BlockY = 1, int BlockZ = 1, int = 0> class Bl
     // From the end, for `in` may be `out`.
     for (int i = Items - 1; i > 0; --i) out[i] = difference(in[i], in[i - 1]);
     const bool is_first = detail::rank() == 0;
-    const T neighbour = is_first ? predecessor : edges[is_first ? 0 : detail::rank() - 1];
+    T neighbour = is_first ? predecessor : edges[is_first ? 0 : detail::rank() - 1];
     out[0] = is_first && !has_one ? (Out)in[0] : (Out)difference(in[0], neighbour);
   }
 };

@@ -10,6 +10,9 @@ typedef __PTRDIFF_TYPE__ ptrdiff_t;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 
+// Without it the compiler does not know the functions of sub-groups.
+#define __opencl_subgroup_builtins 1
+
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define WARPSMITH_VECTORS(T)                           \

@@ -1,0 +1,98 @@
+"""The number of blocks becomes a parameter where the blocks stride over all there is.
+
+Precondition: grid.x is a number, or capped by one (`min(ceildiv(n, 1024), 1024)`); the kernel asks for its block's place along x
+only to begin loops that step by the whole grid, or to index an array of its own in device memory; and the number of blocks is
+not computed with. Fewer blocks then share out the same work. More are offered only where nothing has a place for each block.
+
+Parameter: BLOCKS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.extents import tidy, with_part
+from warpsmith.refactor.lifting.launches import number_in
+from warpsmith.refactor.lifting.meaning import launch_name_in_data
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, present, require, require_readable
+from warpsmith.source import LoopKind, Names, loops_of
+from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.threads import teamwork
+from warpsmith.source.tree import ancestors, text_of, unwrapped
+from warpsmith.source.wholes import ARITHMETIC, is_alias, outer, whole_expressions
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LEAST = 4
+
+
+class GridBlocks:
+    name = "grid_blocks"
+    summary = "the number of blocks, where blocks stride over all there is"
+    stage = Stage.LIFT
+    concerns = frozenset({Concern.PARALLELISM})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _apply(subject))
+
+
+def _apply(subject: Subject) -> Answer:
+    require_readable(subject)
+    variant, names = subject.variant, names_of(subject)
+    grid = Expression.parse(tidy(variant.grid[0]))
+    literal = present(number_in(grid), f"grid.x = {grid.text} is no number that the launch chose, nor capped by one")
+    value = int(literal.value)
+    require(value >= _LEAST, f"the launch has only {value} blocks along x")
+    uses = list(_block_uses(names))
+    require(any(_begins_grid_stride(node, names) for node in uses), "no loop strides over the whole grid along x")
+    has_places = False
+    for node in uses:
+        if _begins_grid_stride(node, names):
+            continue
+        require(_indexes_own_array(node, names), "a block's place is used for more than to begin a loop over the grid", node)
+        has_places = True
+    reason = launch_name_in_data(names, "gridDim.x") or teamwork(subject.source).library
+    if reason is not None:
+        raise Unmet(f"the number of blocks is used: {reason}")
+    name = fresh_name(subject, "BLOCKS")
+    # A quarter at a time: how many blocks there are matters less and less the more there are.
+    values = {value >> shift for shift in (0, 2, 4, 6) if value >> shift >= _LEAST}
+    if not has_places:
+        values |= {value << 2}
+    meaning = "blocks" if grid.text.isdigit() else "most blocks"
+    tunable = Tunable(name, tuple(sorted(values)), value, meaning)
+    changed = (with_part(grid, literal, name), *variant.grid[1:])
+    return Rewrite(replace(variant, grid=changed, tunables=(*variant.tunables, tunable)))
+
+
+def _block_uses(names: Names) -> Iterator[Node]:
+    """Expressions that depend on the block's place along x."""
+    for body in names.source.reached():
+        for node in whole_expressions(body, ARITHMETIC):
+            if not is_alias(node, names) and Polynomial.of(node, names).mentions("blockIdx.x"):
+                yield node
+
+
+def _begins_grid_stride(node: Node, names: Names) -> bool:
+    loop = next((a for a in ancestors(node) if a.type == "for_statement"), None)
+    found = next(loops_of(loop, names), None) if loop is not None else None
+    is_start = found is not None and found.node == loop and unwrapped(found.start) == unwrapped(node)
+    return is_start and found is not None and found.kind is LoopKind.GRID_STRIDE and found.axis == "x"
+
+
+def _indexes_own_array(node: Node, names: Names) -> bool:
+    """`partial_sums[blockIdx.x]`, where that is no argument of the kernel."""
+    parent = outer(node)
+    while parent is not None and parent.type == "subscript_argument_list":
+        parent = parent.parent
+    if parent is None or parent.type != "subscript_expression" or Polynomial.of(node, names) != Polynomial.atom("blockIdx.x"):
+        return False
+    arguments = {parameter.name for parameter in names.source.parameters}
+    return text_of(subscripts_of(parent)[1]) not in arguments

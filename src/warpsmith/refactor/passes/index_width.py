@@ -1,0 +1,195 @@
+"""`index_width`: 32-bit instead of 64-bit index arithmetic.
+
+Exposes INDEX_BITS: 64 as it was; 32 gives local variables and casts of the kernel that are 64 bits wide 32 bits, where workloads,
+launch and loop bounds show that neither they nor anything computed from them comes near what 32 bits hold.
+
+Precondition: there is such a variable or cast, never changed after its declaration. What is added to pointers stays as exact: the
+offset fits, and address arithmetic is the compiler's. Constraints: no buffer has more elements than such an index reaches.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.source import Edit, Names
+from warpsmith.source.dataflow import base_name, declarators
+from warpsmith.source.effects import declared_type
+from warpsmith.source.intervals import Intervals
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped, walk
+from warpsmith.spec.kernel import Launch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+_SIGNED = re.compile(r"(?:std::)?int64_t|long|long long(?: int)?|(?:std::)?ptrdiff_t")
+_UNSIGNED = re.compile(r"(?:std::)?u?size_t|(?:std::)?uint64_t|unsigned long(?: long)?(?: int)?|ulong")
+_REACH = 1 << 30  # half of what 32 bits hold: other values of the parameters make launches a little larger
+_ARITHMETIC = {"+", "-", "*", "/", "%"}
+_COMPARING = {"<", ">", "<=", ">=", "==", "!=", "&&", "||"}
+_MAY_BE_NEGATIVE = re.compile(rf"(?:const )?(?:int|int32_t|short|bool|{_SIGNED.pattern})")
+
+
+class IndexWidth:
+    name = "index_width"
+    summary = "32-bit instead of 64-bit index arithmetic, where the workloads show that it suffices"
+    stage = Stage.RESTRUCTURE
+    priority = 60
+    concerns = frozenset({Concern.BALANCE})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject))
+
+
+def _rewrite(subject: Subject) -> Rewrite:
+    require_readable(subject)
+    names, variant, source = names_of(subject), subject.variant, subject.source
+    narrowing = _Narrowing(names, list(_intervals(subject, names)))
+    wide = list(_wide_places(source.body))
+    require(wide, "the kernel has no 64-bit index arithmetic of its own")
+    edits = [Edit(kind.start_byte, kind.end_byte, _narrow(kind)) for kind, place in wide if narrowing.suffices(kind, place)]
+    require(edits, f"nothing shows that {text_of(wide[0][1])[:60]} fits in 32 bits", wide[0][1])
+    made = replace(variant, text=source.edited(*edits), rules=(*variant.rules, *_rules(subject)))
+    line = source.tree.data[: edits[0].start].count(b"\n") + 1
+    choice = Tunable(fresh_name(subject, "INDEX_BITS"), (64, 32), 64, "bits of index arithmetic that is 64 bits wide", line)
+    return Rewrite(variant, choice, {32: made})
+
+
+def _intervals(subject: Subject, names: Names) -> Iterator[Intervals]:
+    variant = subject.variant
+    grid, block = (tuple(map(Expression.parse, extents)) for extents in (variant.grid, variant.block))
+    launch = Launch(grid, block, Expression.parse(0))
+    defaults = {t.name: t.default for t in variant.tunables}
+    for workload in subject.kernel.workloads:
+        known = {**subject.limits.names(), **defaults, **workload.sizes}
+        try:
+            yield Intervals(names, launch.geometry(known), known)
+        except InputError:
+            raise Unmet("the launch cannot be computed from the workloads' sizes") from None
+
+
+def _wide_places(body: Node) -> Iterator[tuple[Node, Node]]:
+    """Types that are 64 bits wide, each with the declaration or cast it stands in."""
+    for node in of_kind(body, "declaration", "cast_expression", "call_expression"):
+        kind = node.child_by_field_name("type")
+        if node.type == "call_expression":
+            called = field(node, "function")
+            listed = next(of_kind(called, "template_argument_list"), None)
+            if listed is None or not text_of(called).startswith("static_cast"):
+                continue
+            kind = listed.named_children[0]
+        if kind is not None and (_SIGNED.fullmatch(_plain(kind)) or _UNSIGNED.fullmatch(_plain(kind))):
+            yield kind, node
+
+
+def _plain(kind: Node) -> str:
+    return " ".join(text_of(kind).split())
+
+
+def _narrow(kind: Node) -> str:
+    return "int" if _SIGNED.fullmatch(_plain(kind)) else "unsigned int"
+
+
+class _Narrowing:
+    def __init__(self, names: Names, workloads: list[Intervals]) -> None:
+        self._names = names
+        self._workloads = workloads
+
+    def suffices(self, kind: Node, place: Node) -> bool:
+        least = -_REACH if _SIGNED.fullmatch(_plain(kind)) else 0
+        if place.type != "declaration":
+            return self._fits(place, least) and self._is_harmless(place, least)
+        found = declarators(place)
+        return bool(found) and all(self._variable_suffices(d, least) for d in found)
+
+    def _variable_suffices(self, declarator: Node, least: int) -> bool:
+        if declarator.type != "init_declarator" or field(declarator, "declarator").type != "identifier":
+            return False
+        name = text_of(field(declarator, "declarator"))
+        uses = [
+            n
+            for n in of_kind(self._names.source.body, "identifier")
+            if text_of(n) == name and n.start_byte > declarator.end_byte and self._names.definition(n).node == declarator
+        ]
+        given = self._fits(field(declarator, "value"), least)
+        return given and bool(uses) and all(self._fits(n, least) and self._is_harmless(n, least) for n in uses)
+
+    def _fits(self, node: Node, least: int) -> bool:
+        found = [intervals.of(node) for intervals in self._workloads]
+        within = all(i is not None and least <= i.low and i.high <= _REACH for i in found)
+        return within and (all(i is not None and i.low >= 0 for i in found) or self._is_signed(node))
+
+    def _is_signed(self, node: Node) -> bool:
+        """Whether it may be negative and mean that: nothing unsigned takes part."""
+        for part in walk(node):
+            if self._names.builtin(part) is not None or part.type == "sizeof_expression" or re.search(r"\d[uU]", text_of(part)):
+                return False
+            if part.type == "identifier" and not _MAY_BE_NEGATIVE.fullmatch(self._type(part)):
+                return False
+        return True
+
+    def _type(self, use: Node) -> str:
+        given = {p.name: p.type for p in self._names.source.parameters}
+        is_parameter = self._names.definition(use).origin is Origin.PARAMETER
+        return (given.get(text_of(use)) if is_parameter else declared_type(use, self._names)) or ""
+
+    def _is_harmless(self, node: Node, least: int) -> bool:
+        """Whether all that is computed from it with 32 bits fits too, up to where it is an offset, a condition or a value."""
+        verdict: bool | None = None
+        while verdict is None and node.parent is not None:
+            verdict, node = self._verdict(node.parent, node, least), node.parent
+        return verdict is True
+
+    def _verdict(self, outer: Node, node: Node, least: int) -> bool | None:  # noqa: PLR0911 - one return for each kind
+        """None to go on outwards: the outer expression is an index as well."""
+        match outer.type:
+            case "parenthesized_expression":
+                return None
+            case "binary_expression":
+                operator = text_of(field(outer, "operator"))
+                if operator not in _ARITHMETIC:
+                    return operator in _COMPARING
+                other = field(outer, "left") if field(outer, "right") == node else field(outer, "right")
+                return None if self._fits(outer, least) else operator in {"+", "-"} and self._is_pointer(other)
+            case "conditional_expression":
+                return None if self._fits(outer, least) else False
+            case "init_declarator":
+                declared = outer.parent.child_by_field_name("type") if outer.parent is not None else None
+                return declared is not None and declared.type != "placeholder_type_specifier"
+            case "argument_list":
+                return outer.parent is not None and text_of(outer.parent).startswith(("static_cast", "reinterpret_cast"))
+            case "assignment_expression":
+                # A loop's own step is within what its interval allows for.
+                return field(outer, "right") == node or (outer.parent is not None and outer.parent.type == "for_statement")
+            case _:
+                return outer.type in {"subscript_argument_list", "cast_expression", "update_expression", "for_statement"}
+
+    def _is_pointer(self, node: Node) -> bool:
+        node = unwrapped(node)
+        if node.type == "binary_expression":
+            return self._is_pointer(field(node, "left")) or self._is_pointer(field(node, "right"))
+        if node.type == "conditional_expression":
+            return self._is_pointer(field(node, "consequence"))
+        if node.type == "call_expression":
+            return re.match(r"(?:reinterpret|static)_cast\s*<[^>]*\*\s*>", text_of(node)) is not None
+        name = base_name(node) if node.type == "identifier" else ""
+        if name in {p.name for p in self._names.source.parameters if p.depth}:
+            return True
+        declared = self._names.definition(node).node if name else None
+        return declared is not None and any(True for _ in of_kind(declared, "pointer_declarator", "array_declarator"))
+
+
+def _rules(subject: Subject) -> Iterator[Rule]:
+    for buffer in subject.kernel.buffers:
+        elements = " * ".join(f"({extent.text})" for extent in buffer.shape)
+        if any(extent.names for extent in buffer.shape):
+            yield Rule(f"{elements} <= {_REACH}", f"32-bit indices must reach all of {buffer.name}")

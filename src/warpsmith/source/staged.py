@@ -1,0 +1,352 @@
+"""Recognises tiles: shared arrays that are filled from a buffer, element by element, and then only read.
+
+Of a tile it is known where each element comes from: the address as a polynomial in the tile's own subscripts, and the guard under
+which it is loaded. So a read of the tile can be written as a read of the buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.names import Definition, Names
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
+_COMPARISONS = frozenset({"<", "<=", ">", ">="})
+_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
+_VECTOR_CAST = re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*(?:const\s*)?\*\s*>")
+
+
+class NotATile(Exception):  # noqa: N818 - control flow: the reason why an array was not recognised
+    def __init__(self, reason: str, node: Node) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.node = node
+
+
+def subscript(place: int) -> str:
+    """The atom that stands for a subscript of the tile."""
+    return f"#{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    left: Polynomial
+    operator: str
+    right: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`address` is within `buffer` (a pointer parameter); `copies` are the statements that fill the tile, and do nothing else."""
+
+    array: Array
+    buffer: str
+    address: Polynomial
+    guards: tuple[Comparison, ...]
+    fill: str
+    copies: tuple[Node, ...]
+    reads: tuple[Node, ...]
+
+
+def tile_of(array: Array, names: Names, read_only: frozenset[str]) -> Tile:
+    """Raises NotATile with the reason. `read_only` are the buffers that the kernel never writes."""
+    return _Recogniser(array, ReachingNames(names.source, names.parameters, names.kernel), read_only).tile()
+
+
+def shared_tiles(names: Names) -> Iterator[Array]:
+    body = names.source.body
+    return (a for a in arrays_of(names) if a.is_shared and not a.is_dynamic and is_within(a.declarator, body))
+
+
+class ReachingNames(Names):
+    """Names that also know a variable's value where it is used, though it changes later: `int x = …; use(x); x = …; use(x);`."""
+
+    def definition(self, use: Node) -> Definition:
+        found = super().definition(use)
+        declared = self.source.scopes.declaration(found.name, use)
+        if found.is_fixed or found.origin is not Origin.LOCAL or declared is None:
+            return found
+        changes = list(self.assignments(found.name, declared.scope))
+        loops = [a for a in ancestors(use) if a.type in _LOOPS and is_within(a, declared.scope) and a != declared.scope]
+        if any(is_within(change, loop) for change in changes for loop in loops):
+            return found
+        before = [c for c in changes if c.end_byte <= use.start_byte]
+        value = found.value if not before else _plain_value(before[-1], declared.scope)
+        return found if value is None else Definition(found.name, Origin.LOCAL, found.node, value, is_fixed=True)
+
+
+def _plain_value(change: Node, scope: Node) -> Node | None:
+    """Of a statement `name = value;` that stands in the scope itself, so that it is always reached."""
+    statement = change.parent
+    direct = statement is not None and statement.type == "expression_statement" and statement.parent == scope
+    plain = change.type == "assignment_expression" and text_of(field(change, "operator")) == "="
+    return field(change, "right") if direct and plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What one write puts into the tile. `address` includes the buffer's own atom."""
+
+    subscripts: tuple[Polynomial, ...]
+    address: Polynomial
+    conditions: tuple[Node, ...]
+    fill: str
+
+
+class _Recogniser:
+    def __init__(self, array: Array, names: ReachingNames, read_only: frozenset[str]) -> None:
+        self._array = array
+        self._names = names
+        self._read_only = read_only
+
+    def tile(self) -> Tile:
+        writes, reads = self._uses()
+        if not writes or not reads:
+            raise NotATile(f"{self._array.name} is not both written and read", self._array.declarator)
+        copies = self._copies([write for write, _ in writes], reads)
+        varying = self._varying(copies)
+        solved = [self._solved(write, chain, varying) for write, chain in writes]
+        buffer, address, guards, fill = solved[0]
+        for other in solved[1:]:
+            if other[:2] != (buffer, address) or other[3] != fill or len(other[2]) != len(guards):
+                raise NotATile(f"{self._array.name} is filled in different ways", writes[0][0])
+            guards = tuple(_stricter(a, b, writes[0][0]) for a, b in zip(guards, other[2], strict=True))
+        return Tile(self._array, buffer, address, guards, fill, tuple(copies), tuple(reads))
+
+    def _uses(self) -> tuple[list[tuple[Node, Node]], list[Node]]:
+        """The assignments to elements (with the element), and the elements that are read."""
+        writes, reads = [], []
+        for use in of_kind(self._names.source.body, "identifier"):
+            if text_of(use) != self._array.name or is_within(use, self._array.declarator):
+                continue
+            element = use
+            for _ in self._array.extents:
+                parent = element.parent
+                if parent is None or parent.type != "subscript_expression" or field(parent, "argument") != element:
+                    raise NotATile(f"{self._array.name} is used as a whole", use)
+                element = parent
+            assignment = self._assignment(element)
+            if assignment is not None:
+                writes.append((assignment, element))
+            elif _is_plain_read(element):
+                reads.append(element)
+            else:
+                raise NotATile(f"an element of {self._array.name} is changed, or its address taken", use)
+        return writes, reads
+
+    def _assignment(self, element: Node) -> Node | None:
+        """`element = …`, or `*reinterpret_cast<float4*>(&element) = …`."""
+        parent = element.parent
+        target = element
+        if parent is not None and parent.type == "pointer_expression" and text_of(field(parent, "operator")) == "&":
+            call = next((a for a in ancestors(parent) if a.type == "call_expression"), None)
+            star = call.parent if call is not None else None
+            if call is None or star is None or star.type != "pointer_expression" or not _VECTOR_CAST.match(text_of(call)):
+                return None
+            target, parent = star, star.parent
+        is_target = parent is not None and parent.type == "assignment_expression" and field(parent, "left") == target
+        return parent if is_target and parent is not None and text_of(field(parent, "operator")) == "=" else None
+
+    def _copies(self, writes: Sequence[Node], reads: Sequence[Node]) -> list[Node]:
+        """The largest statements around the writes that hold no read; they must do nothing but fill the tile."""
+        found: list[Node] = []
+        for write in writes:
+            whole = write
+            for outer in ancestors(write):
+                if outer.type == "compound_statement" and outer.parent is not None and outer.parent.type == "function_definition":
+                    break
+                if any(is_within(read, outer) for read in reads):
+                    break
+                if outer.type.endswith("_statement") and outer.type != "compound_statement":
+                    whole = outer
+            if whole not in found:
+                found.append(whole)
+        for copy in found:
+            self._only_fills(copy)
+        return found
+
+    def _only_fills(self, copy: Node) -> None:
+        for node in of_kind(copy, "assignment_expression", "update_expression", "call_expression"):
+            if node.type == "call_expression":
+                function = text_of(field(node, "function"))
+                if not re.match(
+                    r"(?:static_cast|reinterpret_cast|make_\w+|min|max|__ldg|std::min|std::max|get_\w+_id)\b", function
+                ):
+                    raise NotATile(f"filling {self._array.name} calls {function}", node)
+                continue
+            target = field(node, "left" if node.type == "assignment_expression" else "argument")
+            named = list(of_kind(target, "identifier"))
+            if not named or any(text_of(name) == self._array.name for name in named):
+                continue
+            name = named[0]
+            declared = self._names.source.scopes.declaration(text_of(name), name)
+            if declared is None or not is_within(declared.node, copy):
+                raise NotATile(f"filling {self._array.name} also changes {text_of(target)}", node)
+        if any(True for _ in of_kind(copy, "return_statement", "goto_statement")):
+            raise NotATile(f"filling {self._array.name} may leave the kernel", copy)
+
+    def _varying(self, copies: Sequence[Node]) -> re.Pattern[str]:
+        """What differs from thread to thread, or from step to step of the filling."""
+        loops = [n for copy in copies for n in of_kind(copy, "for_statement")]
+        counters = [d for loop in loops for d in of_kind(field(loop, "initializer"), "init_declarator")]
+        return re.compile("|".join([r"threadIdx\.[xyz]", *(rf"\w+@{d.start_byte}\b" for d in counters)]))
+
+    def _solved(
+        self, write: Node, element: Node, varying: re.Pattern[str]
+    ) -> tuple[str, Polynomial, tuple[Comparison, ...], str]:
+        source = self._source(write, element)
+        pointers = {p.name for p in self._names.source.parameters if p.depth}
+        bases = [atom for atom in source.address.atoms if atom in pointers]
+        if len(bases) != 1 or source.address.coefficient(bases[0]) != Polynomial.constant(1) or bases[0] not in self._read_only:
+            raise NotATile(f"{self._array.name} is not filled from one buffer that is only read", write)
+        solve = _Solution(source.subscripts, varying)
+        address = solve(source.address - Polynomial.atom(bases[0]))
+        guards = []
+        for condition in source.conditions:
+            for part in _conjuncts(condition, self._names):
+                left, right = (solve(Polynomial.of(field(part, side), self._names)) for side in ("left", "right"))
+                if left is None or right is None:
+                    raise NotATile(f"a guard of {self._array.name} does not follow from its subscripts", part)
+                guards.append(Comparison(left, text_of(field(part, "operator")), right))
+        if address is None:
+            raise NotATile(f"where {self._array.name} comes from does not follow from its subscripts", write)
+        return bases[0], address, tuple(guards), source.fill
+
+    def _source(self, write: Node, element: Node) -> _Source:
+        around = [a for a in ancestors(write) if a.type == "if_statement"]
+        conditions = [field(a, "condition") for a in around]
+        if any(a.child_by_field_name("alternative") is not None for a in around):
+            raise NotATile(f"{self._array.name} is filled in different ways", write)
+        subscripts = tuple(Polynomial.of(index, self._names) for index in _indices(element))
+        value = unwrapped(field(write, "right"))
+        fill = "0.0f"
+        if value.type == "conditional_expression":
+            conditions.append(field(value, "condition"))
+            fill = text_of(field(value, "alternative"))
+            value = unwrapped(field(value, "consequence"))
+        component = 0
+        if value.type == "field_expression" and text_of(field(value, "field")) in _COMPONENTS:
+            component = _COMPONENTS[text_of(field(value, "field"))]
+            value = unwrapped(field(value, "argument"))
+        if value.type == "identifier":
+            value, more = self._vector(value)
+            conditions += more
+        pointer = self._loaded_from(value)
+        if pointer is None or not re.fullmatch(r"-?[\d.]+f?", fill):
+            raise NotATile(f"{self._array.name} is filled with more than a loaded value", write)
+        return _Source(subscripts, pointer + Polynomial.constant(component), tuple(conditions), fill)
+
+    def _vector(self, use: Node) -> tuple[Node, list[Node]]:
+        """A local that is loaded, or is zero unless a guard let it be loaded."""
+        declared = self._names.source.scopes.declaration(text_of(use), use)
+        changes = list(self._names.assignments(text_of(use), declared.scope)) if declared is not None else []
+        if declared is None or declared.value is None or len(changes) > 1:
+            raise NotATile(f"{self._array.name} is filled from {text_of(use)}, which is not simply loaded", use)
+        if not changes:
+            return unwrapped(declared.value), []
+        zero = re.fullmatch(r"make_float4\((?:0(?:\.0?)?f?,?\s*){4}\)|\{\}|0\.0?f?", text_of(declared.value))
+        guard = next((a for a in ancestors(changes[0]) if a.type == "if_statement"), None)
+        if zero is None or guard is None or guard.child_by_field_name("alternative") is not None:
+            raise NotATile(f"{text_of(use)} is not zero where it is not loaded", use)
+        return unwrapped(field(changes[0], "right")), [field(guard, "condition")]
+
+    def _loaded_from(self, value: Node) -> Polynomial | None:
+        """The address that is read, in elements."""
+        if value.type == "call_expression" and text_of(field(value, "function")) == "__ldg":
+            pointer = unwrapped(field(value, "arguments").named_children[0])
+            if pointer.type == "pointer_expression":
+                return self._loaded_from(unwrapped(field(pointer, "argument")))
+            return Polynomial.of(pointer, self._names)
+        if value.type == "subscript_expression":
+            (index,) = _indices(value)[:1]
+            return Polynomial.of(field(value, "argument"), self._names) + Polynomial.of(index, self._names)
+        if value.type == "pointer_expression" and text_of(field(value, "operator")) == "*":
+            pointer = unwrapped(field(value, "argument"))
+            if pointer.type == "call_expression" and _VECTOR_CAST.match(text_of(pointer)):
+                pointer = field(pointer, "arguments").named_children[0]
+            return Polynomial.of(pointer, self._names)
+        return None
+
+
+class _Solution:
+    """Expressions over what varies while the tile is filled, rewritten over its subscripts; None where that is impossible."""
+
+    def __init__(self, subscripts: Sequence[Polynomial], varying: re.Pattern[str]) -> None:
+        self._varying = varying
+        self._steps: list[tuple[str, int, Polynomial]] = []  # (atom, its factor, subscript minus the rest)
+        for place, index in enumerate(subscripts):
+            candidates = []
+            for atom in index.atoms:
+                factor = index.coefficient(atom)
+                shared = any(other.mentions(atom) for at, other in enumerate(subscripts) if at != place)
+                if varying.search(atom) and factor is not None and factor.terms.keys() == {()} and not shared:
+                    candidates.append((abs(factor.terms[()]), atom, factor.terms[()]))
+            if candidates:
+                _, atom, number = min(candidates)
+                rest = index - Polynomial.atom(atom) * Polynomial.constant(number)
+                self._steps.append((atom, number, Polynomial.atom(subscript(place)) - rest))
+
+    def __call__(self, value: Polynomial) -> Polynomial | None:
+        for atom, number, replacement in self._steps:
+            factor = value.coefficient(atom)
+            if factor is None or any(f % number for f in factor.terms.values()):
+                return None
+            share = Polynomial({m: f // number for m, f in factor.terms.items()})
+            value = value.without(atom) + share * replacement
+        return None if any(self._varying.search(atom) for atom in value.atoms) else value
+
+
+def _indices(element: Node) -> list[Node]:
+    """The subscripts of a chain, outermost first."""
+    found: list[Node] = []
+    while element.type == "subscript_expression":
+        found.insert(0, field(element, "indices").named_children[0])
+        element = unwrapped(field(element, "argument"))
+    return found
+
+
+def _conjuncts(condition: Node, names: Names) -> Iterator[Node]:
+    condition = unwrapped(condition)
+    if condition.type == "condition_clause":
+        condition = unwrapped(condition.named_children[0])
+    if condition.type == "identifier":
+        found = names.definition(condition)
+        if found.is_fixed and found.value is not None:
+            yield from _conjuncts(found.value, names)
+            return
+    operator = text_of(field(condition, "operator")) if condition.type == "binary_expression" else ""
+    if operator == "&&":
+        yield from _conjuncts(field(condition, "left"), names)
+        yield from _conjuncts(field(condition, "right"), names)
+    elif operator in _COMPARISONS:
+        yield condition
+    else:
+        raise NotATile("its guard is more than comparisons joined by &&", condition)
+
+
+def _stricter(a: Comparison, b: Comparison, at: Node) -> Comparison:
+    """Of two that differ by a constant (the components of one vector): the one that implies the other."""
+    apart = (a.left - a.right) - (b.left - b.right)
+    if a.operator != b.operator or apart.terms.keys() - {()}:
+        raise NotATile("it is filled under different guards", at)
+    larger = apart.terms.get((), 0) >= 0
+    return a if larger == (a.operator in {"<", "<="}) else b
+
+
+def _is_plain_read(element: Node) -> bool:
+    parent = element.parent
+    if parent is None or parent.type == "update_expression":
+        return False
+    if parent.type == "assignment_expression" and field(parent, "left") == element:
+        return False
+    return not (parent.type == "pointer_expression" and text_of(field(parent, "operator")) == "&")

@@ -1,0 +1,55 @@
+"""32-bit indices on the CPU device: the same elements as with 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pass_support import Runner, foreign, original, rewritten
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.refactor.passes.index_width import IndexWidth
+
+_PICK = """
+#include <stdint.h>
+__global__ void k(float *out, const float *x, const int64_t *rows, int width) {
+    const int64_t to = (int64_t)blockIdx.x * width;
+    const int64_t from = rows[blockIdx.x] * width;
+    const int64_t back = (int64_t)width - 1;
+    for (size_t i = threadIdx.x; i < width; i += blockDim.x)
+        out[to + i] = x[from + back - i];
+}
+"""
+_PICK_TOML = """
+[arguments]
+out   = { dtype = "f32", shape = ["count", "width"], role = "out" }
+x     = { dtype = "f32", shape = [100, "width"], role = "in" }
+rows  = { dtype = "i64", shape = ["count"], role = "in", init = "randint", low = 0, high = 100 }
+width = { dtype = "i32", value = "width" }
+[launch]
+grid  = ["count"]
+block = [32]
+[workloads]
+odd = { count = 37, width = 77 }
+"""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[CompilePool]:
+    with CompilePool("cpu", cache_dir=None) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("name", ["rope", "matmul_opencl", "silu_and_mul_hip"])
+def test_bundled(pool: CompilePool, name: str):
+    kernel, variant = original(name)
+    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).alternatives[32]
+    Runner(pool, kernel, variant, kernel.heldout_workloads[:1]).check([(made, {"INDEX_BITS": 32})])
+
+
+def test_foreign(pool: CompilePool, tmp_path: Path):
+    kernel, variant = foreign(tmp_path, _PICK, _PICK_TOML)
+    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).alternatives[32]
+    assert "const int64_t from" in made.text
+    Runner(pool, kernel, variant).check([(made, {"INDEX_BITS": 32})])

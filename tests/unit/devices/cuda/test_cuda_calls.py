@@ -1,0 +1,59 @@
+"""The part that needs a GPU: every call of the driver against the bindings' own signatures, and what is said without one."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from types import ModuleType
+
+import pytest
+
+from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.devices.cuda import CudaDevice, api, gpu
+from warpsmith.devices.registry import load_device
+
+_STARRED = {"geometry.grid": 3, "geometry.block": 3}
+
+
+def _calls(module: ModuleType) -> list[tuple[str, int]]:
+    """(driver function, number of arguments) for each `call("…", …)`."""
+    found = []
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "call":
+            name, *arguments = node.args
+            assert isinstance(name, ast.Constant)
+            count = sum(_STARRED[ast.unparse(a.value)] if isinstance(a, ast.Starred) else 1 for a in arguments)
+            found.append((str(name.value), count))
+    return found
+
+
+@pytest.mark.parametrize(("name", "count"), sorted({*_calls(api), *_calls(gpu)}))
+def test_a_driver_call_has_the_arguments_that_the_bindings_take(name: str, count: int) -> None:
+    driver = pytest.importorskip("cuda.bindings.driver")
+    signature = re.match(rf"{name}\((.*)\)", getattr(driver, name).__doc__)
+    assert signature is not None
+    assert len([part for part in signature[1].split(",") if part.strip()]) == count
+
+
+def test_the_attributes_that_are_asked_for_exist() -> None:
+    driver = pytest.importorskip("cuda.bindings.driver")
+    for name in re.findall(r'_attribute\("(\w+)"\)', inspect.getsource(gpu)):
+        assert hasattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), name
+    assert hasattr(driver.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
+
+
+def test_a_target_describes_itself_and_cannot_be_opened() -> None:
+    device = load_device("cuda:sm_90")
+    info = device.describe()
+    assert info.limits.shared_bytes_per_block == 227 * 1024
+    assert set(info.versions) == {"nvrtc", "bindings"}
+    with pytest.raises(UnavailableError, match="cuda:sm_90 is a target to compile for, not a GPU"):
+        device.open()
+
+
+def test_a_target_that_nvrtc_no_longer_has() -> None:
+    with pytest.raises(UnavailableError, match=r"NVRTC .* does not compile for sm_35"):
+        CudaDevice("sm_35").describe()
+    with pytest.raises(InputError, match="'fermi' is not an NVIDIA target"):
+        CudaDevice("fermi")

@@ -1,0 +1,124 @@
+"""Launching through `GpuApi`: what is copied, passed and timed, on a GPU made of host memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from warpsmith.core.dtype import DType
+from warpsmith.core.hardware import Geometry, Resources
+from warpsmith.devices._gpu.requests import require_fitting
+from warpsmith.devices._gpu.session import VARIABLE, GpuSession
+from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
+
+GEOMETRY = Geometry((2, 1, 1), (32, 1, 1))
+
+
+class HostGpu:
+    """Its only kernel adds a scalar and a constant to every byte of its first parameter, if that is not null."""
+
+    cache_bytes = 64
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.constant = ctypes.create_string_buffer(4)
+
+    def allocate(self, nbytes: int) -> Any:
+        self.log.append(f"allocate {nbytes}")
+        return ctypes.create_string_buffer(nbytes)
+
+    def free(self, memory: Any) -> None: ...
+
+    def address(self, memory: Any) -> int:
+        return ctypes.addressof(memory)
+
+    def copy_in(self, memory: Any, host_address: int, nbytes: int) -> None:
+        ctypes.memmove(memory, host_address, nbytes)
+
+    def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None:
+        ctypes.memmove(host_address, memory, nbytes)
+
+    def fill(self, memory: Any, nbytes: int) -> None:
+        self.log.append(f"fill {nbytes}")
+
+    def load(self, code: bytes) -> Any:
+        return code
+
+    def unload(self, module: Any) -> None: ...
+
+    def kernel(self, module: Any, name: str) -> Any:
+        return name
+
+    def variable(self, module: Any, name: str) -> tuple[Any, int]:
+        assert name == "_Z5shift"
+        return self.constant, 4
+
+    def allow_shared(self, kernel: Any, nbytes: int) -> None:
+        self.log.append(f"shared {nbytes}")
+
+    def launch(self, kernel: Any, geometry: Geometry, parameters: int) -> None:
+        self.log.append("launch")
+        places = (ctypes.c_void_p * 2).from_address(parameters)
+        pointer = ctypes.c_uint64.from_address(places[0] or 0).value
+        by = ctypes.c_int32.from_address(places[1] or 0).value
+        if pointer:
+            memory = (ctypes.c_ubyte * 4).from_address(pointer)
+            for index in range(4):
+                memory[index] = (memory[index] + by + self.constant.raw[0]) % 256
+
+    def start_clock(self) -> None:
+        self.log.append("start")
+
+    def stop_clock(self) -> int:
+        self.log.append("stop")
+        return 1234
+
+
+@pytest.fixture
+def gpu() -> HostGpu:
+    return HostGpu()
+
+
+def program(gpu: HostGpu) -> Any:
+    return GpuSession(gpu).load(Binary(b"code", "k", Resources(shared_bytes=0), {f"{VARIABLE}shift": "_Z5shift"}))
+
+
+def number(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)
+
+
+def test_a_launch_copies_there_and_back_and_times_only_the_kernel(gpu: HostGpu) -> None:
+    buffer = bytearray([1, 2, 3, 250])
+    assert program(gpu).launch((memoryview(buffer), number(10)), GEOMETRY) == 1234
+    assert list(buffer) == [11, 12, 13, 4]
+    assert gpu.log == ["allocate 128", "allocate 4", "fill 128", "start", "launch", "stop"]
+
+
+def test_memory_is_allocated_once_for_a_buffer_and_shared_memory_asked_for_once(gpu: HostGpu) -> None:
+    loaded, buffer = program(gpu), bytearray(4)
+    for _ in range(3):
+        loaded.launch((memoryview(buffer), number(1)), Geometry((1, 1, 1), (32, 1, 1), 50_000))
+    assert list(buffer) == [3, 3, 3, 3]
+    assert gpu.log.count("allocate 4") == 1
+    assert gpu.log.count("shared 50000") == 1
+
+
+def test_null_pointers_and_constants(gpu: HostGpu) -> None:
+    loaded, buffer = program(gpu), bytearray(4)
+    loaded.launch((None, number(1)), GEOMETRY)
+    loaded.set_constants({"shift": b"\x05"})
+    loaded.launch((memoryview(buffer), number(1)), GEOMETRY)
+    assert list(buffer) == [6, 6, 6, 6]
+    with pytest.raises(LaunchError, match="5 bytes do not fit __constant__ shift of 4 bytes"):
+        loaded.set_constants({"shift": b"12345"})
+
+
+def test_a_kernel_must_take_what_its_declaration_gives() -> None:
+    declared = (ParameterType("out", DType.F32, is_pointer=True), ParameterType("n", DType.I32, is_pointer=False))
+    require_fitting((8, 4), declared)
+    with pytest.raises(CompileError, match="the kernel takes 3 parameters, kernel.toml gives 2"):
+        require_fitting((8, 4, 4), declared)
+    with pytest.raises(CompileError, match=r"parameter 2 \('n'\) has 8 bytes in the kernel; kernel.toml gives i32, 4 bytes"):
+        require_fitting((8, 8), declared)

@@ -1,0 +1,71 @@
+"""`direct_reads`: what counts as a tile, how its reads are written, and what is left alone."""
+
+import pytest
+from pass_subjects import applied, bundled, declined, small, squeezed
+
+from warpsmith.refactor.passes.direct_reads import DirectReads
+
+KERNEL = """
+__global__ void k(float* out, const float* x, int n) {{
+  __shared__ float tile[8][32];
+  {fill}
+  __syncthreads();
+  out[blockIdx.x * 32 + threadIdx.x] = {read};
+}}
+"""
+FILL = "tile[threadIdx.y][threadIdx.x] = x[(blockIdx.x * 8 + threadIdx.y) * n + threadIdx.x];"
+
+
+def made(fill: str = FILL, read: str = "tile[7 - threadIdx.y][threadIdx.x]") -> str:
+    rewrite = applied(DirectReads(), small(KERNEL.format(fill=fill, read=read), block=("32", "8")))
+    return squeezed(rewrite.alternatives[1].text)
+
+
+def test_the_address_follows_from_the_subscripts():
+    text = made()
+    assert "const auto* tile_source = x + static_cast<long long>(static_cast<int>(blockIdx.x)) * n * 8;" in text
+    read = "tile_source[static_cast<long long>(static_cast<int>(7 - threadIdx.y)) * n + static_cast<int>(threadIdx.x)]"
+    assert f"= {read};" in text
+    assert "__shared__" not in text
+    assert "__syncthreads" not in text
+
+
+def test_guards_and_fillings_travel_along():
+    text = made("tile[threadIdx.y][threadIdx.x] = threadIdx.x < n ? x[threadIdx.y * n + threadIdx.x] : -1.0f;")
+    assert "(static_cast<int>(threadIdx.x) < n ? tile_source[" in text
+    assert "] : -1.0f);" in text
+
+
+def test_a_variable_that_changes_later_has_its_value_of_the_time():
+    rewrite = applied(DirectReads(), bundled("transpose"))
+    text = squeezed(rewrite.alternatives[1].text)
+    assert "static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.y + j) < cols" in text
+
+
+def test_two_tiles_give_each_alone_and_both():
+    rewrite = applied(DirectReads(), bundled("matmul"))
+    assert rewrite.choice.values == (0, 1, 2, 3)
+    assert [form.text.count("__shared__") for form in rewrite.alternatives.values()] == [1, 1, 0]
+    assert [form.text.count("__syncthreads") for form in rewrite.alternatives.values()] == [2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("fill", "read", "reason"),
+    [
+        ("tile[threadIdx.y][threadIdx.x] = 2 * x[threadIdx.x];", "tile[0][0]", "more than a loaded value"),
+        ("tile[threadIdx.y][threadIdx.x] = out[threadIdx.x];", "tile[0][0]", "only read"),
+        ("tile[threadIdx.y][threadIdx.x] = x[threadIdx.z];", "tile[0][0]", "does not follow"),
+        ("tile[threadIdx.y][threadIdx.x / 2] = x[threadIdx.x];", "tile[0][0]", "does not follow"),
+        (FILL + " tile[0][0] += 1;", "tile[0][0]", "is changed"),
+        (FILL, "first(tile)", "as a whole"),
+        (FILL + " " + FILL.replace("x[(", "x[1 + ("), "tile[0][0]", "in different ways"),
+        ("if (n & 1) " + FILL, "tile[0][0]", "more than comparisons"),
+        ("{ int m = n; m *= 2; " + FILL.replace("* n", "* m") + " }", "tile[0][0]", "is not known where"),
+    ],
+)
+def test_what_is_not_a_tile(fill, read, reason):
+    assert reason in declined(DirectReads(), small(KERNEL.format(fill=fill, read=read), block=("32", "8")))
+
+
+def test_no_tiles():
+    assert "no shared array" in declined(DirectReads(), bundled("silu_and_mul"))

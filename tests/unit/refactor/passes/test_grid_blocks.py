@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from pass_subjects import applied, bundled, declined, small
+
+from warpsmith.refactor.passes.block_size import BlockSize
+from warpsmith.refactor.passes.grid_blocks import GridBlocks
+
+_STRIDED = "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = x[i];"
+
+
+def _kernel(body: str) -> str:
+    return f"__global__ void k(float* out, const float* x, int n) {{\n{body}\n}}\n"
+
+
+def test_a_cap_on_blocks_with_a_place_for_each_is_only_lowered():
+    made = applied(GridBlocks(), bundled("reduction")).variant
+    assert made.grid == ("min(ceildiv(n, 1024), BLOCKS)",)
+    assert made.tunables[0].values == (16, 64, 256, 1024)
+    assert made.text == bundled("reduction").variant.text
+
+
+def test_a_fixed_number_of_blocks_may_also_grow():
+    made = applied(GridBlocks(), small(_kernel(_STRIDED), grid=("32",))).variant
+    assert made.grid == ("BLOCKS",)
+    assert made.tunables[0].values == (8, 32, 128)
+
+
+def test_it_goes_with_the_size_of_the_block():
+    subject = bundled("reduction")
+    first = applied(GridBlocks(), subject).variant
+    both = applied(BlockSize(), type(subject)(subject.kernel, subject.limits, first)).variant
+    assert both.grid == ("min(ceildiv(n, BLOCK * 4), BLOCKS)",)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "reason"),
+    [
+        (_STRIDED, "rows", "grid.x = rows is no number"),
+        (_STRIDED, "2", "only 2 blocks"),
+        ("  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];", "32", "no loop strides over the whole grid"),
+        (_STRIDED + "\n  out[blockIdx.x] = 1.0f;", "32", "a block's place is used for more"),
+        (_STRIDED + "\n  if (threadIdx.x == 0) out[0] = x[0] / gridDim.x;", "32", "gridDim.x: it is used in arithmetic on data"),
+    ],
+)
+def test_what_depends_on_the_number_of_blocks_is_left_alone(body: str, grid: str, reason: str):
+    assert reason in declined(GridBlocks(), small(_kernel(body), grid=(grid,)))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from pass_subjects import applied, bundled, declined, small, squeezed
+
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.passes.index_width import IndexWidth
+
+
+def _kernel(body: str) -> str:
+    return f"__global__ void k(float* out, const float* x, int n) {{\n  {body}\n}}\n"
+
+
+def _narrowed(subject) -> str:
+    answer = applied(IndexWidth(), subject)
+    assert answer.variant == subject.variant  # the default is the original itself
+    assert answer.choice is not None
+    assert (answer.choice.values, answer.choice.default) == ((64, 32), 64)
+    return squeezed(answer.alternatives[32].text)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("softmax", "const int row = blockIdx.x;"),
+        ("merge_attn_states_lse", "const int offset = static_cast<int>(row) * packs + pack;"),
+        ("rope", "const int token = blockIdx.x;"),
+        ("matmul", "c[static_cast<int>(row) * n + col]"),
+        ("matmul_opencl", "c[(int)row * n + col]"),
+    ],
+)
+def test_bundled(name: str, wanted: str):
+    text = _narrowed(bundled(name))
+    assert wanted in text
+
+
+def test_what_comes_from_memory_keeps_its_width():
+    text = _narrowed(bundled("rope"))
+    assert "cos_sin + static_cast<int64_t>(positions[token]) * head_dim" in text
+
+
+def test_unsigned_stays_unsigned():
+    text = _narrowed(small(_kernel("size_t at = (size_t)blockIdx.x * n;\n  out[at + threadIdx.x] = x[at];")))
+    assert "unsigned int at = (unsigned int)blockIdx.x * n;" in text
+
+
+def test_loop_variables():
+    text = _narrowed(small(_kernel("for (long long i = threadIdx.x; i < n; i += blockDim.x) out[blockIdx.x * n + i] = x[i];")))
+    assert "for (int i = threadIdx.x; i < n;" in text
+
+
+def test_buffers_must_be_within_reach():
+    answer = applied(IndexWidth(), bundled("softmax"))
+    assert [rule.expression for rule in answer.alternatives[32].rules] == [f"(rows) * (cols) <= {1 << 30}"] * 2
+
+
+def test_opencl():
+    text = """__kernel void k(__global float* out, const __global float* x, const int n) {
+  const size_t row = get_group_id(0);
+  out[row * n + get_local_id(0)] = x[row];
+}
+"""
+    assert "const unsigned int row = get_group_id(0);" in _narrowed(small(text, language=Language.OPENCL))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int64_t at = blockIdx.x * (int64_t)x[0];\n  out[at] = 1.0f;",  # nobody knows what x holds
+        "int64_t at = blockIdx.x;\n  at += n;\n  out[at] = 1.0f;",  # it changes
+        "int64_t at = threadIdx.x;\n  out[0] = f(at);",  # a function may be overloaded for the type
+        "int64_t at = n;\n  auto more = at * 2;\n  out[more] = 1.0f;",  # the type goes on
+        "int64_t at = n;\n  out[at * n * n % 7] = 1.0f;",  # what is computed from it does not fit
+        "int64_t before = blockIdx.x - 1;\n  out[before & 3] = 1.0f;",  # wraps as unsigned, and is masked
+        "int64_t at = blockIdx.x - n;\n  if (at > 0) out[at] = 1.0f;",  # unsigned, so never negative
+    ],
+)
+def test_what_may_need_64_bits_keeps_them(body: str):
+    assert "nothing shows that" in declined(IndexWidth(), small(_kernel(body)))
+
+
+def test_declines_where_there_is_nothing_to_narrow():
+    assert "no 64-bit index arithmetic" in declined(IndexWidth(), small(_kernel("out[blockIdx.x] = x[threadIdx.x];")))
+
+
+def test_declines_sizes_that_need_64_bits():
+    subject = small(_kernel("int64_t row = blockIdx.x;\n  out[row * n] = x[row];"), sizes={"rows": 70_000, "n": 70_000})
+    assert "fits in 32 bits" in declined(IndexWidth(), subject)

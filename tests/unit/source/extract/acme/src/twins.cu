@@ -1,0 +1,13 @@
+#include <acme/config.h>
+
+namespace acme::first {
+__global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }
+}  // namespace acme::first
+
+namespace acme::second {
+__global__ void fill(float* out) { out[threadIdx.x] = 2.0f; }
+}  // namespace acme::second
+
+#ifdef ACME_EXTRA
+__global__ void hidden(float* out) { out[0] = 0.0f; }
+#endif

@@ -1,0 +1,48 @@
+"""Structures by value become plain parameters, and are put together again in the first line."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from extract_support import from_acme
+
+from warpsmith.core.errors import InputError
+from warpsmith.source.extract import ExtractRequest, extract
+
+
+def unpacked(folder, text: str, instance: str | None = None):
+    (folder / "source.cu").write_text(text)
+    return extract(ExtractRequest(folder / "source.cu", "k", instance, (), {}, unpack=True))
+
+
+def test_members_become_parameters():
+    found = from_acme("packed_scale_kernel", unpack=True)
+    expected = """__global__ void packed_scale_kernel(
+    const float* __restrict__ input,
+    float* __restrict__ output,
+    float factor,
+    int n) {
+  const ScaleParams params{input, output, factor, n};
+"""
+    assert expected in found.source_text
+    assert list(tomllib.loads(found.kernel_toml)["arguments"]) == ["input", "output", "factor", "n"]
+    assert "__grid_constant__" not in found.source_text
+
+
+def test_template_arguments_are_put_in(tmp_path):
+    structure = "template <typename T> struct P { T* x; int n; };\n"
+    text = structure + "template <typename U> __global__ void k(P<U> p, int n) { p.x[n] = p.n; }\n"
+    found = unpacked(tmp_path, text, "k<float>").source_text
+    assert "    U* x,\n    int p_n,\n    int n) {\n  P<U> p{x, p_n};" in found
+
+
+@pytest.mark.parametrize("member", ["int x[4];", "int x : 3;", "int x, y;"])
+def test_what_cannot_be_unpacked_is_said(tmp_path, member: str):
+    with pytest.raises(InputError, match=r"source\.cu:2: .*cannot be unpacked"):
+        unpacked(tmp_path, f"struct P {{\n  {member}\n}};\n__global__ void k(P p) {{}}\n")
+
+
+def test_nothing_to_unpack(tmp_path):
+    with pytest.raises(InputError, match="takes no structure by value"):
+        unpacked(tmp_path, "__global__ void k(int* x) {}\n")
