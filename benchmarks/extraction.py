@@ -88,9 +88,10 @@ def on_target(bench: Bench, entry: Entry, target: str) -> tuple[str, int, float]
     """(what came of it, lines of the extract, seconds to extract)."""
     architecture = parse_target(target)
     arch = architecture.major * 100 + architecture.minor * 10
+    request = entry.request(bench.package(entry.code_base), arch)
     begun = time.perf_counter()
     try:
-        found = extract(entry.request(bench.package(entry.code_base), arch))
+        found = extract(request)
     except WarpsmithError as error:
         return f"not extracted: {error.message.splitlines()[0]}", 0, time.perf_counter() - begun
     seconds, lines = time.perf_counter() - begun, found.source_text.count("\n")

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class CodeBase:
-    """`root` is the folder of the package under which all sources lie; `{arch}` in `defines` is the target's architecture (800)."""
+    """`root` is the package's folder under which all sources lie; `{arch}` in `defines` is the target's architecture (800)."""
 
     name: str
     requirement: str

@@ -19,6 +19,8 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTI
 _ERROR = re.compile(r"^([^\n(]+)\((\d+)\): (?:catastrophic )?error", re.MULTILINE)
 _SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp"})
 _ROUNDS = 40
+# The second lets NVRTC read all of CUB at once; extracts include the parts they need.
+_DEFINES = {"CUDA_VERSION": 13000, "CCCL_DISABLE_NVRTC_COMPATIBILITY_CHECK": 1}
 
 # What device code asks of the host side of SGLang's headers, and of the tensor library behind them.
 STUBS = {
@@ -48,7 +50,7 @@ constexpr auto div_ceil(T a, U b) {
 #pragma once
 #include <cstdint>
 enum DLDeviceType { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLROCM = 10, kDLROCMHost = 11 };
-enum DLDataTypeCode { kDLInt, kDLUInt, kDLFloat, kDLBfloat = 4, kDLFloat8_e4m3fn = 10, kDLFloat8_e5m2 = 12 };
+enum DLDataTypeCode { kDLInt, kDLFloat = 2, kDLBfloat = 4, kDLFloat8_e4m3fn = 10, kDLFloat8_e5m2 = 12, kDLFloat4_e2m1fn = 17 };
 struct DLDevice {
   DLDeviceType device_type;
   int32_t device_id;
@@ -86,7 +88,7 @@ class Originals:
                     target=target,
                     entry=entry,
                     include_dirs=self._includes,
-                    defines={**defines, "CUDA_VERSION": 13000},
+                    defines={**defines, **_DEFINES},
                 )
             except CompileError as error:
                 if not self._mend(error.log):

@@ -135,7 +135,7 @@ def test_bytes_that_are_no_cubin_are_refused() -> None:
 
 def test_headers_of_cuda_and_of_the_standard_library(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("constexpr int kOwn = 3;")
-    headers = ["cuda_fp16.h", "cuda_bf16.h", "mma.h", "algorithm", "cmath", "limits", "utility", "cstring", "cfloat", "climits"]
+    headers = ["cuda_fp16.h", "cuda_bf16.h", "mma.h", "algorithm", "cmath", "limits", "utility", "cstring", "cfloat", "climits", "cstdint", "concepts"]
     text = "".join(f"#include <{header}>\n" for header in headers) + '#include "own.h"\n'
     text += """__global__ void k(__half* p, float* q) {
       static_assert(std::numeric_limits<float>::max() == FLT_MAX && std::max(INT_MAX, kOwn) == INT_MAX);

@@ -44,12 +44,12 @@ def pool() -> Iterator[CompilePool]:
 @pytest.mark.parametrize("name", ["rope", "matmul_opencl", "silu_and_mul_hip"])
 def test_bundled(pool: CompilePool, name: str):
     kernel, variant = original(name)
-    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).alternatives[32]
-    Runner(pool, kernel, variant, kernel.heldout_workloads[:1]).check([(made, {"INDEX_BITS": 32})])
+    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).variant
+    Runner(pool, kernel, variant, kernel.heldout_workloads[:1]).check([(made, {"INDEX_BITS": bits}) for bits in (32, 64)])
 
 
 def test_foreign(pool: CompilePool, tmp_path: Path):
     kernel, variant = foreign(tmp_path, _PICK, _PICK_TOML)
-    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).alternatives[32]
+    made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).variant
     assert "const int64_t from" in made.text
-    Runner(pool, kernel, variant).check([(made, {"INDEX_BITS": 32})])
+    Runner(pool, kernel, variant).check([(made, {"INDEX_BITS": bits}) for bits in (32, 64)])

@@ -56,11 +56,17 @@ def extract(
                 "lines": found.source_text.count("\n"),
                 "files": {str(file): lines for file, lines in found.files.items()},
                 "includes": list(found.includes),
+                "unknown": list(found.unknown),
             }
         )
         return
     typer.echo(f"wrote {source_file}: {found.source_text.count(chr(10))} lines, out of {len(found.files)} files", err=True)
     typer.echo(f"wrote {spec_file} for {found.entry}", err=True)
+    for namespace in found.unknown:
+        typer.echo(
+            f"note: nothing declares the namespace {namespace}, which the code opens; -I with its headers, if it is needed",
+            err=True,
+        )
     typer.echo("next: fill in what it marks, then `warpsmith check` it", err=True)
 
 

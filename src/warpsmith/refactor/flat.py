@@ -95,6 +95,11 @@ def flat_kernel(
     )
 
 
+def changeable(kind: str) -> str:
+    """The type without `const`, wherever that stands."""
+    return " ".join(word for word in kind.split() if word != "const")
+
+
 def require_known_at(place: int, node: Node, subject: Subject, names: Names) -> None:
     """Every name of the expression has its value before this place of the kernel."""
     for use in of_kind(node, "identifier"):

@@ -88,6 +88,12 @@ class Geometry:
         return start
 
 
+def is_rest(loop: Loop, names: Names) -> bool:
+    """Whether the loop does what whole packs or steps of its range leave: from `n - n % k`, or from `n / k * k`, to n."""
+    bound = str(Polynomial.of(loop.bound, names))
+    return any(a.startswith((f"({bound}/", f"({bound}%")) for a in Polynomial.of(loop.start, names).atoms)
+
+
 def _parts(start: Polynomial) -> Iterator[tuple[str, Polynomial]]:
     """Remainders in a sum, as in `blockIdx.x % SPLIT * blockDim.x`, with the number of values that each takes."""
     for atom in sorted(start.atoms):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
-from warpsmith.refactor.flat import FLAT, flat_indices, flat_kernel, require_known_at
+from warpsmith.refactor.flat import FLAT, changeable, flat_indices, flat_kernel, require_known_at
 from warpsmith.refactor.preconditions import Unmet, axis, on_workloads, present, require
 from warpsmith.refactor.sorting import ROW, SortedStatements, Split, sorted_statements
 from warpsmith.refactor.writing import operand
@@ -144,7 +144,7 @@ class _Finder:
             rows=self._rows(Guard(own, loop.bound, None, loop.node), split, of_index=True),
             statements=sorted_statements(self._subject, self._names, pieces, split, variable, hoist_columns=True),
             variable=variable,
-            type=loop.type if loop.type.startswith("const ") else f"const {loop.type}",
+            type=f"const {changeable(loop.type)}",
             is_flat=False,
             is_grid_stride=grid_stride,
         )

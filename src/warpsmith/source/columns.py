@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from warpsmith.source.dataflow import base_name, is_pure
-from warpsmith.source.effects import is_shared
 from warpsmith.source.loops import Loop
 from warpsmith.source.names import Definition, Names
 from warpsmith.source.places import is_own_array, place_of
 from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped, walk
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ColumnWork:
             return None
         declarator = self._names.definition(array).node
         declaration = declarator.parent if declarator is not None else None
-        if declarator is None or declaration is None or is_shared(declaration, self._names):
+        if declarator is None or declaration is None or is_shared(declaration, self._names.source):
             return None
         return declarator.start_byte, depth
 
@@ -106,7 +106,7 @@ class ColumnWork:
     def _is_shared_array(self, target: Node) -> bool:
         definition = self._definition_of_base(target)
         declaration = definition.node.parent if definition is not None and definition.node is not None else None
-        return declaration is not None and declaration.type == "declaration" and is_shared(declaration, self._names)
+        return declaration is not None and declaration.type == "declaration" and is_shared(declaration, self._names.source)
 
     def _derived(self, loop: Loop) -> set[str]:
         """Names declared in a step whose values follow the column."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
+from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 from warpsmith.spec.kernel import Buffer, Role
 
@@ -22,7 +23,6 @@ _WAITING = re.compile(
 )
 _ATOMIC = re.compile(r"atom(?:ic)?_?\w+|red\w*_async\w*|__nv_atomic\w+")
 _PURE = frozenset({"min", "max", "std::min", "std::max", "static_cast", "ceildiv", "div_up", "cdiv"})
-_SHARED = re.compile(r"\b(?:__shared__|__local|local)\b")
 
 
 def leaves(body: Node) -> bool:
@@ -46,8 +46,11 @@ def called_functions(within: Node) -> Iterator[tuple[str, Node]]:
 
 
 def waits(within: Node, names: Names) -> bool:
-    """Whether threads must come here together: a barrier or an exchange between lanes, also in functions of this file."""
-    return _calls(within, names, _WAITING, set())
+    """Whether threads must come here together: a barrier or an exchange between lanes, also in functions of this file.
+
+    Assembly may do anything, so it counts.
+    """
+    return any(True for _ in of_kind(within, "gnu_asm_expression")) or _calls(within, names, _WAITING, set())
 
 
 def updates_atomically(within: Node, names: Names) -> bool:
@@ -55,14 +58,7 @@ def updates_atomically(within: Node, names: Names) -> bool:
 
 
 def declares_shared(within: Node, names: Names) -> bool:
-    return any(is_shared(node, names) for node in of_kind(within, "declaration"))
-
-
-def is_shared(declaration: Node, names: Names) -> bool:
-    """Whether it declares memory that the block shares. OpenCL's word for it is masked in the tree, and may stand before it."""
-    data = names.source.tree.data
-    start = max(data.rfind(mark, 0, declaration.start_byte) for mark in (b";", b"{", b"}")) + 1
-    return _SHARED.search(data[start : declaration.end_byte].decode(errors="replace")) is not None
+    return any(is_shared(node, names.source) for node in of_kind(within, "declaration"))
 
 
 def may_change(name: str, within: Node, names: Names) -> bool:

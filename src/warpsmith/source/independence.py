@@ -32,8 +32,8 @@ def dependence(loops: Sequence[Loop], names: Names) -> str | None:
         return "the kernel updates memory atomically"
     writes = list(written_places(body, names))
     problems = (problem for w in writes if (problem := _misplaced(w, loops, names)) is not None)
-    carried = (f"{name} is carried from one step of {o.variable} to the next" for o in loops for name in _carried(o, names))
-    return next(problems, None) or next(carried, None) or _read_elsewhere(body, writes, loops, names)
+    changed = (f"{name} is carried from one step of {o.variable} to the next" for o in loops for name in carried(o, names))
+    return next(problems, None) or next(changed, None) or _read_elsewhere(body, writes, loops, names)
 
 
 def reads_nothing_written(names: Names) -> bool:
@@ -51,12 +51,12 @@ def _misplaced(write: Place, loops: Sequence[Loop], names: Names) -> str | None:
         return f"line {line} writes memory outside the loops that threads share"
     if "?" in write.roots:
         return f"what line {line} writes to is not clear"
-    if not all(_follows(address, loop) for address in write.addresses):
+    if not all(follows(address, loop) for address in write.addresses):
         return f"line {line} does not write to a place of its own in every step of {loop.variable}"
     return None
 
 
-def _follows(address: Polynomial, loop: Loop) -> bool:
+def follows(address: Polynomial, loop: Loop) -> bool:
     """Whether different steps have different addresses: linear in the variable, or in a quotient and the remainder to it."""
     if any(address.mentions(f"{name}.{loop.axis or 'x'}") for name in ("threadIdx", "blockDim")):
         return False
@@ -95,7 +95,7 @@ def _of_any_loop(place: Place, loops: Sequence[Loop]) -> tuple[str, ...]:
     return tuple(text if "@" not in text else f"{text} at {place.node.start_byte}" for text in texts)
 
 
-def _carried(loop: Loop, names: Names) -> Iterator[str]:
+def carried(loop: Loop, names: Names) -> Iterator[str]:
     """Variables from outside that a step changes, other than by writing through them as pointers."""
     for node in walk(loop.body):
         if node.type == "assignment_expression":

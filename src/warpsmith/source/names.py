@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
@@ -32,6 +33,7 @@ _CUDA_BUILTINS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 _OPENCL_BUILTINS = {
     "get_local_id": "threadIdx", "get_group_id": "blockIdx", "get_local_size": "blockDim", "get_num_groups": "gridDim",
 }  # fmt: skip
+_USING = re.compile(r"\busing\s+(\w+)\s*=\s*([\w:\s]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
 _NUMBER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*")
 
 
@@ -177,13 +179,16 @@ class Names:
         if name.endswith("*"):
             return 8
         plain = name.rpartition("::")[2]
-        alias = re.search(
-            rf"\busing\s+{re.escape(plain)}\s*=\s*([\w:\s]+);|\btypedef\s+([\w:\s]+?)\s+{re.escape(plain)}\s*;", self.source.text
-        )
-        if plain in _SIZES or alias is None:
+        if plain in _SIZES or plain not in self._aliases:
             return _SIZES.get(plain)
-        target = (alias[1] or alias[2]).strip()
+        target = self._aliases[plain]
         return None if target.rpartition("::")[2] == plain else self.size_of(target)
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Names of types that stand for others: `using bf16_t = __nv_bfloat16;`."""
+        found = _USING.finditer(self.source.text)
+        return {(m[1] or m[4]): (m[2] or m[3]).strip() for m in found}
 
     def is_assigned(self, name: str, within: Node) -> bool:
         """Whether the variable itself (not what it points to) is changed, or its address taken, anywhere within."""

@@ -40,31 +40,40 @@ class Lab:
     prepared: Mapping[str, PreparedWorkload]
 
 
-def smallest_workload(kernel: Kernel) -> Workload:
-    """The tuning workload with the least memory: probing asks whether a form is right, not how fast it is."""
-    return min(
-        kernel.tuning_workloads,
-        key=lambda workload: sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null),
-    )
+def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
+    """The tuning workload with the least memory, and the smallest of all: a probe asks what is right, not what is fast.
+
+    That the second may be held out does not matter: nothing is chosen by it, only what is wrong there is left out.
+    """
+
+    def nbytes(workload: Workload) -> int:
+        return sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
+
+    found = {w.name: w for w in (min(kernel.tuning_workloads, key=nbytes), min(kernel.workloads, key=nbytes))}
+    return tuple(found.values())
 
 
 @contextmanager
 def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0) -> Iterator[Lab]:
-    """A lab of its own for the smallest tuning workload. Raises InputError or BaselineError when the original does not work."""
+    """A lab of its own for the smallest workloads. Raises InputError or BaselineError when the original does not work."""
     plain = untouched(kernel)
     with ExitStack() as stack:
         # Nothing is timed here, so nobody needs a core to itself.
         pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache))
         info = pool.describe()
         require_language(kernel, info)
-        workload = smallest_workload(plain)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
-        geometry = builder.binder.geometry(plain.default_configuration, workload)
-        ready = stack.enter_context(PreparedWorkload.prepare(plain, workload, seed, geometry))
-        bench = stack.enter_context(Bench(device, [ready]))
-        lab = Lab(pool, info, bench, {workload.name: ready})
-        require_right(establish_original(builder, bench, lab.prepared), bench, ready)
-        yield lab
+        prepared = {
+            w.name: stack.enter_context(
+                PreparedWorkload.prepare(plain, w, seed, builder.binder.geometry(plain.default_configuration, w))
+            )
+            for w in probe_workloads(plain)
+        }
+        bench = stack.enter_context(Bench(device, list(prepared.values())))
+        original = establish_original(builder, bench, prepared)
+        for ready in prepared.values():
+            require_right(original, bench, ready)
+        yield Lab(pool, info, bench, prepared)
 
 
 def require_language(kernel: Kernel, info: DeviceInfo) -> None:
@@ -84,32 +93,35 @@ class Probe:
         self.space: Space = space_of_refactored(found)
         self._lab = lab
         kernel = _kernel_of(found)
-        self._workload = smallest_workload(kernel)
+        self._workloads = [workload for workload in probe_workloads(kernel) if workload.name in lab.prepared]
         self._builder = Builder(Binder(kernel, lab.info.limits), _template_of(found, kernel), lab.pool)
 
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
         default = self.space.default
-        original = self._lab.pool.preprocess(self._builder.original_request(self._workload))
+        original = self._lab.pool.preprocess(self._builder.original_request(self._workloads[0]))
         try:
-            template = self._lab.pool.preprocess(self._builder.template_request(default, self._workload))
+            template = self._lab.pool.preprocess(self._builder.template_request(default, self._workloads[0]))
         except WarpsmithError as error:
             return error.message
         return first_difference(original, template)
 
     def prefetch(self, configurations: Iterable[Configuration]) -> None:
         for configuration in configurations:
-            self._builder.prefetch(configuration, [self._workload])
+            self._builder.prefetch(configuration, self._workloads)
 
     def problem(self, configuration: Configuration) -> str | None:
         """Why this configuration is not right, as one line; None when it compiled and its outputs were."""
-        candidate = self._builder.build(configuration, [self._workload])
+        candidate = self._builder.build(configuration, self._workloads)
         if not isinstance(candidate, Candidate):
             return f"does not compile: {_first_line(candidate.reason)}"
-        verdict = self._lab.bench.verify(candidate, self._workload.name)
-        if not isinstance(verdict, Verdict):
-            return f"does not run: {_first_line(verdict.reason)}"
-        return None if verdict.passed else f"wrong result: {_first_line(WrongResult(verdict).reason)}"
+        for workload in self._workloads:
+            verdict = self._lab.bench.verify(candidate, workload.name)
+            if not isinstance(verdict, Verdict):
+                return f"does not run on {workload.name}: {_first_line(verdict.reason)}"
+            if not verdict.passed:
+                return f"wrong result: {_first_line(WrongResult(verdict).reason)}"
+        return None
 
 
 def _kernel_of(found: Refactored) -> Kernel:

@@ -284,12 +284,15 @@ class Rounds:
 
 
 def _passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
-    """All passes, untried; those that only decorate can say beforehand that they have nothing to do."""
-    original = Draft.of(kernel, limits)
+    """All passes; what has nothing to do here says so before a plan is made, without a device.
+
+    Those that restructure are asked about the kernel with its numbers lifted, as they will find it.
+    """
+    draft = Draft.of(kernel, limits)
     found = []
     for transform in load_passes():
-        report = PassReport(transform.name, transform.summary, transform.concerns)
-        if transform.stage is Stage.DECORATE:
-            report = replace(report, declined=apply_pass(original, transform).applications[-1].reason)
-        found.append(report)
+        tried = apply_pass(draft, transform)
+        if transform.stage is Stage.LIFT:
+            draft = tried
+        found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=tried.applications[-1].reason))
     return found

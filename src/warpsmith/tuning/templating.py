@@ -1,7 +1,7 @@
 """From a kernel to its template: passes are applied one by one, and only what the device shows to be right is kept.
 
 After each pass the default must still be the original, token by token, and every new value and every new form must compile and
-give right results on the smallest tuning workload. What does not is dropped; a pass of which nothing is left did not apply, and
+give right results on the smallest workloads. What does not is dropped; a pass of which nothing is left did not apply, and
 says why. So a template is never broken because a pass is.
 """
 

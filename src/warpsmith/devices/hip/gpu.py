@@ -52,9 +52,7 @@ class Gpu:
             raise UnavailableError(
                 f"no AMD GPU {self.index}: the runtime shows {count}", hint="HIP_VISIBLE_DEVICES may hide some"
             )
-        properties = runtime().hipDeviceProp_t()
-        call("hipGetDeviceProperties", properties, self.index)
-        return properties
+        return call("hipGetDeviceProperties", self.index)
 
 
 def _text(name: bytes | str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -83,10 +83,10 @@ def _followed(expression: Expression, divisions: list[Division], defaults: Mappi
                 pass
 
 
-def leftover(text: str, widths: Mapping[str, int]) -> str | None:
+def leftover(text: str, widths: Sequence[int]) -> str | None:
     """A number in the launch that may be one less than a width that has become a parameter: places for what is left over."""
     found = {v.value for v in _literals(Expression.parse(text).tree)}
-    less = next((value - 1 for value in widths.values() if value > 2 and value - 1 in found), None)
+    less = next((value - 1 for value in widths if value > 2 and value - 1 in found), None)
     return None if less is None else f"the launch says {less}, which may be one less than the width of an access"
 
 

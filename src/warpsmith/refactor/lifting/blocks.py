@@ -22,7 +22,7 @@ from warpsmith.source.tree import field as field_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_HARMLESS = {Use.STRIDED, Use.FIRST, Use.HALVING}
+_HARMLESS = {Use.STRIDED, Use.FIRST, Use.HALVING, Use.LANE}  # a lane's number says nothing of how many warps there are
 
 
 @dataclass(slots=True)
@@ -70,20 +70,15 @@ def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array
         found.rules.append(Rule(f"{found.parameter} >= {needed}", f"line {line} is for the first {needed} threads"))
     elif use.kind is Use.SLOT and array is not None:
         _make_room(found, use, names, array, value)
-    elif use.kind is Use.LANE and array is not None:
-        pass  # a lane's number is below the warp's size, whatever the block
-    elif use.kind is Use.WARP and array is not None and array.extents:
-        slots = names.value(array.extents[0])
+    elif use.kind is Use.WARP and array is not None:
+        extent = _extent(use.node, array)
+        slots = None if extent is None else names.value(extent)
         if slots is None:
             found.problem = f"{array.name} has a slot for each warp, and how many is not known (line {line})"
         else:
             expression = f"{found.parameter} <= {slots * warp_size}"
             found.rules.append(Rule(expression, f"{array.name} has a slot for each of at most {slots} warps (line {line})"))
-    elif (
-        use.kind in {Use.WARP, Use.LANE}
-        and not any(use.polynomial.mentions(f"blockIdx.{a}") for a in "xyz")
-        and _is_asked(use.node)
-    ):
+    elif use.kind is Use.WARP and not any(use.polynomial.mentions(f"blockIdx.{a}") for a in "xyz") and _is_asked(use.node):
         pass
     else:
         found.problem = f"line {line} uses {text_of(use.node)} in a way that may need just as many threads"
@@ -99,17 +94,10 @@ def _make_room(found: Freedom, use: ThreadUse, names: Names, array: Array, value
         else:
             found.dynamic_bytes = max(found.dynamic_bytes, size)
         return
-    parent = use.node.parent
-    while parent is not None and parent.parent is not None and parent.parent.type == "subscript_expression":
-        parent = parent.parent
-    while parent is not None and parent.type != "subscript_expression":
-        parent = parent.parent
-    indices = subscripts_of(parent)[0] if parent is not None else []
-    number = next((n for n, index in enumerate(indices) if is_within(use.node, index)), 0)
-    if number >= len(array.extents):
+    extent = _extent(use.node, array)
+    if extent is None:
         found.problem = f"line {line} does not index {array.name} as it is declared"
         return
-    extent = array.extents[number]
     tokens = [n for n in of_kind(extent, "number_literal") if text_of(n) == str(value)]
     room = names.value(extent)
     if len(tokens) == 1:
@@ -142,6 +130,14 @@ def _indexed(node: Node) -> str:
         return ""
     _, base = subscripts_of(parent)
     return text_of(base)
+
+
+def _extent(index: Node, array: Array) -> Node | None:
+    """The size of the dimension that the expression is the index of."""
+    whole = [a for a in ancestors(index) if a.type == "subscript_expression" and text_of(subscripts_of(a)[1]) == array.name]
+    indices = subscripts_of(whole[-1])[0] if whole else []
+    number = next((n for n, other in enumerate(indices) if is_within(index, other)), len(array.extents))
+    return array.extents[number] if number < len(array.extents) else None
 
 
 def _is_asked(node: Node) -> bool:

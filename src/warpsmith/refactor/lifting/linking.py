@@ -63,9 +63,7 @@ def _link_block(
     extent = links.block[number]
     alone = len(links.block) == 1
     claims = [c for c in geometry.threads if c.axes == axis or (alone and not c.axes and names_of(c.extent))]
-    claims = [
-        c for c in claims if "_" not in c.extent or not any(n.startswith(("blockDim_", "gridDim_")) for n in names_of(c.extent))
-    ]
+    claims = [c for c in claims if names_of(c.extent) <= defaults.keys()]  # what the launch's own names say fits any block
     if not extent.isdigit():
         # The block follows from a workload's sizes: what the source takes for fixed cannot be tied to it.
         for claim in claims:
@@ -74,6 +72,10 @@ def _link_block(
             )
         return
     fitting = [c for c in claims if value_at(c.extent, defaults) == int(extent)]
+    for claim in claims:
+        if claim.strength is Strength.STRIDE and claim.axes and claim not in fitting:
+            reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, the launch says {extent}"
+            links.refuse(names_of(claim.extent) & lifted, reason)
     best = [c for c in fitting if c.strength == max(f.strength for f in fitting)]
     if not best:
         return
@@ -96,16 +98,17 @@ def _link_block(
 def _check_products(links: Links, geometry: Geometry, defaults: Mapping[str, int], lifted: frozenset[str]) -> None:
     """Strides over all threads and __launch_bounds__ must say the same as the axes together."""
     for claim in geometry.threads:
-        if len(claim.axes) == 1 or not names_of(claim.extent) & lifted:
+        names = names_of(claim.extent)
+        if len(claim.axes) == 1 or not names & lifted or not names <= defaults.keys():
             continue
         axes = claim.axes or AXES[: len(links.block)]
         together = tidy(" * ".join(f"({links.block[AXES.index(a)]})" for a in axes if AXES.index(a) < len(links.block)) or "1")
-        if any(n.startswith("blockDim_") for n in names_of(claim.extent)) or same(claim.extent, together):
+        if same(claim.extent, together):
             continue
         if claim.axes == "" and (value_at(claim.extent, defaults) or 0) > (value_at(together, defaults) or 0):
             continue  # __launch_bounds__ is an upper bound; the rule for it is made with the others
         reason = f"line {claim.line} takes a block for {tidy(claim.extent)} threads, the launch for {together}"
-        links.refuse(names_of(claim.extent) & lifted, reason)
+        links.refuse(names & lifted, reason)
 
 
 def link_grid(

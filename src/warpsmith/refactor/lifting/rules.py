@@ -116,6 +116,8 @@ def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults
         if not any(start.mentions(f"threadIdx.{a}") for a in AXES) or not waits(loop.body, names):
             continue
         line, bound = names.source.line_of(loop.node), names.expression(loop.bound)
+        if step is not None and not names_of(substituted(step, extents)):
+            continue  # a step of so many lanes, whatever the block
         if step is None or bound is None or "gridDim" in step:
             yield f"threads wait for each other in the loop at line {line}, and whether all take as many steps is not known"
             continue

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from warpsmith.source.loops import Loop, LoopKind, loops_of
@@ -38,8 +39,13 @@ class ThreadUse:
     axis: str
 
 
-def thread_uses(names: Names, axis: str) -> Iterator[ThreadUse]:
+@lru_cache(maxsize=16)  # asked for again and again of the same kernel
+def thread_uses(names: Names, axis: str) -> tuple[ThreadUse, ...]:
     """Every expression that depends on the thread's place along an axis; a name that only stands for one is looked through."""
+    return tuple(_thread_uses(names, axis))
+
+
+def _thread_uses(names: Names, axis: str) -> Iterator[ThreadUse]:
     for body in names.source.reached():
         loops = {loop.node.start_byte: loop for loop in loops_of(body, names)}
         for node in whole_expressions(body, ARITHMETIC):
@@ -77,31 +83,17 @@ def unexplained_threads(names: Names) -> str | None:
     return None
 
 
-def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: dict[int, Loop]) -> Use:  # noqa: C901, PLR0911 - one return for each kind
-    thread, text = f"threadIdx.{axis}", str(polynomial)
+def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: dict[int, Loop]) -> Use:  # noqa: PLR0911 - one return for each kind
+    thread = f"threadIdx.{axis}"
     loop = next((loops[a.start_byte] for a in ancestors(node) if a.type == "for_statement" and a.start_byte in loops), None)
     if loop is not None and unwrapped(loop.start) == unwrapped(node):
         strided = loop.kind in {LoopKind.BLOCK_STRIDE, LoopKind.GRID_STRIDE} and loop.axis == axis
-        return Use.STRIDED if strided or _strides_over_the_block(loop, polynomial, names) else Use.OTHER
-    for blocks in "xyz":
-        flat = f"blockDim.{axis}*blockIdx.{blocks}+{thread}"
-        own, share = polynomial.coefficient(thread), polynomial.coefficient(f"blockIdx.{blocks}")
-        if flat in text and thread not in text.replace(flat, ""):
-            return Use.FLAT
-        if own is not None and own.terms and share == own * Polynomial.atom(f"blockDim.{axis}"):
-            return Use.FLAT
-    for group in ("/32", ">>5"):
-        # The number of the warp in the grid: as the thread's place, in units of warps.
-        warp, warps = f"({thread}{group})", f"(blockDim.{axis}{group})"
-        own, share = polynomial.coefficient(warp), polynomial.coefficient(f"blockIdx.{axis}")
-        if f"{warps}*blockIdx.{axis}+{warp}" in text and thread not in text.replace(warp, ""):
-            return Use.FLAT
-        if own is not None and own.terms and share == own * Polynomial.atom(warps):
-            return Use.FLAT
-    if thread not in re.sub(rf"\({re.escape(thread)}(?:%32|&31)\)", "", text):
-        return Use.LANE
-    if thread not in re.sub(rf"\({re.escape(thread)}(?:/32|>>5)\)", "", text):
-        return Use.WARP
+        if strided or _strides_over_the_block(loop, polynomial, names) or _strides_over_warps(loop, polynomial, axis, names):
+            return Use.STRIDED
+        return Use.LANE if _place(polynomial, axis) is Use.LANE else Use.OTHER
+    place = _place(polynomial, axis)
+    if place is not None:
+        return place
     parent = outer(node)
     if parent is not None and parent.type == "binary_expression" and polynomial == Polynomial.atom(thread):
         operator = text_of(field(parent, "operator"))
@@ -117,6 +109,30 @@ def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: di
     return Use.OTHER
 
 
+def _place(polynomial: Polynomial, axis: str) -> Use | None:
+    """The thread's or its warp's place in the grid, its lane, its warp: where nothing else is said of the thread."""
+    thread, text, is_flat = f"threadIdx.{axis}", str(polynomial), False
+    for own, extent in _units(axis):
+        for blocks in "xyz":
+            weight, share = polynomial.coefficient(own), polynomial.coefficient(f"blockIdx.{blocks}")
+            if weight is not None and weight.terms and share == weight * Polynomial.atom(extent):
+                return Use.FLAT
+            flat = f"{extent}*blockIdx.{blocks}+{own}"
+            is_flat = is_flat or flat in text
+            text = text.replace(flat, "")
+    text = re.sub(rf"\({re.escape(thread)}(?:%32|&31)\)", "", text)
+    if thread not in text:
+        return Use.FLAT if is_flat else Use.LANE
+    return Use.WARP if thread not in re.sub(rf"\({re.escape(thread)}(?:/32|>>5)\)", "", text) else None
+
+
+def _units(axis: str) -> Iterator[tuple[str, str]]:
+    """A thread, or a warp of them, and how many a block has."""
+    yield f"threadIdx.{axis}", f"blockDim.{axis}"
+    for group in ("/32", ">>5"):
+        yield f"(threadIdx.{axis}{group})", f"(blockDim.{axis}{group})"
+
+
 def _strides_over_the_block(loop: Loop, start: Polynomial, names: Names) -> bool:
     """`for (int i = threadIdx.y * blockDim.x + threadIdx.x; …; i += blockDim.x * blockDim.y)`."""
     width, height = Polynomial.atom("blockDim.x"), Polynomial.atom("blockDim.y")
@@ -124,6 +140,13 @@ def _strides_over_the_block(loop: Loop, start: Polynomial, names: Names) -> bool
     rest = start - place
     uniform = not any(rest.mentions(f"threadIdx.{a}") for a in "xyz")
     return uniform and loop.step is not None and Polynomial.of(loop.step, names) == width * height
+
+
+def _strides_over_warps(loop: Loop, start: Polynomial, axis: str, names: Names) -> bool:
+    """`for (int row = threadIdx.x / 32; …; row += blockDim.x / 32)`."""
+    step = None if loop.step is None else Polynomial.of(loop.step, names)
+    warps = [(own, extent) for own, extent in _units(axis) if step == Polynomial.atom(extent)]
+    return any(start.coefficient(own) == Polynomial.constant(1) for own, _ in warps)
 
 
 def _outside(text: str) -> str:

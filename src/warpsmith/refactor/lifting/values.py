@@ -30,10 +30,12 @@ class Part(StrEnum):
     LANES = "elements per access"
 
 
-def part_of(parameter: str, links: Links) -> tuple[Part, str]:
+def part_of(parameter: str, links: Links) -> tuple[Part, str]:  # noqa: PLR0911 - one return for each part
     """What the constant is for, and along which axis of the block."""
+    if links.widths.get(parameter):
+        return Part.ACCESS, ""
     if parameter in links.widths and parameter not in links.linked:
-        return (Part.ACCESS if links.widths[parameter] else Part.LANES), ""
+        return Part.LANES, ""
     for axis, extent in zip(AXES, links.block, strict=False):
         if extent == parameter:
             return (Part.BLOCK if len(links.block) == 1 else Part.AXIS), axis

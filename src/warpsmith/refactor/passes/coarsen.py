@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.flat import FlatKernel, element_loop, flat_indices, flat_kernel, reaches_end
+from warpsmith.refactor.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast, operand
@@ -57,7 +57,7 @@ def _text(subject: Subject, flat: FlatKernel, per_thread: str) -> str:
     source = subject.source
     free = FreeNames(source.text)
     first, last, share = free.take("first"), free.take("last"), free.take("share")
-    kind = flat.type.removeprefix("const ").strip()
+    kind = changeable(flat.type)
     width, own = (spelled(text, source.language) for text in ("blockDim.x", "threadIdx.x"))
     if kind == "int":
         # Signed as the index is: the compiler then sees that neighbouring threads have neighbouring elements.

@@ -1,7 +1,8 @@
 """`index_width`: 32-bit instead of 64-bit index arithmetic.
 
 Exposes INDEX_BITS: 64 as it was; 32 gives local variables and casts of the kernel that are 64 bits wide 32 bits, where workloads,
-launch and loop bounds show that neither they nor anything computed from them comes near what 32 bits hold.
+launch and loop bounds show that neither they nor anything computed from them comes near what 32 bits hold. The types become
+macros after the includes, so no further form of the kernel comes about.
 
 Precondition: there is such a variable or cast, never changed after its declaration. What is added to pointers stays as exact: the
 offset fits, and address arithmetic is the compiler's. Constraints: no buffer has more elements than such an index reaches.
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import base_name, declarators
 from warpsmith.source.effects import declared_type
@@ -42,8 +44,8 @@ _MAY_BE_NEGATIVE = re.compile(rf"(?:const )?(?:int|int32_t|short|bool|{_SIGNED.p
 class IndexWidth:
     name = "index_width"
     summary = "32-bit instead of 64-bit index arithmetic, where the workloads show that it suffices"
-    stage = Stage.RESTRUCTURE
-    priority = 60
+    stage = Stage.DECORATE
+    priority = -10  # before directives come into the kernel's body
     concerns = frozenset({Concern.BALANCE})
 
     def apply(self, subject: Subject) -> Answer:
@@ -56,12 +58,26 @@ def _rewrite(subject: Subject) -> Rewrite:
     narrowing = _Narrowing(names, list(_intervals(subject, names)))
     wide = list(_wide_places(source.body))
     require(wide, "the kernel has no 64-bit index arithmetic of its own")
-    edits = [Edit(kind.start_byte, kind.end_byte, _narrow(kind)) for kind, place in wide if narrowing.suffices(kind, place)]
-    require(edits, f"nothing shows that {text_of(wide[0][1])[:60]} fits in 32 bits", wide[0][1])
-    made = replace(variant, text=source.edited(*edits), rules=(*variant.rules, *_rules(subject)))
-    line = source.tree.data[: edits[0].start].count(b"\n") + 1
-    choice = Tunable(fresh_name(subject, "INDEX_BITS"), (64, 32), 64, "bits of index arithmetic that is 64 bits wide", line)
-    return Rewrite(variant, choice, {32: made})
+    kinds = [kind for kind, place in wide if narrowing.suffices(kind, place)]
+    require(kinds, f"nothing shows that {text_of(wide[0][1])[:60]} fits in 32 bits", wide[0][1])
+    at = insertion_point(source)
+    if isinstance(at, Declined):
+        raise Unmet(at.reason)
+    bits = fresh_name(subject, "INDEX_BITS")
+    macros = {_plain(kind): fresh_name(subject, f"INDEX_{_shouted(kind)}") for kind in kinds}
+    narrow, wide_lines = (
+        "".join(f"#define {macro} {_narrow(kind) if narrowed else kind}\n" for kind, macro in macros.items())
+        for narrowed in (True, False)
+    )
+    edits = [Edit(kind.start_byte, kind.end_byte, macros[_plain(kind)]) for kind in kinds]
+    gap = "\n" if at and not source.text.encode()[:at].endswith(b"\n") else ""
+    head = Edit(at, at, f"{gap}#if {bits} == 32\n{narrow}#else\n{wide_lines}#endif\n")
+    meaning = "bits of the index arithmetic that is 64 bits wide but need not be"
+    tunable = Tunable(bits, (64, 32), 64, meaning, source.line_of(kinds[0]))
+    text = source.edited(head, *edits)
+    return Rewrite(
+        replace(variant, text=text, tunables=(*variant.tunables, tunable), rules=(*variant.rules, *_rules(subject, bits)))
+    )
 
 
 def _intervals(subject: Subject, names: Names) -> Iterator[Intervals]:
@@ -95,8 +111,12 @@ def _plain(kind: Node) -> str:
     return " ".join(text_of(kind).split())
 
 
-def _narrow(kind: Node) -> str:
-    return "int" if _SIGNED.fullmatch(_plain(kind)) else "unsigned int"
+def _shouted(kind: Node) -> str:
+    return re.sub(r"\W+", "_", _plain(kind).removeprefix("std::")).upper()
+
+
+def _narrow(kind: str) -> str:
+    return "int" if _SIGNED.fullmatch(kind) else "unsigned int"
 
 
 class _Narrowing:
@@ -188,8 +208,8 @@ class _Narrowing:
         return declared is not None and any(True for _ in of_kind(declared, "pointer_declarator", "array_declarator"))
 
 
-def _rules(subject: Subject) -> Iterator[Rule]:
+def _rules(subject: Subject, bits: str) -> Iterator[Rule]:
     for buffer in subject.kernel.buffers:
         elements = " * ".join(f"({extent.text})" for extent in buffer.shape)
         if any(extent.names for extent in buffer.shape):
-            yield Rule(f"{elements} <= {_REACH}", f"32-bit indices must reach all of {buffer.name}")
+            yield Rule(f"{bits} == 64 or {elements} <= {_REACH}", f"32-bit indices must reach all of {buffer.name}")

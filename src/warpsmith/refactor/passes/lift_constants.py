@@ -13,12 +13,13 @@ so, shared arrays fit, and a thread's arrays stay in registers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import names_of, value_at
 from warpsmith.refactor.lifting import rules
-from warpsmith.refactor.lifting.accesses import divisions_of, follow, leftover
+from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.linking import Links, link
 from warpsmith.refactor.lifting.literals import literal_families
@@ -78,22 +79,25 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
         if isinstance(waiting, str):
             refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), waiting)
-    in_launch = frozenset().union(*(names_of(text) for text in (*links.grid, *links.block)))
     links.widths, staged = widths(lifted, divisions), depths(lifted)
-    lanes = {
-        d.under: n for d in divisions if (n := value_at(d.under, lifted.defaults)) and names_of(d.under) & links.widths.keys()
-    }
-    left_over = next((reason for text in (*links.grid, *links.block) if (reason := leftover(text, lanes))), None)
     for parameter in lifted.constants:
-        if parameter in links.widths and parameter in in_launch and left_over is not None:
-            refused.setdefault(parameter, left_over)
-        if parameter in links.widths and parameter not in links.linked:
-            unclear = fixed_vector(lifted.names) or (None if parameter in in_launch else unexplained_threads(lifted.names))
-            if unclear is not None:
-                refused.setdefault(parameter, unclear)
+        if links.widths.get(parameter) or (parameter in links.widths and parameter not in links.linked):
+            refused |= _width_problem(parameter, lifted, links, divisions)
         elif parameter not in links.linked and parameter not in staged:
             refused.setdefault(parameter, "nothing ties it to the launch, to the depth of a tile or to the width of an access")
     return links, refused
+
+
+def _width_problem(parameter: str, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> dict[str, str]:
+    """Why an access cannot have another width."""
+    launch = (*links.grid, *links.block)
+    reason = fixed_vector(lifted.names)
+    if reason is None and not any(parameter in names_of(text) for text in launch):
+        reason = unexplained_threads(lifted.names)
+    elif reason is None:
+        lanes = [n for d in divisions if parameter in names_of(d.under) and (n := value_at(d.under, lifted.defaults)) is not None]
+        reason = next((r for text in launch if (r := leftover(text, lanes))), None)
+    return {} if reason is None else {parameter: reason}
 
 
 def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.flat import changeable
 from warpsmith.refactor.index_split import Region, find_region
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
@@ -136,7 +137,7 @@ class _Writer:
         if region.is_grid_stride:
             first, step = f"blockIdx.x * {called.rows} + threadIdx.y", f"gridDim.x * {called.rows}"
         row = self._row
-        header = f"{self._row_type.removeprefix('const ')} {row} = {first}; {row} < {region.rows.text}; {row} += {step}"
+        header = f"{changeable(self._row_type)} {row} = {first}; {row} < {region.rows.text}; {row} += {step}"
         loop = [f"for ({self._spelled(header)}) {{", *self._moved((*self._index(), *region.statements.rest), 1), "}"]
         return [
             "// threadIdx.x lies along a row and threadIdx.y over rows; blockDim.x is width, so that the block has whole rows.",
@@ -158,14 +159,13 @@ class _Writer:
     def _own_column(self) -> str:
         """Signed where the original is: the compiler then sees that neighbouring threads have neighbouring columns."""
         own = self._spelled("threadIdx.x")
-        signed = self._col_type.removeprefix("const ").strip() == "int"
+        signed = changeable(self._col_type) == "int"
         return f"{self._part} * {self._width} + {cast(self._source.language, 'int', own) if signed else own}"
 
     def _width_declaration(self) -> str:
         """Of blockDim.x a vectorising compiler does not know that it cannot wrap: with it, loads become gathers."""
         extent = operand(self._source.text_of(self._region.split.extent))
-        kind = self._col_type if self._col_type.startswith("const ") else f"const {self._col_type}"
-        return f"{kind} {self._width} = {extent} / {self._called.cols};"
+        return f"const {changeable(self._col_type)} {self._width} = {extent} / {self._called.cols};"
 
     def _index(self) -> list[str]:
         region = self._region

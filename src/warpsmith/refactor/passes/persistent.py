@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.block_loop import block_loop
-from warpsmith.refactor.flat import FlatKernel, element_loop, flat_indices, flat_kernel, reaches_end
+from warpsmith.refactor.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.passes.rows_per_block import count_argument
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
@@ -73,6 +73,6 @@ def _over_elements(subject: Subject, names: Names, flat: FlatKernel) -> str:
     limit = subject.source.text_of(flat.guard.limit)
     first = spelled("blockIdx.x * blockDim.x + threadIdx.x", language)
     step = spelled("gridDim.x * blockDim.x", language)
-    kind = flat.type.removeprefix("const ").strip()
+    kind = changeable(flat.type)
     comment = "// The grid may have fewer threads than there are elements: each goes on with the one a grid's width further."
     return element_loop(subject, flat, [comment], f"{kind} {i} = {first}; {i} < {limit}; {i} += {step}")

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.names import fresh_name
-from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, Tree, loops_of
-from warpsmith.source.effects import is_shared, waits
+from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
+from warpsmith.source.effects import waits
+from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
             trips = _trips(subject, names, loop)
             if trips is not None and trips < (_FEWEST_TRIPS if loop.kind is LoopKind.COUNTED else _FEWEST_STRIDED):
                 continue
-            if not _stands_alone(subject.source.tree, loop) or _is_rest(loop, names) or waits(loop.body, names):
+            if not _stands_alone(subject.source.tree, loop) or is_rest(loop, names) or waits(loop.body, names):
                 continue
             if _indexes_registers(loop, names) or any(_unrolls(loop, o) or _unrolls(o, loop) for o in loops):
                 continue
@@ -96,13 +98,6 @@ def _stands_alone(tree: Tree, loop: Loop) -> bool:
     return before is None or before.type != "preproc_call"
 
 
-def _is_rest(loop: Loop, names: Names) -> bool:
-    """Whether it starts where whole packs or steps of the same range end."""
-    return (
-        any("/" in atom or "%" in atom for atom in Polynomial.of(loop.start, names).atoms) and loop.kind is not LoopKind.COUNTED
-    )
-
-
 def _indexes_registers(loop: Loop, names: Names) -> bool:
     """Whether its variable indexes a thread's own array, directly or inside a pack: rolled up, that would live in memory."""
     for access in of_kind(loop.body, "subscript_expression"):
@@ -117,7 +112,7 @@ def _indexes_registers(loop: Loop, names: Names) -> bool:
         declarator = names.definition(array).node if array.type == "identifier" else None
         if declarator is not None and any(True for _ in of_kind(declarator, "array_declarator")):
             declaration = declarator.parent
-            if declaration is None or not is_shared(declaration, names):
+            if declaration is None or not is_shared(declaration, names.source):
                 return True
     return False
 

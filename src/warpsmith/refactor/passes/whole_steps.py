@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
-from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial, loops_of
+from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import is_within, of_kind, unwrapped
@@ -93,8 +93,7 @@ def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # no
             return f"where the loop over {name} starts is not a sum with the thread's index"
         if loop.type in _UNSIGNED:
             return f"the unsigned loop over {name} may end before it starts"
-        left = Polynomial.of(loop.bound, names) - Polynomial.of(base, names)
-        if any("%" in atom or "/" in atom for atom in left.atoms):
+        if is_rest(loop, names):
             return f"the loop over {name} is the rest of another one: less than a whole step is left for it"
     if not loop.ends_below:
         return f"the loop over {name} includes its bound"

@@ -56,6 +56,7 @@ class Program:
         )
         self._last_names = frozenset(scope[-1] for scope in self.namespaces)
         self._aliases = namespace_aliases(self.tokens)
+        self._wanted: dict[Declaration, bool] = {}
         self._opened_everywhere = frozenset(
             scope for d in self.declarations if d.kind is Kind.USING_NAMESPACE for scope in self._opened(mentions(d.item.tokens))
         )
@@ -139,6 +140,19 @@ class Program:
 
     def is_wanted(self, declaration: Declaration) -> bool:
         """Whether it can be part of device code at all; other kernels cannot."""
+        if declaration not in self._wanted:
+            self._wanted[declaration] = self._is_wanted(declaration)
+        return self._wanted[declaration]
+
+    def companions(self) -> Iterator[tuple[Declaration, set[str]]]:
+        """Operators, and specialisations of others' templates, with the words that say what they are about."""
+        primaries = {(d.kind, name) for d in self.declarations if not d.is_specialisation for name in d.names}
+        for declaration in self.declarations:
+            is_foreign = declaration.is_specialisation and not {(declaration.kind, n) for n in declaration.names} & primaries
+            if (declaration.is_operator or is_foreign) and self.is_wanted(declaration):
+                yield declaration, {token.text for token in declaration.item.head if token.kind is TokenKind.WORD}
+
+    def _is_wanted(self, declaration: Declaration) -> bool:
         if declaration.kind is Kind.MACRO_CALL:
             inner = self._expansion(declaration)
             return any(d.is_for_device(self.marks) and not d.is_kernel for d in inner)
@@ -161,6 +175,7 @@ class _Search:
         self._mentioned: set[Use] = set()
         self._opened: set[Scope] = set()
         self._waiting: list[Declaration] = []
+        self._companions = list(program.companions())
 
     def take(self, declaration: Declaration) -> None:
         if declaration not in self._kept:
@@ -212,28 +227,20 @@ class _Search:
     def _take_companions(self) -> None:
         """Operators, and specialisations of others' templates, that are about a type which was taken."""
         types = {name for d in self._kept if d.kind in {Kind.TYPE, Kind.ALIAS} and not d.is_specialisation for name in d.names}
-        for declaration in self._program.declarations:
-            if declaration in self._kept or not self._program.is_wanted(declaration):
-                continue
-            foreign = declaration.is_specialisation and not self._has_primary(declaration)
-            if (declaration.is_operator or foreign) and types & _head_words(declaration):
+        for declaration, words in self._companions:
+            if declaration not in self._kept and types & words:
                 self.take(declaration)
 
-    def _has_primary(self, specialisation: Declaration) -> bool:
-        others = (d for d in self._program.declarations if not d.is_specialisation and d.kind is specialisation.kind)
-        return any(d.names & specialisation.names for d in others)
 
-
-def _head_words(declaration: Declaration) -> set[str]:
-    return {token.text for token in declaration.item.head if token.kind is TokenKind.WORD}
-
-
-def unknown_namespaces(program: Program, closure: Closure, known: frozenset[str]) -> tuple[str, ...]:
-    """Namespaces that the result names, or that a directive opens around it, and nothing in sight declares."""
+def unknown_namespaces(program: Program, closure: Closure, known: frozenset[str]) -> tuple[set[str], set[str]]:
+    """Namespaces that nothing in sight declares: those that the result names, and those that a directive opens around it."""
     qualifiers = {use.qualifier for use in closure.mentioned if use.qualifier}
     bare = {use.name for use in closure.mentioned if not use.qualifier}
     scopes = {plain(d.scope) for d in closure.declarations}
     around = [d for d in program.declarations if d.kind is Kind.USING_NAMESPACE and plain(d.scope) in scopes]
     opened = {names[0] for d in around for names in mentions(d.item.tokens).opened}
-    named = (qualifiers & bare) | opened
-    return tuple(sorted(n for n in named if not program.is_namespace(n) and not program.declares(n) and n not in known))
+
+    def unknown(names: set[str]) -> set[str]:
+        return {n for n in names if not program.is_namespace(n) and not program.declares(n) and n not in known}
+
+    return unknown(qualifiers & bare), unknown(opened)

@@ -14,6 +14,7 @@ from warpsmith.source.extract.macros import Macro
 from warpsmith.source.extract.members import host_members
 
 _COMMENT_LINE = re.compile(r"[ \t]*(?://|/\*|\*)")
+_TRAILING = re.compile(r"[ \t]*;?[ \t]*//[^\n]*")
 _LICENCE = re.compile(r"copyright|licen[sc]e|SPDX", re.IGNORECASE)
 
 
@@ -37,16 +38,7 @@ class Heading:
     types: Mapping[str, str]
 
 
-def emit(
-    unit: Unit,
-    program: Program,
-    closure: Closure,
-    heading: Heading,
-    roots: Sequence[Path],
-    rewritten: Mapping[Declaration, str],
-) -> str:
-    """`rewritten` has other texts for some declarations; an empty one leaves its declaration out."""
-    pieces = sorted(_pieces(unit, program, closure, rewritten), key=lambda piece: piece.start)
+def emit(unit: Unit, closure: Closure, pieces: Sequence[Piece], heading: Heading, roots: Sequence[Path]) -> str:
     parts = [*(f"// {line}".rstrip() for line in heading.title), ""]
     for licence in _licences(unit, pieces, roots):
         parts += [licence, ""]
@@ -60,12 +52,17 @@ def emit(
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
 
 
-def lines_taken(unit: Unit, program: Program, closure: Closure) -> dict[Path, int]:
+def lines_taken(unit: Unit, pieces: Sequence[Piece]) -> dict[Path, int]:
     taken: dict[Path, int] = {}
-    for piece in _pieces(unit, program, closure, {}):
+    for piece in pieces:
         file = unit.origin(piece.start).file
         taken[file] = taken.get(file, 0) + piece.text.count("\n") + 1
     return taken
+
+
+def pieces_of(unit: Unit, program: Program, closure: Closure, rewritten: Mapping[Declaration, str]) -> list[Piece]:
+    """In order. `rewritten` has other texts for some declarations; an empty one leaves its declaration out."""
+    return sorted(_pieces(unit, program, closure, rewritten), key=lambda piece: piece.start)
 
 
 def _body(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterator[str]:
@@ -136,40 +133,39 @@ def _pieces(unit: Unit, program: Program, closure: Closure, rewritten: Mapping[D
 def _piece(text: str, program: Program, declaration: Declaration, rewritten: str | None = None) -> Piece:
     start, end = declaration.start, declaration.end
     body = rewritten or text[start:end]
-    for member in sorted(host_members(declaration.item, program.marks), key=lambda m: -m.span[0]):
+    members = sorted(host_members(declaration.item, program.marks), key=lambda m: -m.span[0])
+    for member in members:
         first = member.span[0] - start
-        first -= len(_comments_before(body[:first])) + len(_indentation(body[:first]))
+        first -= len(_comments_before(body, first)) + len(_indentation(body, first))
         body = body[:first].rstrip(" \t") + re.sub(r"^[ \t]*\n?", "", body[member.span[1] - start :])
-    if body != (rewritten or text[start:end]):
+    if members:
         body = re.sub(r"\n[ \t]*\n(?=[ \t]*\})", "\n", body)  # what stood before the class's end
-    trailing = re.match(r"[ \t]*;?[ \t]*//[^\n]*", text[end:])
-    comments = _comments_before(text[:start])
-    indentation = _indentation(text[:start])
-    return Piece(
-        comments + indentation + body + (trailing[0] if trailing else ""), _named(declaration.scope), start - len(comments), end
-    )
+    trailing = _TRAILING.match(text, end)
+    comments = _comments_before(text, start)
+    written = comments + _indentation(text, start) + body + (trailing[0] if trailing else "")
+    return Piece(written, _named(declaration.scope), start - len(comments), end)
 
 
 def _macro_piece(text: str, macro: Macro) -> Piece:
-    comments = _comments_before(text[: macro.start])
+    comments = _comments_before(text, macro.start)
     return Piece(comments + text[macro.start : macro.end].rstrip(), None, macro.start - len(comments), macro.end)
 
 
-def _comments_before(text: str) -> str:
+def _comments_before(text: str, position: int) -> str:
     """The comment lines right above, without a blank line between."""
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines.pop()  # the indentation of the piece itself
-    first = len(lines)
-    while first > 0 and _COMMENT_LINE.match(lines[first - 1]):
-        first -= 1
-    comment = "".join(lines[first:])
+    end = first = text.rfind("\n", 0, position) + 1
+    while first > 0:
+        before = text.rfind("\n", 0, first - 1) + 1
+        if not _COMMENT_LINE.match(text, before):
+            break
+        first = before
+    comment = text[first:end]
     # A `*` at the start of a line is only a comment's if the comment opens here; else it is code.
     return comment if comment.count("/*") == comment.count("*/") and re.match(r"[ \t]*(?://|/\*)", comment) else ""
 
 
-def _indentation(text: str) -> str:
-    last = text[text.rfind("\n") + 1 :]
+def _indentation(text: str, position: int) -> str:
+    last = text[text.rfind("\n", 0, position) + 1 : position]
     return last if not last.strip() else ""
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import tempfile
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location
@@ -46,6 +48,8 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
     },
 }
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+_MISSING = re.compile(r"fatal error: '([^'\n]+)' file not found")
+_COMPUTED = 100  # includes that macros spell, at most
 _STAND_IN = "#pragma warpsmith_include "
 _MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
 _EVALUATED = re.compile(r"[ \t]*#(el)?if ([01]) /\* evaluated by -frewrite-includes \*/")
@@ -67,9 +71,10 @@ class Unit:
     text: str
     origins: tuple[Origin, ...]
     texts: Mapping[Path, str]
+    starts: tuple[int, ...]  # where each line begins
 
     def origin(self, position: int) -> Origin:
-        return self.origins[self.text.count("\n", 0, position)]
+        return self.origins[bisect_right(self.starts, position) - 1]
 
     def location(self, position: int) -> Location:
         origin = self.origin(position)
@@ -82,25 +87,42 @@ def flatten(request: ExtractRequest, language: Language) -> Unit:
     folders = [folder.resolve() for folder in request.include_dirs]
     texts, absent = _reachable(source, folders)
     macros = {**PREDEFINED[language], **request.defines}
+    flags = ["-E", "-frewrite-includes", "-undef", "-x", "c++", "-std=c++20", "-ferror-limit", "0"]
+    flags += [flag for folder in folders for flag in ("-I", str(folder))]
+    flags += [f"-D{name}={value}" for name, value in macros.items()]
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as stand_ins:
-        for spelling, name in absent:
-            path = Path(stand_ins) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{_STAND_IN}{spelling}\n", encoding="utf-8")
-        flags = ["-E", "-frewrite-includes", "-undef", "-x", "c++", "-std=c++20", "-ferror-limit", "0"]
-        flags += [flag for folder in folders for flag in ("-I", str(folder))]
-        flags += ["-isystem", stand_ins, *(f"-D{name}={value}" for name, value in macros.items())]
-        result = run_clang(f'#include "{source}"\n'.encode(), flags)
+        for spelling in absent:
+            _stand_in(Path(stand_ins), spelling)
+        for _ in range(_COMPUTED):
+            result = run_clang(f'#include "{source}"\n'.encode(), [*flags, "-isystem", stand_ins])
+            # A name that a macro spells was not seen above.
+            computed = {f"<{name}>" for name in _MISSING.findall(result.log) if _can_stand_in(name)} - absent
+            if not computed:
+                break
+            absent |= computed
+            for spelling in computed:
+                _stand_in(Path(stand_ins), spelling)
     _refuse_errors(result.log)
     output = [line for line in result.output.decode(errors="replace").splitlines() if f'"{stand_ins}/' not in line]
     lines = list(_active(output, set(macros)))
-    return Unit("".join(f"{text}\n" for text, _ in lines), tuple(origin for _, origin in lines), texts)
+    starts = accumulate((len(text) + 1 for text, _ in lines[:-1]), initial=0)
+    return Unit("".join(f"{text}\n" for text, _ in lines), tuple(origin for _, origin in lines), texts, tuple(starts))
 
 
-def _reachable(source: Path, folders: Sequence[Path]) -> tuple[dict[Path, str], set[tuple[str, str]]]:
-    """The code base's files that the source may include, and (spelling, name) of the headers that are elsewhere."""
+def _stand_in(folder: Path, spelling: str) -> None:
+    path = folder / spelling[1:-1]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{_STAND_IN}{spelling}\n", encoding="utf-8")
+
+
+def _can_stand_in(name: str) -> bool:
+    return ".." not in Path(name).parts and not Path(name).is_absolute()
+
+
+def _reachable(source: Path, folders: Sequence[Path]) -> tuple[dict[Path, str], set[str]]:
+    """The code base's files that the source may include, and the headers that are elsewhere, as spelled."""
     texts: dict[Path, str] = {}
-    absent: set[tuple[str, str]] = set()
+    absent: set[str] = set()
     waiting = [source]
     while waiting:
         file = waiting.pop()
@@ -112,8 +134,8 @@ def _reachable(source: Path, folders: Sequence[Path]) -> tuple[dict[Path, str], 
             found = next((place / name for place in places if (place / name).is_file()), None)
             if found is not None:
                 waiting.append(found.resolve())
-            elif ".." not in Path(name).parts and not Path(name).is_absolute():
-                absent.add((f"<{name}>" if quote == "<" else f'"{name}"', name))
+            elif _can_stand_in(name):
+                absent.add(f"<{name}>" if quote == "<" else f'"{name}"')
     return texts, absent
 
 

@@ -22,7 +22,7 @@ _STANDARD = {
     "functional": "plus minus multiplies less greater equal_to",
     "iterator": "begin end size distance advance",
     "initializer_list": "initializer_list",
-    "limits": "numeric_limits",
+    "limits": "numeric_limits float_round_style float_denorm_style",
     "numeric": "accumulate gcd iota lcm midpoint reduce",
     "span": "span",
     "tuple": "tuple make_tuple tie apply tuple_size_v",
@@ -31,6 +31,8 @@ _STANDARD = {
     "variant": "variant monostate visit",
     "optional": "optional nullopt",
 }
+_LAUNCH_API = "cuda_device_runtime_api.h"  # which nvcc includes by itself
+_LAUNCH_NAMES = frozenset({"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"})
 _HEADER_OF = {name: header for header, names in _STANDARD.items() for name in names.split()}
 _TRAITS = "type_traits"
 _BARE = {  # names used without std:: that need a header all the same
@@ -120,6 +122,8 @@ def kept_includes(includes: Iterable[Include], uses: frozenset[Use]) -> list[str
     words = frozenset(use.name for use in uses)
     standard = sorted(f"<{header}>" for header in _standard(uses, words))
     others = [spelling for include in includes if not include.is_standard for spelling in _spellings(include, words)]
+    if words & _LAUNCH_NAMES:
+        others.append(f"<{_LAUNCH_API}>")
     return [*standard, *dict.fromkeys(others)]
 
 
@@ -137,7 +141,7 @@ def host_types(words: Iterable[str]) -> dict[str, str]:
 
 
 def missing_library(includes: Iterable[Include], unknown: Iterable[str]) -> Include | None:
-    """A header that was not found and whose first folder is an unknown namespace that the result names."""
+    """A header that was not found and whose first folder, or own name, is an unknown namespace that the result names."""
     names = set(unknown)
     return next((include for include in includes if names & set(_namespaces_of(include))), None)
 
@@ -159,5 +163,5 @@ def _is_needed(include: Include, words: frozenset[str]) -> bool:
 
 
 def _namespaces_of(include: Include) -> tuple[str, ...]:
-    folder, slash, _ = include.name.partition("/")
-    return _FOLDER_NAMES.get(folder, (folder,)) if slash else ()
+    first = re.split(r"[/.]", include.name, maxsplit=1)[0]
+    return _FOLDER_NAMES.get(first, (first,))

@@ -35,7 +35,7 @@ class Extraction:
     kernel_toml: str
     files: Mapping[Path, int]  # lines taken from each file of the code base
     includes: tuple[str, ...]  # headers that the result still includes
-    unknown: tuple[str, ...]  # namespaces the result names that neither the code base nor a known library declares
+    unknown: tuple[str, ...]  # namespaces that the code opens and nothing in sight declares; it may or may not need them
 
     @property
     def source_name(self) -> str:

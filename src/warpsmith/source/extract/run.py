@@ -10,7 +10,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind
 from warpsmith.source.extract.closure import Closure, Program, unknown_namespaces
 from warpsmith.source.extract.declarations import Declaration
-from warpsmith.source.extract.emit import Heading, emit, lines_taken, shown
+from warpsmith.source.extract.emit import Heading, emit, lines_taken, pieces_of, shown
 from warpsmith.source.extract.flatten import Unit, flatten
 from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, host_types, kept_includes, missing_library
 from warpsmith.source.extract.instance import Instance, find_instance
@@ -29,8 +29,8 @@ def extract(request: ExtractRequest) -> Extraction:
     instance = find_instance(request, unit, program)
     closure = program.closure(instance.declarations, instance.arguments)
     absent = _includes(program)
-    unknown = unknown_namespaces(program, closure, KNOWN_NAMESPACES)
-    if (missing := missing_library(absent, unknown)) is not None:
+    named, opened = unknown_namespaces(program, closure, KNOWN_NAMESPACES)
+    if (missing := missing_library(absent, named)) is not None:
         raise InputError(
             f"the kernel needs {missing.spelling}, which is in none of the folders given",
             location=unit.location(missing.position),
@@ -42,7 +42,8 @@ def extract(request: ExtractRequest) -> Extraction:
     roots = _roots(request)
     title = _title(request, instance, shown(request.source.resolve(), roots))
     rewritten = _unpacked(request, unit, instance, closure)
-    text = emit(unit, program, closure, Heading(title, includes, defines, types), roots, rewritten)
+    pieces = pieces_of(unit, program, closure, rewritten)
+    text = emit(unit, closure, pieces, Heading(title, includes, defines, types), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
     suffix = ".hip" if language is Language.HIP else ".cu"
@@ -52,9 +53,9 @@ def extract(request: ExtractRequest) -> Extraction:
         language=language,
         source_text=text,
         kernel_toml=kernel_toml(name, f"{name}{suffix}", instance.entry, written, instance.bindings, closure),
-        files=lines_taken(unit, program, closure),
+        files=lines_taken(unit, pieces),
         includes=tuple(includes),
-        unknown=tuple(unknown),
+        unknown=tuple(sorted(opened)),
     )
 
 

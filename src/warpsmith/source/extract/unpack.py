@@ -21,7 +21,9 @@ from warpsmith.source.extract.syntax import (
     split_commas,
     template_parameters,
 )
+from warpsmith.source.extract.uses import mentions
 
+_LINE = 90
 _PASSING = frozenset({"__grid_constant__", "const", "volatile", "struct", "typename"})
 
 
@@ -42,6 +44,7 @@ def unpacked(unit: Unit, kernel: Declaration, known: Sequence[Declaration]) -> s
     parameters: list[str] = []
     rebuilt: list[str] = []
     taken = {name for part in split_commas(tokens[opening + 1 : closing]) if (name := _name(part))}
+    taken |= mentions(kernel.item.body).words  # a parameter must not get in the way of a name that the body declares or uses
     for part in split_commas(tokens[opening + 1 : closing]):
         structure = _structure(part, structures)
         if structure is None:
@@ -49,11 +52,11 @@ def unpacked(unit: Unit, kernel: Declaration, known: Sequence[Declaration]) -> s
             continue
         name = _name(part) or "value"
         members = list(_members(unit, structure, _arguments(part, structure)))
-        names = [f"{name}_{member.name}" if member.name in taken - {name} else member.name for member in members]
+        names = [f"{name}_{member.name}" if member.name in taken else member.name for member in members]
         taken |= set(names)
         parameters += [f"{member.declared} {shown}" for member, shown in zip(members, names, strict=True)]
         kept = [token.text for token in part[:-1] if token.text != "__grid_constant__"]
-        rebuilt.append(f"  {_joined(kept)} {name}{{{', '.join(names)}}};")
+        rebuilt.append(f"  {_joined(kept)} {name}{{{_listed(names)}}};")
     if not rebuilt:
         return None
     body = kernel.item.body[0]
@@ -121,6 +124,11 @@ def _member(member: Item, name: str, arguments: Mapping[str, str]) -> _Member:
         if token.text != name:
             declared.append(arguments.get(token.text, token.text))
     return _Member(_joined(declared), name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    line = ", ".join(names)
+    return line if len(line) <= _LINE else "\n" + "".join(f"      {name},\n" for name in names) + "  "
 
 
 def _name(part: Sequence[Token]) -> str | None:

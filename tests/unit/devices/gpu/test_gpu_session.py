@@ -118,7 +118,7 @@ def test_null_pointers_and_constants(gpu: HostGpu) -> None:
 def test_a_kernel_must_take_what_its_declaration_gives() -> None:
     declared = (ParameterType("out", DType.F32, is_pointer=True), ParameterType("n", DType.I32, is_pointer=False))
     require_fitting((8, 4), declared)
-    with pytest.raises(CompileError, match="the kernel takes 3 parameters, kernel.toml gives 2"):
+    with pytest.raises(CompileError, match=r"the kernel takes 3 parameters, kernel.toml gives 2"):
         require_fitting((8, 4, 4), declared)
     with pytest.raises(CompileError, match=r"parameter 2 \('n'\) has 8 bytes in the kernel; kernel.toml gives i32, 4 bytes"):
         require_fitting((8, 8), declared)

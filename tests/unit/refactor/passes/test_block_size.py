@@ -111,6 +111,28 @@ def test_launch_bounds_follow():
     assert _rules(wider) == ["BLOCK <= 512"]
 
 
+def test_a_warp_for_each_row():
+    body = (
+        "  const int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  const int lane = threadIdx.x % 32;\n"
+        "  if (row >= rows) return;\n  float sum = 0.0f;\n"
+        "  for (int i = lane; i < n; i += 32) sum += x[row * n + i];\n"
+        "  sum += __shfl_xor_sync(0xffffffff, sum, 16);\n  if (lane == 0) out[row] = sum;"
+    )
+    text, scalars = _kernel(body).replace("int n", "int n, int rows"), {"n": "n", "rows": "rows"}
+    made = _freed(small(text, scalars=scalars, grid=("ceildiv(rows, 4)",), block=("128",)))
+    assert made.grid == ("ceildiv(rows, BLOCK / 32)",)
+    assert _rules(made) == ["BLOCK % warp_size == 0"]
+
+
+def test_slots_for_warps_in_an_inner_dimension():
+    body = (
+        "  __shared__ float s[2][16];\n  float v = x[blockIdx.x];\n  v += __shfl_xor_sync(0xffffffff, v, 1);\n"
+        "  if (threadIdx.x % 32 == 0) s[1][threadIdx.x / 32] = v;\n  __syncthreads();\n"
+        "  if (threadIdx.x == 0) out[blockIdx.x] = s[1][0];"
+    )
+    assert "BLOCK <= 512" in _rules(_freed(small(_kernel(body))))
+
+
 def test_opencl_work_groups():
     body = "  int i = get_global_id(0);\n  if (i < n) out[i] = x[i];\n"
     text = f"__kernel void k(__global float* out, __global const float* x, int n) {{\n{body}}}\n"

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.passes.index_width import IndexWidth
+from warpsmith.refactor.untouched import with_words
 
 
 def _kernel(body: str) -> str:
@@ -12,11 +15,16 @@ def _kernel(body: str) -> str:
 
 
 def _narrowed(subject) -> str:
-    answer = applied(IndexWidth(), subject)
-    assert answer.variant == subject.variant  # the default is the original itself
-    assert answer.choice is not None
-    assert (answer.choice.values, answer.choice.default) == ((64, 32), 64)
-    return squeezed(answer.alternatives[32].text)
+    """The kernel with 32-bit indices: its macros put in as the preprocessor does."""
+    made = applied(IndexWidth(), subject).variant
+    (tunable,) = made.tunables
+    assert (tunable.name, tunable.values, tunable.default) == ("INDEX_BITS", (64, 32), 64)
+    head = re.search(r"#if INDEX_BITS == 32\n(.*?)#else\n(.*?)#endif\n", made.text, re.DOTALL)
+    assert head is not None
+    body = made.text.replace(head[0], "")
+    narrow, wide = (dict(re.findall(r"#define (\w+) (.*)\n", part)) for part in head.groups())
+    assert with_words(body, wide) in (subject.variant.text, subject.variant.text + "\n")  # the default is the original itself
+    return squeezed(with_words(body, narrow))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,7 @@ def test_loop_variables():
 
 def test_buffers_must_be_within_reach():
     answer = applied(IndexWidth(), bundled("softmax"))
-    assert [rule.expression for rule in answer.alternatives[32].rules] == [f"(rows) * (cols) <= {1 << 30}"] * 2
+    assert [rule.expression for rule in answer.variant.rules] == [f"INDEX_BITS == 64 or (rows) * (cols) <= {1 << 30}"] * 2
 
 
 def test_opencl():

@@ -224,6 +224,30 @@ def test_what_is_no_choice_or_not_tied_is_left_alone(before: str, body: str, gri
     assert reason in declined(LiftConstants(), small(_kernel(body, before), grid=(grid,), block=("64",)))
 
 
+_LANES = (
+    "template <typename T, int N> struct alignas(sizeof(T) * N) Pack { T lane[N]; };\n"
+    "__global__ void k(float* out, const float* x, int n) {\n  constexpr int kVec = 4;\n  using Packed = Pack<float, kVec>;\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i < n / kVec) reinterpret_cast<Packed*>(out)[i] = reinterpret_cast<const Packed*>(x)[i];\n}\n"
+)
+
+
+def test_elements_of_an_access():
+    made = _lifted(small(_LANES, grid=("ceildiv(n / 4, 256)",)))
+    assert made.grid == ("ceildiv(n / VEC, 256)",)
+    assert _values(made) == {"VEC": (1, 2, 4, 8)}
+    assert _rules(made) == ["n % VEC == 0"]
+
+
+def test_an_access_whose_width_the_launch_hides_or_the_language_fixes():
+    assert "the launch does not show the width" in declined(LiftConstants(), small(_LANES, grid=("ceildiv(n, 1024)",)))
+    assert "may be one less than the width" in declined(LiftConstants(), small(_LANES, grid=("ceildiv(n / 4 + 3, 256)",)))
+    fixed = _LANES.replace(
+        "reinterpret_cast<const Packed*>(x)[i]", "*reinterpret_cast<const Packed*>(reinterpret_cast<const float4*>(x) + i)"
+    )
+    assert "moves a float4" in declined(LiftConstants(), small(fixed, grid=("ceildiv(n / 4, 256)",)))
+
+
 def test_two_readings_of_the_block_are_one_too_many():
     before = "constexpr int kA = 64;\nconstexpr int kB = 64;\n"
     body = "for (int i = threadIdx.x; i < n; i += kA) out[i] = x[i];\n  for (int i = threadIdx.x; i < n; i += kB) out[i] += 1.0f;"

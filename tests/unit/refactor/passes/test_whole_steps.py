@@ -134,6 +134,7 @@ def test_names_of_the_kernel_are_left_alone():
     [
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "if (x[i] < 0.0f) break; out[i] = 1.0f;"), "can leave the loop"),
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "__syncthreads(); out[i] = x[i];"), "waits for other threads"),
+        (_loop("int i = threadIdx.x; i < n; i += blockDim.x", 'asm volatile("bar.sync 0;");'), "waits for other threads"),
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "out[i] = x[i]; n -= 1;"), "may change while the loop runs"),
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "out[i] = x[i]; i += 1;"), "changes i"),
         (_loop("int i = threadIdx.x; i <= n; i += blockDim.x"), "includes its bound"),

@@ -41,6 +41,12 @@ def test_includes_are_opened_once_and_foreign_ones_come_back(tmp_path):
     ]
 
 
+def test_includes_that_macros_spell(tmp_path):
+    text = "#define STD(name) <cuda/std/name>\n#include STD(utility)\n#include STD(tuple)\nint x;\n"
+    lines = flat(tmp_path, {"main.cu": text}).text.splitlines()
+    assert lines[1:] == ["#include <cuda/std/utility>", "#include <cuda/std/tuple>", "int x;"]
+
+
 def test_every_line_knows_where_it_is_from(tmp_path):
     files = {
         "main.cu": "#include <a.h>\n\n#if 0\nint no;\n#endif\nint here;\n",

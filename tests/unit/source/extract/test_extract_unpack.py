@@ -43,6 +43,12 @@ def test_what_cannot_be_unpacked_is_said(tmp_path, member: str):
         unpacked(tmp_path, f"struct P {{\n  {member}\n}};\n__global__ void k(P p) {{}}\n")
 
 
+def test_names_of_the_body_are_left_alone(tmp_path):
+    text = "struct P { int* x; int n; };\n__global__ void k(const P p) { const auto& [x, n] = p; x[n] = p.n; }\n"
+    found = unpacked(tmp_path, text).source_text
+    assert "    int* p_x,\n    int p_n) {\n  const P p{p_x, p_n};" in found
+
+
 def test_nothing_to_unpack(tmp_path):
     with pytest.raises(InputError, match="takes no structure by value"):
         unpacked(tmp_path, "__global__ void k(int* x) {}\n")

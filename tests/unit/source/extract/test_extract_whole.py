@@ -123,6 +123,13 @@ def test_a_host_library_that_is_needed_is_missed(tmp_path):
     assert re.search(r"source\.cu:1: .*\n.*-I", str(error.value))
 
 
+def test_a_library_that_is_only_opened_may_not_be_needed(tmp_path):
+    text = "#include <thing/vec.h>\nusing namespace thing;\n__global__ void k(float* x) { x[0] = 1.0f; }\n"
+    found = from_text(tmp_path, text)
+    assert found.unknown == ("thing",)
+    assert "thing" not in found.source_text
+
+
 def test_standard_headers_follow_the_names(tmp_path):
     text = """#include <vector>
 template <typename T> __global__ void k(T* x, uint32_t n) {

@@ -12,7 +12,8 @@ SYMBOL = re.compile(rf"@({NAME})")
 _DEFINE = re.compile(rf"^define\b.*?@({NAME})\(")
 _GLOBAL = re.compile(rf"^@({NAME}) = ")
 _INLINING = re.compile(r"\b(?:noinline|optnone|inlinehint|alwaysinline) ")
-_BODY = re.compile(r" (?:#\d+ .*|[^()]*)\{$")  # what follows a function's parameters, from its attributes on
+# What follows a function's parameters, from where its attributes belong: behind `unnamed_addr`.
+_BODY = re.compile(r"(?: #\d+ .*| (?!(?:local_)?unnamed_addr\b)[^()#]*)\{$")
 _METADATA = re.compile(r"^(!\d+) = (?:distinct )?(.*)$")
 _DEBUG = re.compile(r"!dbg (!\d+)")
 _FIELD = re.compile(r"(line|scope|inlinedAt|file|filename): (!\d+|\d+|\"[^\"]*\")")
