@@ -69,7 +69,7 @@ class _Analysis:
         self._binder = binder
         self._template = template
         self._pool = pool
-        self._device = device
+        self._occupied = device if isinstance(device, HasOccupancy) else None
         kernel = binder.kernel
         self._workloads = kernel.tuning_workloads
         self._original = Source(read_source(kernel.source), kernel.source)
@@ -107,8 +107,8 @@ class _Analysis:
             if not isinstance(outcome, Binary):
                 return ConfigurationReport(configuration, problem=outcome.reason, kind="failed")
             resources = resources or outcome.resources
-            if isinstance(self._device, HasOccupancy):
-                found = self._device.occupancy(outcome.resources, request.geometry)
+            if self._occupied is not None:
+                found = self._occupied.occupancy(outcome.resources, request.geometry)
                 occupancies[workload] = found
                 if found.problem is not None:
                     problem = f"{found.problem} (workload {workload!r})"

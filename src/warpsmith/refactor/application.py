@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from warpsmith.refactor.base import Declined, Pass, Rewrite, Subject, Tunable, Variant
+from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Subject, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
-from warpsmith.refactor.conditions import condition_for
+from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used, with_constant
 
 MOST_BRANCHES = 16  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
@@ -39,37 +39,38 @@ class _Applying:
         declined = [answer for answer in answers if isinstance(answer, Declined)]
         if len(declined) == len(answers):
             return draft.not_applied(self._pass.name, declined[0].reason, declined[0].line)
-        for reason in dict.fromkeys(answer.reason for answer in declined):
-            without = [
-                b.guard for b, a in zip(draft.branches, answers, strict=True) if isinstance(a, Declined) and a.reason == reason
-            ]
-            rest = [b.guard for b in draft.branches if b.guard not in without]
-            self._notes.append(f"not where {condition_for(without, rest).spoken(draft.groups)}: {reason}")
-        forms = [
-            {} if isinstance(answer, Declined) else self._alternatives(branch, answer)
-            for branch, answer in zip(draft.branches, answers, strict=True)
-        ]
-        kept = [
-            branch if isinstance(answer, Declined) else replace(branch, variant=answer.variant)
-            for branch, answer in zip(draft.branches, answers, strict=True)
-        ]
+        self._note_where_not(answers)
+        kept: list[Branch] = []
+        forms: list[dict[int, Variant]] = []
+        for branch, answer in zip(draft.branches, answers, strict=True):
+            kept.append(replace(branch, variant=answer.variant) if isinstance(answer, Rewrite) else branch)
+            forms.append(self._alternatives(branch, answer) if isinstance(answer, Rewrite) else {})
         return self._grown(kept, forms)
 
+    def _note_where_not(self, answers: list[Answer]) -> None:
+        where: dict[str, list[Guard]] = {}
+        for branch, answer in zip(self._draft.branches, answers, strict=True):
+            if isinstance(answer, Declined):
+                where.setdefault(answer.reason, []).append(branch.guard)
+        for reason, guards in where.items():
+            rest = [branch.guard for branch in self._draft.branches if branch.guard not in guards]
+            self._notes.append(f"not where {condition_for(guards, rest).spoken(self._draft.groups)}: {reason}")
+
     def _grown(self, kept: list[Branch], forms: list[dict[int, Variant]]) -> Draft:
-        draft, name, choices = self._draft, self._pass.name, self._draft.choices
-        branches = kept
-        if self._choice is not None:
-            branches, groups = self._branched(self._choice, kept, forms)
-            if len(groups) > 1:
-                choices = (*choices, Choice(self._choice, groups))
-            else:
-                branches = [replace(b, variant=with_constant(b.variant, self._choice.name, self._choice.default)) for b in kept]
-        known = {choice.name for choice in choices} | {t.name for b in branches for t in b.variant.tunables}
-        listed = [self._choice.name] if self._choice is not None else []
-        listed += [tunable.name for branch in branches for tunable in branch.variant.tunables]
-        added = [parameter for parameter in dict.fromkeys(listed) if parameter in known and parameter not in draft.origins]
+        draft, name, choice = self._draft, self._pass.name, self._choice
+        branches, choices = kept, draft.choices
+        if choice is not None:
+            branches, groups = self._branched(choice, kept, forms)
+            if sum(map(len, groups.values())) > 1:
+                choices = (*choices, Choice(choice, groups))
+            else:  # none of its alternatives was good: the name goes again
+                branches = [
+                    replace(branch, variant=with_constant(branch.variant, choice.name, choice.default)) for branch in kept
+                ]
+        listed = [c.name for c in choices] + [tunable.name for branch in branches for tunable in branch.variant.tunables]
+        added = [parameter for parameter in dict.fromkeys(listed) if parameter not in draft.origins]
         if not added:
-            return draft.not_applied(name, "there is nothing to choose here")
+            return draft.not_applied(name, "; ".join(["there is nothing to choose here", *self._notes]))
         done = Application(name, tuple(added), notes=tuple(dict.fromkeys(self._notes)))
         return replace(
             draft,

@@ -90,8 +90,9 @@ class Geometry:
 
 def is_rest(loop: Loop, names: Names) -> bool:
     """Whether the loop does what whole packs or steps of its range leave: from `n - n % k`, or from `n / k * k`, to n."""
-    bound = str(Polynomial.of(loop.bound, names))
-    return any(a.startswith((f"({bound}/", f"({bound}%")) for a in Polynomial.of(loop.start, names).atoms)
+    bound = re.escape(str(Polynomial.of(loop.bound, names)))
+    divided = re.compile(rf"\(.*(?<![\w.]){bound}(?![\w.]).*[/%]|\({bound}[/%]")
+    return any(divided.match(atom) for atom in Polynomial.of(loop.start, names).atoms)
 
 
 def _parts(start: Polynomial) -> Iterator[tuple[str, Polynomial]]:

@@ -98,6 +98,23 @@ def test_values_of_one_form_are_one_branch(start: Draft) -> None:
     assert "#elif MAP == 8\n" in body or "MAP == 1 || MAP == 2 || MAP == 4" in body
 
 
+def test_a_choice_that_its_own_text_makes_is_one_form(start: Draft) -> None:
+    class Named(Choosing):
+        """`0` becomes MAP: the same text for every value, right at the default."""
+
+        def apply(self, subject):
+            answer = super().apply(subject)
+            return replace(answer, variant=answer.alternatives[1])
+
+    draft = apply_pass(start, Named("blockIdx.x * 128", {1: "blockIdx.x * 128 + MAP", 2: "blockIdx.x * 128 + MAP"}))
+    assert len(draft.branches) == 1
+    found = combined(draft)
+    assert "#if" not in found.body
+    assert [p.values for p in found.parameters] == [(0, 1, 2)]
+    assert not found.rules
+    assert combined(draft.without("MAP", 1).without("MAP", 2)).body.count("128 + 0") == 1
+
+
 def test_a_choice_multiplies_the_forms_it_applies_to(start: Draft) -> None:
     found = made(
         start,
@@ -123,7 +140,7 @@ def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
 def test_an_alternative_that_breaks_a_promise_is_left_out_alone(start: Draft) -> None:
     twice = (Tunable("U", (1, 2), 1, "?"), Tunable("U", (1, 2), 1, "?"))
     (alone,) = apply_pass(start, Choosing(ADD, {1: "x(U);"}, tunables=twice)).applications
-    assert alone.reason == "there is nothing to choose here"
+    assert alone.reason == "there is nothing to choose here; MAP=1 left out here: U is listed twice"
 
     class Partly(Choosing):
         def apply(self, subject):

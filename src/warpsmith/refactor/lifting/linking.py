@@ -72,10 +72,9 @@ def _link_block(
             )
         return
     fitting = [c for c in claims if value_at(c.extent, defaults) == int(extent)]
-    for claim in claims:
-        if claim.strength is Strength.STRIDE and claim.axes and claim not in fitting:
-            reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, the launch says {extent}"
-            links.refuse(names_of(claim.extent) & lifted, reason)
+    for claim in (c for c in claims if c.strength is Strength.STRIDE and c.axes and c not in fitting):
+        reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, the launch says {extent}"
+        links.refuse(names_of(claim.extent) & lifted, reason)
     best = [c for c in fitting if c.strength == max(f.strength for f in fitting)]
     if not best:
         return
@@ -88,11 +87,10 @@ def _link_block(
     if names_of(chosen) & lifted:
         links.block[number] = chosen
         links.linked |= names_of(chosen) & lifted
-    for claim in fitting:
-        other = (names_of(claim.extent) & lifted) - names_of(chosen)
-        # An array may have room to spare; anything else says what the block is, and only one of them can be right.
-        if other and claim.strength is not Strength.EXTENT and not same(claim.extent, chosen):
-            links.refuse(other, f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}")
+    # An array may have room to spare; anything else says what the block is, and only one of them can be right.
+    for claim in (c for c in fitting if c.strength is not Strength.EXTENT and not same(c.extent, chosen)):
+        reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}"
+        links.refuse((names_of(claim.extent) & lifted) - names_of(chosen), reason)
 
 
 def _check_products(links: Links, geometry: Geometry, defaults: Mapping[str, int], lifted: frozenset[str]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from types import ModuleType
 
 import pytest
 
 from warpsmith.core.errors import InputError, UnavailableError
-from warpsmith.devices.cuda import CudaDevice, api, gpu
+from warpsmith.devices.cuda import CudaDevice, api, driver, gpu
 from warpsmith.devices.registry import load_device
 
 _STARRED = {"geometry.grid": 3, "geometry.block": 3}
@@ -30,17 +31,17 @@ def _calls(module: ModuleType) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(("name", "count"), sorted({*_calls(api), *_calls(gpu)}))
 def test_a_driver_call_has_the_arguments_that_the_bindings_take(name: str, count: int) -> None:
-    driver = pytest.importorskip("cuda.bindings.driver")
-    signature = re.match(rf"{name}\((.*)\)", getattr(driver, name).__doc__)
+    bindings = pytest.importorskip("cuda.bindings.driver")
+    signature = re.match(rf"{name}\((.*)\)", getattr(bindings, name).__doc__)
     assert signature is not None
     assert len([part for part in signature[1].split(",") if part.strip()]) == count
 
 
 def test_the_attributes_that_are_asked_for_exist() -> None:
-    driver = pytest.importorskip("cuda.bindings.driver")
+    bindings = pytest.importorskip("cuda.bindings.driver")
     for name in re.findall(r'_attribute\("(\w+)"\)', inspect.getsource(gpu)):
-        assert hasattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), name
-    assert hasattr(driver.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
+        assert hasattr(bindings.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), name
+    assert hasattr(bindings.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
 
 
 def test_a_target_describes_itself_and_cannot_be_opened() -> None:
@@ -57,3 +58,24 @@ def test_a_target_that_nvrtc_no_longer_has() -> None:
         CudaDevice("sm_35").describe()
     with pytest.raises(InputError, match="'fermi' is not an NVIDIA target"):
         CudaDevice("fermi")
+
+
+def test_without_the_wheels_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(UnavailableError, match="no NVRTC") as caught:
+        CudaDevice("sm_90").describe()
+    assert caught.value.hint == "pip install 'warpsmith[cuda]'"
+    with pytest.raises(UnavailableError, match="no CUDA bindings"):
+        driver.driver.__wrapped__()
+
+
+def test_without_a_driver_it_says_so_and_how_to_compile_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    bindings = pytest.importorskip("cuda.bindings.driver")
+
+    def missing(_flags: int) -> None:
+        raise RuntimeError("libcuda.so: cannot open shared object file")
+
+    monkeypatch.setattr(bindings, "cuInit", missing)
+    with pytest.raises(UnavailableError, match="no NVIDIA driver") as caught:
+        driver.driver.__wrapped__()
+    assert "cuda:sm_90" in (caught.value.hint or "")

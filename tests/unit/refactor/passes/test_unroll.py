@@ -4,7 +4,8 @@ import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Tunable
+from warpsmith.refactor.base import Subject, Tunable
+from warpsmith.refactor.passes.grid_share import GridShare
 from warpsmith.refactor.passes.unroll import Unroll
 from warpsmith.refactor.passes.whole_steps import WholeSteps
 
@@ -90,6 +91,15 @@ def test_whole_steps_are_unrolled_already():
     subject = bundled("fused_add_rmsnorm")
     other = applied(WholeSteps(), subject).alternatives[4]
     assert "no loop" in declined(Unroll(), type(subject)(subject.kernel, subject.limits, other))
+
+
+def test_whole_steps_of_a_share_leave_a_rest_too():
+    subject = bundled("reduction")
+    share = applied(GridShare(), subject).alternatives[1]
+    shared = Subject(subject.kernel, subject.limits, share)
+    assert [t.name for t in applied(Unroll(), shared).variant.tunables] == ["UNROLL_I"]
+    whole = applied(WholeSteps(), shared).alternatives[4]
+    assert "no loop" in declined(Unroll(), Subject(subject.kernel, subject.limits, whole))
 
 
 def test_other_directives_are_not_disturbed():

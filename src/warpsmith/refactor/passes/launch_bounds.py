@@ -1,0 +1,96 @@
+"""`launch_bounds`: what the compiler is told about the launch, so that it shares out registers accordingly.
+
+Exposes: `__launch_bounds__` of the kernel: how many blocks should fit on a multiprocessor at once.
+Precondition: CUDA or HIP; the block's extents are parameters and numbers only, or the kernel has bounds already.
+Parameters: MIN_BLOCKS (0: as it was). Constraints: none; the bound on threads is the block's own size.
+
+An empty macro stands where the bounds go, so at the default no token changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from warpsmith.core.expression import Expression
+from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.names import fresh_name
+from warpsmith.source import Edit
+from warpsmith.source.tree import of_kind, text_of
+
+_BLOCKS = (0, 1, 2, 4)
+
+
+class LaunchBounds:
+    name = "launch_bounds"
+    summary = "how many blocks the compiler should leave registers for on a multiprocessor"
+    stage = Stage.DECORATE
+    concerns = frozenset({Concern.PARALLELISM})
+    priority = -5  # before directives come into the kernel's body
+
+    def apply(self, subject: Subject) -> Answer:
+        source, variant = subject.source, subject.variant
+        if source.language is Language.OPENCL:
+            return Declined("OpenCL has no launch bounds")
+        if source.has_errors():
+            return Declined("the grammar does not understand a part of the kernel")
+        head = source.tree.data[source.function.start_byte : source.declarator.start_byte].decode(errors="replace")
+        name, macro = fresh_name(subject, "MIN_BLOCKS"), fresh_name(subject, "LAUNCH_BOUNDS")
+        given = next((n for n in of_kind(source.function, "launch_bounds")), None)
+        if given is not None:
+            arguments = [c for c in given.named_children if c.type != "comment"]
+            if len(arguments) != 1 or "," in text_of(given):
+                return Declined("its launch bounds name the blocks already", source.line_of(given))
+            edit = Edit(arguments[0].end_byte, arguments[0].end_byte, f" {macro}")
+            body = f", {name}"
+        elif "__launch_bounds__" in head or "__block_size__" in head:
+            return Declined("its launch bounds are not understood", source.line_of(source.function))
+        else:
+            threads = _threads(variant)
+            if threads is None:
+                return Declined(f"the block's size is not made of parameters and numbers: {', '.join(variant.block)}")
+            edit = Edit(source.declarator.start_byte, source.declarator.start_byte, f"{macro} ")
+            body = f"__launch_bounds__({threads}, {name})"
+        line = source.tree.data.rfind(b"\n", 0, _first_byte(subject)) + 1
+        defined = f"#if {name} > 0\n#define {macro} {body}\n#else\n#define {macro}\n#endif\n"
+        tunable = Tunable(
+            name, _BLOCKS, 0, "blocks that should fit on a multiprocessor at once; 0: not said", source.line_of(source.function)
+        )
+        text = source.edited(Edit(line, line, defined), edit)
+        return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
+
+
+def _first_byte(subject: Subject) -> int:
+    """Of the kernel's definition, its `template <…>` included."""
+    function = subject.source.function
+    parent = function.parent
+    return parent.start_byte if parent is not None and parent.type == "template_declaration" else function.start_byte
+
+
+def _threads(variant: Variant) -> str | None:
+    """The most threads a block can have, as C over parameters."""
+    names = {t.name for t in variant.tunables}
+    extents = [_bound(Expression.parse(extent).tree, names) for extent in variant.block]
+    known = [extent for extent in extents if extent is not None]
+    if len(known) < len(extents):
+        return None
+    return " * ".join(extent for extent in known if extent != "1") or "1"
+
+
+def _bound(node: Node, names: set[str]) -> str | None:
+    match node:
+        case Literal(value=int() as value):
+            return str(value)
+        case Name(name=name) if name in names:
+            return name
+        case Binary(operator="*" | "/" as operator, left=left, right=right):
+            parts = _bound(left, names), _bound(right, names)
+            return None if None in parts else f"({parts[0]} {operator} {parts[1]})"
+        case Call(function="min", arguments=arguments):
+            # Any of them bounds it; a parameter says more than a number.
+            found = [b for b in (_bound(a, names) for a in arguments) if b is not None]
+            return next((b for b in found if not re.fullmatch(r"\d+", b)), found[0] if found else None)
+        case _:
+            return None

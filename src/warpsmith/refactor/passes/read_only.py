@@ -1,0 +1,62 @@
+"""`read_only`: what the compiler is told about pointers: that they do not overlap, and what is only read.
+
+Exposes: `__restrict__` on pointer parameters that lack it, and `const` on those that the kernel only reads, so that loads may be
+reordered and go through the read-only cache.
+Precondition: a pointer parameter lacks it and kernel.toml gives it a buffer of its own; the kernel neither changes the pointer
+parameter itself nor hands it to a function that could not take it.
+Parameters: READ_ONLY. Constraints: none; callers must not pass overlapping buffers, which the harness never does.
+
+An empty macro stands where the word goes, so at the default no token changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.names import fresh_name
+from warpsmith.source import Edit
+from warpsmith.source.kernel import KernelParameter
+from warpsmith.source.tree import of_kind
+from warpsmith.spec.kernel import Buffer
+
+_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+
+
+class ReadOnly:
+    name = "read_only"
+    summary = "pointers that do not overlap are said not to: loads may be reordered and cached"
+    stage = Stage.DECORATE
+    concerns = frozenset({Concern.TRAFFIC})
+    priority = -4  # before directives come into the kernel's body
+
+    def apply(self, subject: Subject) -> Answer:
+        source, variant = subject.source, subject.variant
+        if source.has_errors():
+            return Declined("the grammar does not understand a part of the kernel")
+        buffers = zip(source.parameters, subject.kernel.arguments, strict=False)
+        lacking = [p for p, a in buffers if isinstance(a, Buffer) and _lacks_restrict(p, source.tree.data)]
+        if not lacking:
+            return Declined("every pointer says already that it does not overlap others")
+        name, macro = fresh_name(subject, "READ_ONLY"), fresh_name(subject, "NO_OVERLAP")
+        word = "restrict" if source.language is Language.OPENCL else "__restrict__"
+        edits = []
+        for parameter in lacking:
+            identifier = list(of_kind(parameter.node, "identifier"))[-1]
+            edits.append(Edit(identifier.start_byte, identifier.start_byte, f"{macro} "))
+        function = source.function
+        first = function.parent if function.parent is not None and function.parent.type == "template_declaration" else function
+        line = source.tree.data.rfind(b"\n", 0, first.start_byte) + 1
+        defined = f"#if {name}\n#define {macro} {word}\n#else\n#define {macro}\n#endif\n"
+        meaning = f"1: {', '.join(p.name for p in lacking)} do not overlap other buffers, and callers keep to that"
+        tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(function))
+        text = source.edited(Edit(line, line, defined), *edits)
+        return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
+
+
+def _lacks_restrict(parameter: KernelParameter, data: bytes) -> bool:
+    """A plain pointer, not an array or a reference, without the word."""
+    declared = data[parameter.node.start_byte : parameter.node.end_byte].decode(errors="replace")
+    return parameter.depth == 1 and _RESTRICT.search(declared) is None and "[" not in declared and "&" not in declared
