@@ -135,7 +135,20 @@ def test_bytes_that_are_no_cubin_are_refused() -> None:
 
 def test_headers_of_cuda_and_of_the_standard_library(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("constexpr int kOwn = 3;")
-    headers = ["cuda_fp16.h", "cuda_bf16.h", "mma.h", "algorithm", "cmath", "limits", "utility", "cstring", "cfloat", "climits", "cstdint", "concepts"]
+    headers = [
+        "cuda_fp16.h",
+        "cuda_bf16.h",
+        "mma.h",
+        "algorithm",
+        "cmath",
+        "limits",
+        "utility",
+        "cstring",
+        "cfloat",
+        "climits",
+        "cstdint",
+        "concepts",
+    ]
     text = "".join(f"#include <{header}>\n" for header in headers) + '#include "own.h"\n'
     text += """__global__ void k(__half* p, float* q) {
       static_assert(std::numeric_limits<float>::max() == FLT_MAX && std::max(INT_MAX, kOwn) == INT_MAX);
@@ -144,6 +157,14 @@ def test_headers_of_cuda_and_of_the_standard_library(tmp_path: Path) -> None:
       p[0] = __float2half(q[4]);
     }"""
     assert compiled(text, entry="k", include_dirs=[tmp_path]).resources.spill_bytes == 0
+
+
+def test_hip_spelling_compiles_for_nvidia() -> None:
+    source = """#include <hip/hip_runtime.h>
+    #include <hip/hip_fp16.h>
+    __global__ void k(__half* p) { p[hipThreadIdx_x] = __float2half(__shfl_xor(__half2float(p[hipThreadIdx_x + 1]), 16)); }"""
+    instructions = sass(compiled(source, entry="k").cubin, "_Z1kP6__half")
+    assert any("SHFL.BFLY" in line for line in instructions)
 
 
 def test_compiling_never_touches_the_driver() -> None:

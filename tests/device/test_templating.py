@@ -147,6 +147,14 @@ def test_a_pass_of_which_nothing_is_right_did_not_apply(kernel: Kernel, lab: Lab
     assert found.template.source == SOURCE
 
 
+def test_a_hint_that_makes_no_difference_here_is_left_out(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    comment = Replacing(LINE, LINE + "\n#if PAD\n    // padded\n#endif", tunables=(Tunable("PAD", (0, 1), 0, "?"),))
+    comment.stage = Stage.DECORATE
+    found = made(kernel, lab, tmp_path, comment)
+    assert found.applications[0].reason == "PAD makes no difference on cpu: the same code for every value"
+    assert not found.kernel.parameters
+
+
 def test_a_crashing_alternative_is_dropped(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
     choice = Tunable("WAY", (0, 1), 0, "how it is doubled")
     broken = "out[i + (1L << 40)] = 2.0f * in[i];"

@@ -40,6 +40,7 @@ class ConfigurationReport:
             "shared_bytes": worst.shared_bytes if worst else used.shared_bytes if used else None,
             "load_bytes": used.load_bytes if used else None,
             "instructions": used.instructions if used else None,
+            "vector_width": used.vector_width if used else None,
             "occupancy": round(worst.fraction, 4) if worst else None,
             "limiter": worst.limiter.value if worst else None,
             "workloads": {

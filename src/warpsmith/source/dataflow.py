@@ -43,12 +43,13 @@ def is_pure(node: Node, source: KernelSource) -> bool:
     return all(
         part.type not in _CHANGES
         and part.type != "lambda_expression"
-        and (part.type != "call_expression" or _is_pure_call(part, source))
+        and (part.type != "call_expression" or is_pure_call(part, source))
         for part in walk(node)
     )
 
 
-def _is_pure_call(call: Node, source: KernelSource) -> bool:
+def is_pure_call(call: Node, source: KernelSource) -> bool:
+    """Whether a call is known to do nothing but compute: a function of the language, or a simple one of the file."""
     name = " ".join(text_of(field(call, "function")).split())
     if _PURE.fullmatch(name) or name in source.bindings:
         return True
@@ -82,7 +83,7 @@ def changed_names(within: Node, source: KernelSource) -> frozenset[str]:
             called = field(node, "function")
             if called.type == "field_expression":
                 found.add(base_name(field(called, "argument")))
-            if not _is_pure_call(node, source):
+            if not is_pure_call(node, source):
                 found |= {base_name(a) for a in field(node, "arguments").named_children}
     return frozenset(found - {""})
 

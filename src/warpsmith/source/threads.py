@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.source.dataflow import is_pure_call
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
 from warpsmith.source.tree import field as field_of
@@ -56,7 +58,7 @@ def teamwork(source: KernelSource) -> Teamwork:
     calls = [c for body in bodies for c in of_kind(body, "call_expression")]
     named = [(c, text_of(field_of(c, "function")).partition("<")[0].strip()) for c in calls]
     texts = [source.text_of(body) for body in bodies]
-    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None)
+    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or _defined_elsewhere(source, named)
     waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
     return Teamwork(
         barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
@@ -65,6 +67,18 @@ def teamwork(source: KernelSource) -> Teamwork:
         library=library,
         waits=waits,
     )
+
+
+def _defined_elsewhere(source: KernelSource, calls: Sequence[tuple[Node, str]]) -> str | None:
+    """The first function that is called and may come from one of the author's own headers, which are not read."""
+    if not any(text_of(field_of(n, "path")).startswith('"') for n in of_kind(source.tree.root, "preproc_include")):
+        return None
+    for call, name in calls:
+        known = name.startswith(("__", "atomic", "atom_")) or _BARRIER.fullmatch(name) or _EXCHANGE.fullmatch(name)
+        method = field_of(call, "function").type == "field_expression"
+        if not (known or method or name in source.device_functions or is_pure_call(call, source)):
+            return name
+    return None
 
 
 def is_shared(declaration: Node, source: KernelSource) -> bool:

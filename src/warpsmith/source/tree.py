@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+# Macros of ours that stand where only an attribute can (passes launch_bounds, read_only).
+_ATTRIBUTE_MACROS = re.compile(rb"(?<!#define )\b(?:LAUNCH_BOUNDS|NO_OVERLAP)_*\b")
 _OPENCL_WORDS = re.compile(
     rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
 )
@@ -117,7 +119,7 @@ def is_within(node: Node, outer: Node) -> bool:
 
 
 def masked(data: bytes, language: Language) -> bytes:
-    data = _ATTRIBUTE.sub(_blank, data)
+    data = _ATTRIBUTE_MACROS.sub(_blank, _ATTRIBUTE.sub(_blank, data))
     return _OPENCL_WORDS.sub(_blank, data) if language is Language.OPENCL else data
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -122,6 +123,17 @@ class Probe:
             if not verdict.passed:
                 return f"wrong result: {_first_line(WrongResult(verdict).reason)}"
         return None
+
+    def same_launch(self, left: Configuration, right: Configuration) -> bool:
+        """Whether two configurations are the same code, launched the same way."""
+        first, second = self._built(left), self._built(right)
+        return first is not None and second is not None and replace(first, name="") == replace(second, name="")
+
+    def _built(self, configuration: Configuration) -> Candidate | None:
+        default = configuration == self.space.default  # which the builder takes for the original's source
+        build = self._builder.build_template_default if default else partial(self._builder.build, configuration)
+        built = build(self._workloads)
+        return built if isinstance(built, Candidate) else None
 
 
 def _kernel_of(found: Refactored) -> Kernel:

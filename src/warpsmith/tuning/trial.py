@@ -12,7 +12,7 @@ import numpy as np
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.application import apply_pass
-from warpsmith.refactor.base import Pass
+from warpsmith.refactor.base import Pass, Stage
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.values import nearest_with, with_possible_values
@@ -26,7 +26,7 @@ class Trial:
     def __init__(self, draft: Draft, lab: Lab) -> None:
         self._draft = draft
         self._lab = lab
-        self._tried: set[tuple[str, int]] = set()
+        self._tried: dict[tuple[str, int], Configuration] = {}
 
     def apply(self, transform: Pass) -> None:
         before, after = self._draft, apply_pass(self._draft, transform)
@@ -41,10 +41,12 @@ class Trial:
         new = [name for name in after.origins if name not in before.origins]
         self._draft = after
         dropped = [*self._drop_values(probe, new), *self._drop_forms(probe, before)]
+        if transform.stage is not Stage.RESTRUCTURE:  # what another form is good for may show with later passes only
+            dropped += self._drop_idle(probe, new)
         if any(name in self._draft.origins for name in new):
             self._draft = self._draft.noted(transform.name, dropped)
         else:
-            self._draft = before.not_applied(transform.name, f"nothing it made is right here; {'; '.join(dropped)}")
+            self._draft = before.not_applied(transform.name, "; ".join(dropped))
 
     def settled(self, combinations: int) -> Draft:
         """The draft with what only all passes together tell: possible values, and so many combinations tried."""
@@ -71,10 +73,23 @@ class Trial:
         probe.prefetch(configuration for _, _, configuration in waiting)
         dropped = []
         for name, value, configuration in waiting:
-            self._tried.add((name, value))
+            self._tried[name, value] = configuration
             if (problem := probe.problem(configuration)) is not None:
                 dropped.append(f"{name}={value} {problem}")
                 self._draft = self._draft.without(name, value)
+        return dropped
+
+    def _drop_idle(self, probe: Probe, names: Iterable[str]) -> list[str]:
+        """Leave out parameters that make no difference on this device, whatever they may do on another."""
+        dropped = []
+        for name in names:
+            default = probe.space.default[name]
+            tried = {value: found for (of, value), found in self._tried.items() if of == name}
+            pairs = [(found, Configuration.of({**found, name: default})) for found in tried.values()]
+            if pairs and all(plain in probe.space and probe.same_launch(found, plain) for found, plain in pairs):
+                dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
+                for value in tried:
+                    self._draft = self._draft.without(name, value)
         return dropped
 
     def _drop_forms(self, probe: Probe, before: Draft) -> list[str]:

@@ -23,5 +23,7 @@ class TestInstalledPasses(PassConformance):
         return self._transform
 
     def kernels(self, folder: Path) -> Iterator[Kernel]:
-        # The same kernels in another type or dialect: they cost as much and tell nothing new.
-        return (kernel for kernel in super().kernels(folder) if not kernel.name.endswith(("_f16", "_bf16", "_hip")))
+        # Half of the bundled kernels, of every kind: the others take as long and told nothing new.
+        left_out = {"conv2d", "matmul_opencl", "silu_and_mul", "softmax"}
+        kernels = super().kernels(folder)
+        return (k for k in kernels if k.name not in left_out and not k.name.endswith(("_f16", "_bf16", "_hip")))

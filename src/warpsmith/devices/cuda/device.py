@@ -11,7 +11,7 @@ from warpsmith.core.hardware import Geometry, Language, Occupancy, Resources
 from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
-from warpsmith.devices.cuda import nvrtc, occupancy
+from warpsmith.devices.cuda import headers, nvrtc, occupancy
 from warpsmith.devices.cuda.architecture import Architecture, architecture_of
 from warpsmith.devices.cuda.compiling import compile_cubin
 from warpsmith.devices.cuda.preprocess import preprocessed_tokens
@@ -105,4 +105,4 @@ class CudaDevice:
 
 def _versions() -> dict[str, str]:
     major, minor = nvrtc.version()
-    return {"nvrtc": f"{major}.{minor}", "bindings": metadata.version("cuda-bindings")}
+    return {"nvrtc": f"{major}.{minor}", "bindings": metadata.version("cuda-bindings"), "headers": headers.version()}

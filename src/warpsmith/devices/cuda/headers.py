@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from warpsmith.core.errors import UnavailableError
@@ -12,6 +13,7 @@ from warpsmith.devices.cuda.nvrtc import HINT
 INCLUDE = Path(__file__).parent / "include"
 
 _RUNTIME = "nvidia-cuda-runtime"
+_LIBRARIES = "nvidia-cuda-cccl"
 
 
 @cache
@@ -23,6 +25,19 @@ def header_folders() -> tuple[Path, ...]:
         raise UnavailableError(f"no CUDA headers: neither the wheel {_RUNTIME} nor a toolkit is installed", hint=HINT)
     libraries = folder / "cccl"  # libcu++, cub, thrust: since CUDA 13 in a folder of their own
     return (folder, libraries, INCLUDE) if libraries.is_dir() else (folder, INCLUDE)
+
+
+def version() -> str:
+    """Of what the headers come from: the wheels' own, else the toolkit's folder."""
+    found = [_installed_version(name) for name in (_RUNTIME, _LIBRARIES)]
+    return " ".join(text for text in found if text) or str(header_folders()[0])
+
+
+def _installed_version(wheel: str) -> str | None:
+    try:
+        return metadata.version(wheel)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _toolkit_folder() -> Path | None:

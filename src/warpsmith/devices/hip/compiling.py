@@ -66,8 +66,7 @@ def compile_code_object(
     """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`gfx942`, …), no GPU needed.
 
     CUDA source is taken too: its warps have 32 lanes on every target. `variables` are `__constant__` and `__device__` ones to be
-    kept. Raises CompileError, or UnsupportedFeature for what only
-    ROCm's device library has; InputError for a target that is none.
+    kept. Raises CompileError, or UnsupportedFeature for what only ROCm's device library has; InputError for a target that is none.
     """
     wanted = parse_target(target)
     kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}
@@ -132,7 +131,8 @@ def _require_complete(unlinked: Elf, kernel: str, name: str) -> None:
 def _failure(log: str, entry: str) -> CompileError:
     errors = [diagnostic for diagnostic in parse_log(log) if diagnostic.is_error]
     if not errors:
-        return CompileError("clang failed without an error message", log)
+        said = next((line for line in log.splitlines() if "error" in line), "clang failed without an error message")
+        return CompileError(said, log)
     first = errors[0]
     if first.file != _GENERATED_FILE:
         return CompileError(f"{Path(first.file).name}:{first.line}: {first.text}", log)

@@ -92,6 +92,11 @@ def plain(scope: Iterable[str]) -> Scope:
     return tuple(name.removeprefix("inline ") for name in scope if name and not name.startswith("extern"))
 
 
+def visible_from(scope: Iterable[str]) -> Scope:
+    """The namespace whose names these are to a reader: an inline one's count as those of the one around it."""
+    return plain(name for name in scope if not name.startswith("inline "))
+
+
 def _kind_by_first_words(tokens: Sequence[Token], begin: int) -> Kind | None:
     """Of what its first words tell without doubt; a concept is a constant like others."""
     first, second = text_at(tokens, begin), text_at(tokens, begin + 1)

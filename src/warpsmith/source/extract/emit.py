@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpsmith.source.extract.closure import Closure, Program
+from warpsmith.source.extract.closure import Closure
 from warpsmith.source.extract.declarations import Declaration, Scope, plain
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.macros import Macro
 from warpsmith.source.extract.members import host_members
+from warpsmith.source.extract.program import Program
 
 _COMMENT_LINE = re.compile(r"[ \t]*(?://|/\*|\*)")
 _TRAILING = re.compile(r"[ \t]*;?[ \t]*//[^\n]*")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.source.extract.closure import Program
 from warpsmith.source.extract.declarations import Declaration, Scope, plain
 from warpsmith.source.extract.declarations import Kind as Declared
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.model import ExtractRequest
+from warpsmith.source.extract.program import Program
 from warpsmith.source.extract.syntax import parameter_name, split_commas, template_parameters
 from warpsmith.source.extract.uses import Use
 from warpsmith.spec.problems import nearest

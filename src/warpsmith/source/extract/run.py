@@ -8,13 +8,14 @@ from pathlib import Path
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind
-from warpsmith.source.extract.closure import Closure, Program, unknown_namespaces
+from warpsmith.source.extract.closure import Closure, closure_of, unknown_namespaces
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.emit import Heading, emit, lines_taken, pieces_of, shown
 from warpsmith.source.extract.flatten import Unit, flatten
 from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, host_types, kept_includes, missing_library
 from warpsmith.source.extract.instance import Instance, find_instance
 from warpsmith.source.extract.model import Extraction, ExtractRequest
+from warpsmith.source.extract.program import Program
 from warpsmith.source.extract.skeleton import kernel_toml
 from warpsmith.source.extract.unpack import unpacked
 
@@ -27,7 +28,7 @@ def extract(request: ExtractRequest) -> Extraction:
     unit = flatten(request, language)
     program = Program(unit.text)
     instance = find_instance(request, unit, program)
-    closure = program.closure(instance.declarations, instance.arguments)
+    closure = closure_of(program, instance.declarations, instance.arguments)
     absent = _includes(program)
     named, opened = unknown_namespaces(program, closure, KNOWN_NAMESPACES)
     if (missing := missing_library(absent, named)) is not None:

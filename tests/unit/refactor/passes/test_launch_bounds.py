@@ -8,6 +8,7 @@ from pass_subjects import applied, bundled, declined, small
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Tunable
 from warpsmith.refactor.passes.launch_bounds import LaunchBounds
+from warpsmith.source import parse_kernel
 
 KERNEL = "template <typename T>\n__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }\n"
 
@@ -46,3 +47,12 @@ def test_opencl_has_none():
     assert "OpenCL" in declined(LaunchBounds(), subject)
     other = Subject(replace(subject.kernel, language=Language.OPENCL), subject.limits, subject.variant)
     assert "OpenCL" in declined(LaunchBounds(), other)
+
+
+def test_later_passes_can_still_read_the_kernel():
+    for name in ("silu_and_mul", "matmul"):
+        subject = bundled(name)
+        text = applied(LaunchBounds(), subject).variant.text
+        source = parse_kernel(text, subject.kernel.language, subject.kernel.entry)
+        assert not source.has_errors()
+        assert source.text == text

@@ -4,6 +4,7 @@ from pass_subjects import applied, bundled, declined, small
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.passes.read_only import ReadOnly
+from warpsmith.source import parse_kernel
 
 
 def test_pointers_that_lack_the_word_get_it():
@@ -26,3 +27,10 @@ def test_opencl_has_a_word_of_its_own():
 
 def test_nothing_to_say():
     assert "says already" in declined(ReadOnly(), bundled("silu_and_mul"))
+
+
+def test_later_passes_can_still_read_the_kernel():
+    text = "__global__ void k(float* out, const float *x, int n) { out[0] = x[0]; }\n"
+    source = parse_kernel(applied(ReadOnly(), small(text)).variant.text, Language.CUDA, "k")
+    assert not source.has_errors()
+    assert [(p.name, p.depth) for p in source.parameters] == [("out", 1), ("x", 1), ("n", 0)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from warpsmith.source.extract.closure import Program
+from warpsmith.source.extract.closure import closure_of
+from warpsmith.source.extract.program import Program
 
 
 def taken(text: str) -> set[str]:
     """The names taken along with the one kernel, without its own."""
     program = Program(text)
-    closure = program.closure([kernel for kernel in program.kernels() if "k" in kernel.names], [])
+    closure = closure_of(program, [kernel for kernel in program.kernels() if "k" in kernel.names], [])
     return {name for d in closure.declarations for name in d.names} - {"k"} | {m.name for m in closure.macros if not m.is_end}
 
 
@@ -35,14 +36,31 @@ def test_names(text: str, expected: set[str]):
 def test_a_qualifier_chooses():
     text = "namespace a { __device__ int f(); } namespace b { __device__ int f(); } __global__ void k() { a::f(); }"
     program = Program(text)
-    assert [d.scope for d in program.closure(program.kernels(), []).declarations] == [("a",), ()]
+    assert [d.scope for d in closure_of(program, program.kernels(), []).declarations] == [("a",), ()]
 
 
-def test_only_what_is_visible_unless_it_is_called():
-    text = """namespace a { struct Hidden {}; __device__ int by_argument(int); }
-namespace b { __global__ void k() { int Hidden = 0; by_argument(Hidden); } }
+def test_only_what_is_visible():
+    text = """namespace a { struct Hidden {}; __device__ int hidden(int); }
+namespace b { __global__ void k() { int Hidden = 0; hidden(Hidden); } }
 """
-    assert taken(text) == {"by_argument"}
+    assert taken(text) == set()
+
+
+def test_calls_find_functions_by_their_arguments_types():
+    text = """namespace a { struct V {}; __device__ float length(V v) { return helper(v); } __device__ float helper(V v); }
+namespace b { struct W {}; __device__ float length(W w); }
+__global__ void k(a::V* v, float* out) { out[0] = length(v[0]); }
+"""
+    assert taken(text) == {"V", "length", "helper"}
+    program = Program(text)
+    assert {d.scope for d in closure_of(program, program.kernels(), []).declarations} == {("a",), ()}
+
+
+def test_inline_namespaces_are_seen_through():
+    text = "namespace a { inline namespace v1 { struct S {}; __device__ int f(int); } __global__ void k() { S s; f(1); } }"
+    assert taken(text) == {"S", "f"}
+    outside = "namespace a { inline namespace v1 { __device__ int f(int); } } __global__ void k() { a::f(1); }"
+    assert taken(outside) == {"f"}
 
 
 def test_opened_namespaces_are_searched():
@@ -53,7 +71,7 @@ def test_opened_namespaces_are_searched():
 def test_specialisations_come_with_their_template():
     text = "template <typename T> struct S; template <> struct S<int> { int x; }; __global__ void k() { S<int> s; }"
     program = Program(text)
-    assert len(program.closure(program.kernels(), []).declarations) == 3
+    assert len(closure_of(program, program.kernels(), []).declarations) == 3
 
 
 def test_specialisations_of_others_templates_come_with_their_type():
@@ -61,13 +79,13 @@ def test_specialisations_of_others_templates_come_with_their_type():
     text = f"struct V {{}}; {others} __global__ void k() {{ V v; }}"
     assert taken(text) == {"V", "hash"}
     program = Program(text)
-    assert len(program.closure(program.kernels(), []).declarations) == 3
+    assert len(closure_of(program, program.kernels(), []).declarations) == 3
 
 
 def test_directives_are_kept_where_they_open_something():
     text = "namespace a { struct S {}; } namespace b { using namespace a; using namespace c; __global__ void k() { S s; } }"
     program = Program(text + " namespace c { struct T {}; }")
-    closure = program.closure(program.kernels(), [])
+    closure = closure_of(program, program.kernels(), [])
     assert [" ".join(t.text for t in d.item.tokens) for d in closure.directives] == ["using namespace a ;"]
 
 

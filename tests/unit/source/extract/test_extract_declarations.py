@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from warpsmith.devices._clang.tokens import tokenize
-from warpsmith.source.extract.closure import Program
 from warpsmith.source.extract.declarations import Kind, declarations
+from warpsmith.source.extract.program import Program
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from extract_support import from_acme, from_text
 
 from warpsmith.core.errors import InputError
-from warpsmith.source.extract.closure import Program
+from warpsmith.source.extract import ExtractRequest, extract
+from warpsmith.source.extract.program import Program
 
 SCALE = "scale_kernel<float, SQUARED>"
 
@@ -169,3 +170,20 @@ def test_kernels_that_macros_make(tmp_path, text: str):
     found = from_text(tmp_path, text)
     assert text.splitlines()[0] in found.source_text
     assert list(tomllib.loads(found.kernel_toml)["arguments"]) == ["x", "n"]
+
+
+def test_hip_is_read_as_hip(tmp_path):
+    text = """#include <hip/hip_runtime.h>
+#ifdef __HIP_PLATFORM_AMD__
+__device__ int lanes() { return 64; }
+#else
+__device__ int lanes() { return 32; }
+#endif
+__global__ void k(int* x) { x[0] = lanes(); }
+"""
+    (tmp_path / "source.hip").write_text(text)
+    found = extract(ExtractRequest(tmp_path / "source.hip", "k"))
+    assert found.source_name == "k.hip"
+    assert "return 64;" in found.source_text
+    assert "return 32;" not in found.source_text
+    assert found.includes == ("<hip/hip_runtime.h>",)

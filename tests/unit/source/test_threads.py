@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from warpsmith.core.hardware import Language
+from warpsmith.source import KernelSource, Names, Polynomial, parse_kernel
+from warpsmith.source.guards import guard_of
+from warpsmith.source.statements import at_margin, pieces_of
+from warpsmith.source.threads import launch_uses, spelled, teamwork
+
+
+def _source(body: str, before: str = "", language: Language = Language.CUDA) -> KernelSource:
+    word = "__kernel" if language is Language.OPENCL else "__global__"
+    return parse_kernel(f"{before}\n{word} void k(float* out, int n) {{\n{body}\n}}\n", language, "k")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("__shared__ float s[4];", "shared memory"),
+        ("__syncthreads();", "barriers"),
+        ("out[0] = summed(out[1]);", "__shfl_xor_sync"),
+        ("auto g = cg::this_thread_block();", "cg::"),
+        ("out[0] = theirs(n);", "theirs"),
+    ],
+)
+def test_teamwork_also_in_functions(body: str, words: str):
+    before = '#include "theirs.h"\n__device__ float summed(float v) { return v + __shfl_xor_sync(~0u, v, 1); }'
+    found = teamwork(_source(body, before))
+    assert not found.none
+    assert words in found.described()
+
+
+def test_system_headers_hide_no_teamwork():
+    assert teamwork(_source("out[0] = unheard_of(n);", "#include <math.h>")).none
+
+
+def test_opencl_local_memory():
+    assert teamwork(_source("__local float s[4];", language=Language.OPENCL)).shared
+    assert not teamwork(_source("__local float* s = 0;\nfloat local_sum[2];", language=Language.OPENCL)).shared
+
+
+def test_launch_uses():
+    source = _source("out[threadIdx.x + blockIdx.y] = f(blockDim) + threadIdx.x;")
+    counts = {name: len(nodes) for name, nodes in launch_uses(source.body, Names(source)).items()}
+    assert counts == {"threadIdx.x": 2, "blockIdx.y": 1, "blockDim.*": 1}
+    source = _source("out[get_global_id(0)] = get_local_id(1) + get_group_id(n);", language=Language.OPENCL)
+    assert set(launch_uses(source.body, Names(source))) == {"get_global_id.x", "threadIdx.y", "get_group_id.*"}
+
+
+def test_spelled():
+    assert spelled("blockIdx.x * 4 + threadIdx.y", Language.OPENCL) == "get_group_id(0) * 4 + get_local_id(1)"
+    assert spelled("gridDim.z", Language.HIP) == "gridDim.z"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "around"),
+    [
+        ("if (i >= n) return;", "n", False),
+        ("if (n <= i) { return; }", "n", False),
+        ("if (i < n * 2) { out[i] = 1.0f; }", "n * 2", True),
+        ("if (n > i) out[i] = 1.0f;", "n", True),
+    ],
+)
+def test_guards(text: str, limit: str, around: bool):
+    source = _source(f"int i = threadIdx.x;\n{text}")
+    names = Names(source)
+    guards = [g for g in guard_of(source.body.named_children[1], names) if g.left == Polynomial.atom("threadIdx.x")]
+    assert [(source.text_of(g.limit), g.body is not None) for g in guards] == [(limit, around)]
+
+
+@pytest.mark.parametrize("text", ["if (i > n) return;", "if (i < n) out[i] = 1; else out[0] = 2;", "if (i) return;", "return;"])
+def test_no_guards(text: str):
+    source = _source(f"int i = threadIdx.x;\n{text}")
+    names = Names(source)
+    assert not [g for g in guard_of(source.body.named_children[1], names) if g.left == Polynomial.atom("threadIdx.x")]
+
+
+def test_statements_keep_their_comments_and_pragmas():
+    source = _source("  int a = 1;  // one\n  // two\n#pragma unroll\n  for (;;) {\n    f();\n  }\n  a = 2;")
+    pieces = pieces_of(source.body, source.tree)
+    lines = [at_margin(piece, source.tree) for piece in pieces]
+    assert lines == [["int a = 1;  // one"], ["// two", "#pragma unroll", "for (;;) {", "  f();", "}"], ["a = 2;"]]
