@@ -34,8 +34,12 @@ def pressing(registers: int, shared: int, threads: int) -> str:
     }}"""
 
 
-@pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize(("registers", "shared", "threads"), [(90, 2977, 64), (45, 3141, 128), (200, 0, 1024)])
+CASES = [(name, *case) for name in TARGETS for case in ((90, 2977, 64), (45, 3141, 128))]
+
+
+@pytest.mark.parametrize(
+    ("name", "registers", "shared", "threads"), [*CASES, ("gfx942", 200, 0, 1024), ("gfx1100", 200, 0, 1024)]
+)
 def test_figures_are_those_of_clangs_remark(name: str, registers: int, shared: int, threads: int) -> None:
     target = TARGETS[name]
     result = compiled(pressing(registers, shared, threads), name, options=REMARKS)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Subject, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
 from warpsmith.refactor.conditions import Guard, condition_for
-from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used, with_constant
+from warpsmith.refactor.constants import with_constant
+from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used
 
-MOST_BRANCHES = 16  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
+MOST_BRANCHES = 32  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
 
 
 def apply_pass(draft: Draft, transform: Pass) -> Draft:

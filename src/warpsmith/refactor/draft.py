@@ -14,7 +14,8 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.conditions import Groups
-from warpsmith.refactor.untouched import untouched, with_words
+from warpsmith.refactor.constants import with_constant
+from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template.directives import used_identifiers
@@ -150,21 +151,6 @@ class Draft:
             Branch({n: v for n, v in b.guard.items() if n != name}, with_constant(b.variant, name, default)) for b in branches
         )
         return replace(self, branches=branches, choices=tuple(c for c in self.choices if c is not choice))
-
-
-def with_constant(variant: Variant, name: str, value: int) -> Variant:
-    """The name replaced by a number, wherever the form has it."""
-    word = {name: str(value)}
-    return replace(
-        variant,
-        text=with_words(variant.text, word),
-        entry=with_words(variant.entry, word),
-        grid=tuple(with_words(extent, word) for extent in variant.grid),
-        block=tuple(with_words(extent, word) for extent in variant.block),
-        shared=with_words(variant.shared, word),
-        tunables=tuple(tunable for tunable in variant.tunables if tunable.name != name),
-        rules=tuple(replace(rule, expression=with_words(rule.expression, word)) for rule in variant.rules),
-    )
 
 
 def names_used(variant: Variant) -> frozenset[str]:

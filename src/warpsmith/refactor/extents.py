@@ -8,8 +8,8 @@ from fractions import Fraction
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node, Unary
+from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded, written
-from warpsmith.refactor.untouched import with_words
 
 # As good as unknown: two rational functions of few names that agree at these are the same one.
 _POINTS = ((101, 103, 107, 109, 113, 127, 131, 137), (211, 151, 223, 157, 227, 163, 229, 167))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.expression import Expression
+from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Kernel, Launch, Scalar
@@ -37,11 +37,6 @@ def untouched(kernel: Kernel) -> Kernel:
         template_entry=None,
         defines={**kernel.defines, **_missing_defines(kernel, values)},
     )
-
-
-def with_words(text: str, replacements: Mapping[str, str]) -> str:
-    """The text with whole identifiers replaced."""
-    return re.sub(r"[A-Za-z_]\w*", lambda found: replacements.get(found[0], found[0]), text)
 
 
 def _extents(extents: tuple[Expression, ...], values: Mapping[str, Value]) -> tuple[Expression, ...]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
-from warpsmith.source.tree import Tree
+from warpsmith.source.tree import Edit, Tree
 from warpsmith.template.directives import without_noise
 
 if TYPE_CHECKING:
@@ -59,6 +59,30 @@ def statements_of(tree: Tree, body: Node) -> str:
 def indented(text: str, blanks: int) -> str:
     """Every line moved to the right, but for blank ones and directives."""
     return "\n".join(line if not line.strip() or line.startswith("#") else " " * blanks + line for line in text.split("\n"))
+
+
+def with_pragma(statement: Node) -> list[Node]:
+    """The statement and the pragma that is for it."""
+    before = statement.prev_sibling
+    return [before, statement] if before is not None and before.type == "preproc_call" else [statement]
+
+
+def removed(tree: Tree, nodes: list[Node]) -> Edit:
+    """Deletes neighbours: whole lines, where nothing else stands on them.
+
+    OpenCL's qualifiers before a declaration are not of its node, and go with it.
+    """
+    data = tree.data
+    start = data.rfind(b"\n", 0, nodes[0].start_byte) + 1
+    before = data[start : nodes[0].start_byte]
+    if before.strip() not in {b"", b"__local", b"local", b"__shared__", b"static __shared__"}:
+        return Edit(nodes[0].start_byte, nodes[-1].end_byte, "")
+    end = nodes[-1].end_byte
+    stop = data.find(b"\n", end)
+    rest = data[end : stop if stop >= 0 else len(data)]
+    if rest.strip() and not rest.lstrip().startswith(b"//"):
+        return Edit(start, end, "")
+    return Edit(start, stop + 1 if stop >= 0 else len(data), "") if data[end - 1 : end] != b"\n" else Edit(start, end, "")
 
 
 def _shares_its_line(tree: Tree, body: Node) -> bool:

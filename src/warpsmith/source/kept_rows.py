@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
-_BY_VALUE = frozenset({"binary_expression", "init_declarator", "assignment_expression", "parenthesized_expression", "cast_expression"})
+_BY_VALUE = frozenset(
+    {"binary_expression", "init_declarator", "assignment_expression", "parenthesized_expression", "cast_expression"}
+)
 _STEP, _LANE = Polynomial.atom("#step"), Polynomial.atom("#lane")
 
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from dataclasses import field as data
 from typing import TYPE_CHECKING
 
-from warpsmith.source.dataflow import base_name
+from warpsmith.source.dataflow import changed_names
+from warpsmith.source.effects import declared_type
+from warpsmith.source.independence import follows
 from warpsmith.source.kept_rows import KeptRow, NotKept, is_unconditional
-from warpsmith.source.names import Names
+from warpsmith.source.names import Definition, Names
 from warpsmith.source.places import place_of, written_places
+from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.structs import member_type, plain_type, pointee_type
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,7 +29,7 @@ _NAMED_CAST = re.compile(r"static_cast\s*<\s*([^<>]+?)\s*>")
 class Twin:
     """`target` is the lvalue in global memory that has a step's values.
 
-    Where it has them all at once, `member` is the element in the local variable (`b.lane[lane]`) that goes there, or comes from
+    Where it has them all at once, `member` is the element (`b.lane[lane]`) of the local variable that goes there, or comes from
     there, as a whole, and `type` is how that variable was declared.
     """
 
@@ -36,81 +39,141 @@ class Twin:
 
 
 def twin_of(row: KeptRow, names: Names) -> Twin:
-    """Raises NotKept where there is none, or where it may have changed when the row is read."""
-    found = next((*_stored(row, names), *_loaded(row, row.value, names)), None)
+    """Raises NotKept where there is none, or where it may be another value by the time the row is read."""
+    finder = _Finder(row, names)
+    found = next(iter((*finder.stored(), *finder.loaded(row.value))), None)
     if found is None:
-        reason = f"what {row.array.name} keeps is neither stored to global memory nor loaded from there, unrounded, in the same step"
+        reason = (
+            f"what {row.array.name} keeps is neither stored to global memory nor loaded from there, unrounded, in the same step"
+        )
         raise NotKept(reason, row.statement)
     place = place_of(found.target, names)
     if place is None or "?" in place.roots:
         raise NotKept(f"the buffer with the values of {row.array.name} is not a parameter", found.target)
     for written in written_places(names.source.body, names):
         if written.node != found.target and (written.roots & place.roots or "?" in written.roots):
-            line = names.source.line_of(written.node)
-            raise NotKept(f"the memory with the same values as {row.array.name} may be written in line {line}", written.node)
+            raise NotKept(f"the memory that has the values of {row.array.name}, too, may be written again", written.node)
+    if any(use.loop.node == row.write.loop.node for use in row.reads):
+        raise NotKept(f"{row.array.name} is read in the step that writes it", row.write.element)
+    for node in of_kind(found.target, "identifier"):
+        if text_of(node) not in finder.own_variables and not names.definition(node).is_fixed:
+            raise NotKept(f"{text_of(node)} may have changed when {row.array.name} is read", node)
     return found
 
 
-def _stored(row: KeptRow, names: Names) -> Iterator[Twin]:
-    """`to[i] = x` beside `kept[i] = x`, or `b.lane[l] = x` with `to[i] = b` after it."""
-    for assignment in _assignments(row):
-        left, value = unwrapped(field(assignment, "left")), field(assignment, "right")
-        if assignment.parent == row.statement or not _is_same(value, row, names):
-            continue
-        if place_of(left, names) is not None:
-            if _type_of(left, names) == _kind(row, names) and _goes_with_lane(left, row):
-                yield Twin(left)
-        elif _is_element_of_step(left, row, names):
-            yield from _stored_whole(left, row, names)
+class _Finder:
+    def __init__(self, row: KeptRow, names: Names) -> None:
+        self._row, self._names = row, names
+        self._kind = plain_type(row.array.element, names)
+        self._step = row.write.loop
+        self._assignments = [
+            node
+            for node in of_kind(self._step.body, "assignment_expression")
+            if text_of(field(node, "operator")) == "=" and is_unconditional(node, row.write)
+        ]
 
+    @property
+    def own_variables(self) -> set[str]:
+        lane = self._row.write.lane
+        return {self._step.variable} | (set() if lane is None else {lane.variable})
 
-def _stored_whole(member: Node, row: KeptRow, names: Names) -> Iterator[Twin]:
-    name = base_name(member)
-    changes = [a for a in _assignments(row) if base_name(field(a, "left")) == name]
-    kind = _declared_type(member, names)
-    for store in _assignments(row):
-        target = unwrapped(field(store, "left"))
-        whole = text_of(unwrapped(field(store, "right"))) == name and store.start_byte > member.start_byte
-        if whole and len(changes) == 1 and place_of(target, names) is not None and kind and _type_of(target, names) == plain_type(
-            kind, names
-        ):
-            yield Twin(target, member, kind)
+    def stored(self) -> Iterator[Twin]:
+        """`to[i] = x` beside `kept[i] = x`, or `b.lane[l] = x` with `to[i] = b` after it."""
+        for assignment in self._assignments:
+            target = unwrapped(field(assignment, "left"))
+            if assignment.parent == self._row.statement or not self._is_kept_value(field(assignment, "right")):
+                continue
+            if place_of(target, self._names) is not None:
+                if self._pointee(target) == self._kind and self._is_own_place(target, written=True):
+                    yield Twin(target)
+            elif (owner := self._owner_of_element(target)) is not None and self._changes(text_of(owner)) == 1:
+                yield from self._stored_whole(owner, target)
 
+    def _stored_whole(self, owner: Node, member: Node) -> Iterator[Twin]:
+        kind = declared_type(owner, self._names) or ""
+        for store in self._assignments:
+            target = unwrapped(field(store, "left"))
+            is_whole = text_of(unwrapped(field(store, "right"))) == text_of(owner) and store.start_byte > member.end_byte
+            in_step = self._row.write.lane is None or not is_within(store, self._row.write.lane.node)
+            if is_whole and in_step and self._holds(target, kind) and self._is_own_place(target, written=True, whole=True):
+                yield Twin(target, member, kind)
 
-def _loaded(row: KeptRow, value: Node, names: Names) -> Iterator[Twin]:
-    """`kept[i] = from[i]`, or an element of a variable that was loaded as a whole; also through names for either."""
-    value = _without_casts(value, row, names)
-    if value.type == "identifier":
-        found = names.definition(value)
-        inside = found.node is not None and is_within(found.node, row.write.loop.body)
-        same = plain_type(_declared_type(value, names) or "", names) == _kind(row, names)
-        if found.is_fixed and found.value is not None and inside and same:
-            yield from _loaded(row, found.value, names)
-    elif place_of(value, names) is not None:
-        if _type_of(value, names) == _kind(row, names) and _goes_with_lane(value, row):
-            yield Twin(value)
-    elif _is_element_of_step(value, row, names):
-        variable = next(n for n in of_kind(value, "identifier") if text_of(n) == base_name(value))
-        found, kind = names.definition(variable), _declared_type(value, names)
-        changed = any(base_name(field(a, "left")) == base_name(value) for a in _assignments(row))
-        source = None if found.value is None or changed else unwrapped(found.value)
-        if source is not None and kind and place_of(source, names) and _type_of(source, names) == plain_type(kind, names):
-            yield Twin(source, value, kind)
+    def loaded(self, value: Node) -> Iterator[Twin]:
+        """`kept[i] = from[i]`, or an element of a variable that was loaded as a whole; also through names for either."""
+        value, names = self._without_casts(value), self._names
+        if value.type == "identifier":
+            found = names.definition(value)
+            same = plain_type(declared_type(value, names) or "", names) == self._kind
+            if found.is_fixed and found.value is not None and self._is_of_step(found) and same:
+                yield from self.loaded(found.value)
+        elif place_of(value, names) is not None:
+            if self._pointee(value) == self._kind and self._is_own_place(value, written=False):
+                yield Twin(value)
+        elif (owner := self._owner_of_element(value)) is not None and not self._changes(text_of(owner)):
+            found, kind = names.definition(owner), declared_type(owner, names) or ""
+            source = None if found.value is None else unwrapped(found.value)
+            if source is not None and self._holds(source, kind) and self._is_own_place(source, written=False, whole=True):
+                yield Twin(source, value, kind)
 
+    def _is_kept_value(self, value: Node) -> bool:
+        """Whether it is the name that is kept, which has one value in a step (and lane)."""
+        mine, other = self._without_casts(self._row.value), self._without_casts(value)
+        if mine.type != "identifier" or other.type != "identifier":
+            return False
+        first, second = self._names.definition(mine), self._names.definition(other)
+        return first.is_fixed and self._is_of_step(first) and first.node == second.node
 
-def _assignments(row: KeptRow) -> list[Node]:
-    """The plain assignments of every step of the loop that writes the row. Others, under conditions, make it nobody's twin."""
-    return [
-        node
-        for node in of_kind(row.write.loop.body, "assignment_expression")
-        if text_of(field(node, "operator")) != "=" or is_unconditional(node, row.write) or True
-    ]
+    def _without_casts(self, node: Node) -> Node:
+        """Without conversions to the type that is kept: they are done either way."""
+        node = unwrapped(node)
+        named = _NAMED_CAST.fullmatch(text_of(field(node, "function"))) if node.type == "call_expression" else None
+        if named and plain_type(named[1], self._names) == self._kind:
+            return self._without_casts(field(node, "arguments").named_children[0])
+        if node.type == "cast_expression" and plain_type(text_of(field(node, "type")), self._names) == self._kind:
+            return self._without_casts(field(node, "value"))
+        return node
 
+    def _is_of_step(self, found: Definition) -> bool:
+        return found.origin is Origin.LOCAL and found.node is not None and is_within(found.node, self._step.body)
 
-def _is_same(value: Node, row: KeptRow, names: Names) -> bool:
-    """Whether both are one name that has one value in a step."""
-    mine, other = _without_casts(row.value, row, names), _without_casts(value, row, names)
-    if mine.type != "identifier" or other.type != "identifier" or text_of(mine) != text_of(other):
-        return False
-    first, second = names.definition(mine), names.definition(other)
-    return first.is_fixed and first.node is not None and first.node == second.node and is_within(first.node, row.write.loop.body)
+    def _owner_of_element(self, node: Node) -> Node | None:
+        """The variable of the step whose member this is, of the type that is kept: `b` of `b.lane[lane]`, or of `b.x`."""
+        lane, element = self._row.write.lane, node
+        if lane is not None:
+            if element.type != "subscript_expression" or text_of(field(element, "indices").named_children[0]) != lane.variable:
+                return None
+            element = unwrapped(field(element, "argument"))
+        if element.type != "field_expression" or text_of(field(element, "operator")) != ".":
+            return None
+        owner = unwrapped(field(element, "argument"))
+        if owner.type != "identifier" or not self._is_of_step(self._names.definition(owner)):
+            return None
+        kind = member_type(declared_type(owner, self._names) or "", text_of(field(element, "field")), self._names)
+        return owner if kind == self._kind else None
+
+    def _changes(self, name: str) -> int:
+        """How many expressions of a step may change the variable after its declaration."""
+        source = self._names.source
+        kinds = ("assignment_expression", "update_expression", "pointer_expression", "call_expression")
+        return sum(name in changed_names(node, source) for node in of_kind(self._step.body, *kinds))
+
+    def _pointee(self, target: Node) -> str | None:
+        if target.type != "subscript_expression" or unwrapped(field(target, "argument")).type != "identifier":
+            return None
+        return pointee_type(unwrapped(field(target, "argument")), self._names)
+
+    def _holds(self, target: Node, kind: str) -> bool:
+        return bool(kind) and place_of(target, self._names) is not None and self._pointee(target) == plain_type(kind, self._names)
+
+    def _is_own_place(self, target: Node, *, written: bool, whole: bool = False) -> bool:
+        """Whether each step (and lane, unless the place has all lanes) has a place of its own; each block, too, if it writes."""
+        place, lane = place_of(target, self._names), self._row.write.lane
+        if place is None or len(place.addresses) != 1:
+            return False
+        address = place.addresses[0]
+        if not follows(address, self._step) or (written and not address.mentions("blockIdx")):
+            return False
+        if lane is None or whole:
+            return lane is None or not address.mentions(lane.atom)
+        lanes = Polynomial.of(lane.bound, self._names)
+        return address.coefficient(lane.atom) == Polynomial.constant(1) and address.coefficient(self._step.atom) == lanes

@@ -12,7 +12,9 @@ from warpsmith.source.tree import of_kind, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|typename|__restrict__|__restrict|restrict|__global|global|__local|local)\b|[*&]")
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|struct|typename|__restrict__|__restrict|restrict|__global|global|__local|local)\b|[*&]"
+)
 
 
 def plain_type(text: str, names: Names) -> str:

@@ -127,7 +127,7 @@ class Probe:
     def same_launch(self, left: Configuration, right: Configuration) -> bool:
         """Whether two configurations are the same code, launched the same way."""
         first, second = self._built(left), self._built(right)
-        return first is not None and second is not None and replace(first, name="") == replace(second, name="")
+        return first is not None and second is not None and _launched(first) == _launched(second)
 
     def _built(self, configuration: Configuration) -> Candidate | None:
         default = configuration == self.space.default  # which the builder takes for the original's source
@@ -159,6 +159,11 @@ def _template_of(found: Refactored, kernel: Kernel) -> Template:
         launch=kernel.launch,
         used=frozenset(parameter.name for parameter in kernel.parameters if parameter.name in names),
     )
+
+
+def _launched(candidate: Candidate) -> tuple[object, ...]:
+    codes = {workload: (binary.code, binary.entry) for workload, binary in candidate.binaries.items()}
+    return codes, candidate.geometries, candidate.scalars
 
 
 def _first_line(text: str) -> str:

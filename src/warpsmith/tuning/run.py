@@ -181,7 +181,8 @@ class _Run:
             lab = Lab(self.pool, self.info, bench, prepared)
 
             def make_template(passes: Sequence[str], into: Path) -> tuple[Path, Mapping[str, Any]]:
-                made = templatize(self.kernel, lab, passes=load_passes(passes), folder=into)
+                # Every configuration is verified when it is evaluated: no need to try a sample beforehand.
+                made = templatize(self.kernel, lab, passes=load_passes(passes), folder=into, combinations=0, emit=self.emit)
                 applied = [a.name for a in made.applications if a.applied]
                 declined = {a.name: a.reason for a in made.applications if a.reason is not None}
                 return made.kernel.path, {"applied": applied, "declined": declined}

@@ -13,6 +13,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.application import MOST_BRANCHES, apply_pass, apply_passes
 from warpsmith.refactor.base import Pass, Rewrite, Rule, Tunable
 from warpsmith.refactor.combine import Refactored, combined
+from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.values import nearest_with, space_of_refactored, with_possible_values
 
@@ -134,7 +135,7 @@ def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
     assert len(after.branches) == MOST_BRANCHES
     of_default = [branch.guard["PATH"] for branch in after.branches if branch.guard["MAP"] == 0]
     assert of_default == [0, 1, 2, 3]
-    assert "left out, since a template has at most 16 forms" in after.applications[-1].notes[0]
+    assert f"left out, since a template has at most {MOST_BRANCHES} forms" in after.applications[-1].notes[0]
 
 
 def test_an_alternative_that_breaks_a_promise_is_left_out_alone(start: Draft) -> None:
@@ -219,6 +220,31 @@ def test_a_parameter_with_one_value_left_is_that_value(start: Draft) -> None:
     assert gone.origins == {}
     assert gone.branches == start.branches
     assert combined(gone).body == SOURCE
+
+
+def test_conditions_about_a_constant_are_decided(start: Draft) -> None:
+    decorated = """#if BLOCK > 1 && U != 0
+#pragma unroll U
+#endif
+#if U == 0  // as it was
+  a();
+#if V
+  v(U);
+#endif
+#else
+  b();
+#endif
+#if U
+  c();
+#elif W
+  d();
+#endif"""
+    variant = replace(start.branches[0].variant, text=decorated, tunables=(Tunable("U", (0, 1), 0, "?"),))
+    text = with_constant(variant, "U", 0).text
+    assert text.startswith(
+        "#if BLOCK > 1 && 0 != 0\n#pragma unroll 0\n#endif\n  a();\n#if V\n  v(0);\n#endif\n#if 0\n  c();\n#elif W"
+    )
+    assert with_constant(variant, "U", 1).text.split("\n")[3] == "  b();"
 
 
 def test_without_a_form(start: Draft) -> None:

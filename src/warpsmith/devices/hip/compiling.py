@@ -66,7 +66,7 @@ def compile_code_object(
     """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`gfx942`, …), no GPU needed.
 
     CUDA source is taken too: its warps have 32 lanes on every target. `variables` are `__constant__` and `__device__` ones to be
-    kept. Raises CompileError, or UnsupportedFeature for what only ROCm's device library has; InputError for a target that is none.
+    kept. Raises CompileError, or UnsupportedFeature for what only ROCm's device library has; InputError for an unknown target.
     """
     wanted = parse_target(target)
     kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.writing import removed, with_pragma
 from warpsmith.source import Edit, KernelSource, Names, Polynomial
 from warpsmith.source.staged import NotATile, Tile, shared_tiles, subscript, tile_of
 from warpsmith.source.threads import spelled
@@ -104,37 +105,17 @@ def _direct(subject: Subject, tiles: tuple[Tile, ...], *, drop_barriers: bool) -
         name, declaration = _pointer(subject, tile)
         edits += [Edit(r.start_byte, r.end_byte, _load(source.language, tile, r, name)) for r in tile.reads]
         first, *others = tile.copies
-        gone = _removed(source, _with_pragma(first))
+        gone = removed(source.tree, with_pragma(first))
         edits.append(replace(gone, text=f"{source.tree.indentation(first)}{declaration}\n"))
-        edits += [_removed(source, _with_pragma(copy)) for copy in others]
+        edits += [removed(source.tree, with_pragma(copy)) for copy in others]
         array = tile.array.declarator.parent
-        edits += [] if array is None else [_removed(source, [array])]
+        edits += [] if array is None else [removed(source.tree, [array])]
     if drop_barriers:
         for node in of_kind(source.body, "expression_statement"):
             inside = any(e.start <= node.start_byte < e.end for e in edits)
             if _BARRIER.fullmatch(text_of(node)) and not inside:
-                edits.append(_removed(source, [node]))
+                edits.append(removed(source.tree, [node]))
     return source.edited(*edits)
-
-
-def _with_pragma(statement: Node) -> list[Node]:
-    before = statement.prev_sibling
-    return [before, statement] if before is not None and before.type == "preproc_call" else [statement]
-
-
-def _removed(source: KernelSource, nodes: list[Node]) -> Edit:
-    """Whole lines, where nothing else stands on them. OpenCL's qualifiers before a declaration are not of its node."""
-    data = source.tree.data
-    start = data.rfind(b"\n", 0, nodes[0].start_byte) + 1
-    before = data[start : nodes[0].start_byte]
-    if before.strip() not in {b"", b"__local", b"local", b"__shared__", b"static __shared__"}:
-        return Edit(nodes[0].start_byte, nodes[-1].end_byte, "")
-    end = nodes[-1].end_byte
-    stop = data.find(b"\n", end)
-    rest = data[end : stop if stop >= 0 else len(data)]
-    if rest.strip() and not rest.lstrip().startswith(b"//"):
-        return Edit(start, end, "")
-    return Edit(start, stop + 1 if stop >= 0 else len(data), "") if data[end - 1 : end] != b"\n" else Edit(start, end, "")
 
 
 def _pointer(subject: Subject, tile: Tile) -> tuple[str, str]:

@@ -12,6 +12,7 @@ Constraints: none.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.block_loop import BlockLoop, block_loop
@@ -20,8 +21,14 @@ from warpsmith.refactor.flat import flat_indices
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require
 from warpsmith.refactor.writing import cast
-from warpsmith.source.threads import all_launch_uses
+from warpsmith.source import Names
+from warpsmith.source.scopes import Origin
+from warpsmith.source.threads import all_launch_uses, launch_uses
+from warpsmith.source.tree import ancestors, of_kind
 from warpsmith.spec.kernel import Scalar
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _VALUES = (2, 4, 8, 16)
 
@@ -45,6 +52,8 @@ def _rewrite(subject: Subject) -> Rewrite:
         {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"} & all_launch_uses(subject.source, names).keys()
     )
     require(line_of_blocks, "the grid has several dimensions: its blocks are not rows")
+    already = next((n for n in launch_uses(subject.source.body, names).get("blockIdx.x", ()) if _is_counted_on(n, names)), None)
+    require(already is None, "a block already does several rows one after the other", already)
     loop = block_loop(subject, names)
     most = max(on_workloads(subject, axis(variant.grid, "x")))
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
@@ -55,6 +64,16 @@ def _rewrite(subject: Subject) -> Rewrite:
     line = subject.source.line_of(loop.work[0].node)
     choice = Tunable(name, (1, *values), 1, "rows (blocks of the original) that a block does one after the other", line)
     return Rewrite(variant, choice, dict.fromkeys(values, made))
+
+
+def _is_counted_on(node: Node, names: Names) -> bool:
+    """Whether a loop's variable is added to where the block begins."""
+    outermost = node
+    for outer in ancestors(node):
+        if outer.type not in {"binary_expression", "parenthesized_expression"}:
+            break
+        outermost = outer
+    return any(names.definition(use).origin is Origin.LOOP for use in of_kind(outermost, "identifier"))
 
 
 def count_argument(subject: Subject) -> str | None:

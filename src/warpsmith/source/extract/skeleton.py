@@ -13,6 +13,8 @@ from warpsmith.source.extract.declarations import Kind as Declared
 from warpsmith.source.extract.syntax import past_brackets, past_template
 from warpsmith.spec.skeleton import skeleton
 
+_BY_VALUE = "by value; only numbers can be passed"  # what the skeleton says of a structure
+
 
 def kernel_toml(name: str, source_name: str, entry: str, kernel: str, bindings: Mapping[str, str], closure: Closure) -> str:
     """Written from a file that holds the kernel's text alone, types spelled out: dtypes and roles can then be read off it."""
@@ -22,6 +24,7 @@ def kernel_toml(name: str, source_name: str, entry: str, kernel: str, bindings: 
         alone = Path(folder) / source_name
         alone.write_text(f"__global__ void {text}\n", encoding="utf-8")
         written = skeleton(alone, name)
+    written = written.replace(_BY_VALUE, f"{_BY_VALUE}: `warpsmith extract --unpack` passes its members")
     return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{entry}"', written, count=1, flags=re.MULTILINE)
 
 

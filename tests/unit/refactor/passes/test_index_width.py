@@ -6,8 +6,8 @@ import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
+from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.passes.index_width import IndexWidth
-from warpsmith.refactor.untouched import with_words
 
 
 def _kernel(body: str) -> str:

@@ -9,8 +9,8 @@ from pass_subjects import applied, bundled, declined, small
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rewrite, Subject, Variant
+from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.passes.lift_constants import LiftConstants
-from warpsmith.refactor.untouched import with_words
 
 _BUNDLED = (
     "conv2d",

@@ -89,6 +89,7 @@ def test_opencl():
         ("out[blockIdx.x] = x[blockIdx.y];", "several dimensions"),
         ("const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = x[i];", "counts elements, not rows"),
         ("out[blockIdx.x] = 1.0f;\n  __threadfence();", "blocks may wait"),
+        ("for (int s = 0; s < 4; ++s) out[blockIdx.x * 4 + s] = x[s];", "already does several rows"),
         (
             "const int b = blockIdx.x;\n  if (threadIdx.x > n) return;\n  __syncthreads();\n  out[b] = 1.0f;",
             "some threads of a block may",

@@ -30,6 +30,11 @@ def test_members_become_parameters():
     assert "__grid_constant__" not in found.source_text
 
 
+def test_the_skeleton_of_a_structure_says_so():
+    assert "--unpack" in from_acme("packed_scale_kernel").kernel_toml
+    assert "--unpack" not in from_acme("packed_scale_kernel", unpack=True).kernel_toml
+
+
 def test_template_arguments_are_put_in(tmp_path):
     structure = "template <typename T> struct P { T* x; int n; };\n"
     text = structure + "template <typename U> __global__ void k(P<U> p, int n) { p.x[n] = p.n; }\n"

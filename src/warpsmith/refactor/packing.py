@@ -1,0 +1,151 @@
+"""Writes steps that access VEC neighbouring elements at once: the type of such a pack, loads, the work lane by lane, stores.
+
+A pack begins at a multiple of VEC steps, so it is aligned to its size where the place of step 0 is: that is what the rules say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Rule
+from warpsmith.refactor.preconditions import Unmet
+from warpsmith.refactor.writing import FreeNames
+from warpsmith.source import Edit, KernelSource, Names, Tree
+from warpsmith.source.packs import Pack
+from warpsmith.source.scopes import Origin
+from warpsmith.source.statements import Piece, at_margin, line_at
+from warpsmith.source.tree import is_within, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ALIGNED = "the elements of an access begin at a multiple of their number"
+
+
+def alignment_rules(packs: Sequence[Pack], names: Names, vec: str, launch: dict[str, str]) -> list[Rule]:
+    """What must hold for every pack to be aligned. `launch` has the extents of blocks and grid that are known.
+
+    A term of an address is some known numbers times things that may be any integer: it is a multiple when the known part is.
+    """
+    found: dict[str, Rule] = {}
+    for pack in packs:
+        for monomial, factor in pack.base.terms.items():
+            known = [e for atom in monomial if (e := launch.get(atom) or _size(atom, names)) is not None]
+            product = " * ".join([*([str(abs(factor))] if abs(factor) != 1 or not known else []), *known])
+            text = f"{product} % {vec} == 0" if len(known) == 1 and abs(factor) == 1 else f"({product}) % {vec} == 0"
+            found.setdefault(text, Rule(text, f"{pack.array}: {_ALIGNED}"))
+    return list(found.values())
+
+
+def _size(atom: str, names: Names) -> str | None:
+    """What kernel.toml gives for a scalar parameter of the kernel; a tunable is its own name."""
+    if atom in names.parameters:
+        return atom
+    uses = (n for n in of_kind(names.source.body, "identifier") if text_of(n) == atom)
+    use = next((n for n in uses if names.definition(n).origin is Origin.PARAMETER), None)
+    if use is None:
+        return None
+    if not names.definition(use).is_fixed:
+        raise Unmet(f"{atom} changes, so where rows begin is not known", use)
+    return names.expression(use)
+
+
+@dataclass(frozen=True, slots=True)
+class PackWriter:
+    """`vec` is the parameter, `unit` one level of indentation. Lines come at the margin."""
+
+    source: KernelSource
+    vec: str
+    free: FreeNames
+    unit: str
+    type: str  # what the pack's type is called
+
+    def declared(self, packs: Sequence[Pack]) -> Edit:
+        """The types, before the kernel and the comments that belong to it."""
+        tree, function = self.source.tree, self.source.function
+        outer = function.parent
+        before = (outer if outer is not None and outer.type == "template_declaration" else function).prev_sibling
+        while before is not None and before.type == "comment" and _begins_line(before, tree):
+            before = before.prev_sibling
+        at = before.end_byte if before is not None else 0
+        text = self._declaration(packs)
+        if at and not tree.data[at - 1 : at] == b"\n":  # a directive's node has its line's end
+            return Edit(at, at, f"\n\n{text}")
+        return Edit(at, at, f"\n{text}\n" if at else f"{text}\n\n")
+
+    def steps(self, packs: Sequence[Pack], pieces: Sequence[Piece], kind: str, variable: str, first: str) -> Iterator[str]:
+        """All that a pack of steps does, from its loads to its stores; `first` is the number of its first step."""
+        lane = self.free.take("lane")
+        called = {id(pack): self.free.take(f"{pack.array}_pack") for pack in packs}
+        for pack in packs:
+            constant = "" if pack.is_written else "const "
+            value = f" = {self._access(pack, constant='const ')}" if pack.is_read else ""
+            yield f"{constant}{self._type_of(pack.type)} {called[id(pack)]}{value};"
+        edits = [
+            Edit(node.start_byte, node.end_byte, f"{called[id(pack)]}.lane[{lane}]") for pack in packs for node in pack.accesses
+        ]
+        yield "#pragma unroll"
+        yield f"for (int {lane} = 0; {lane} < {self.vec}; ++{lane}) {{"
+        if _is_used(variable, pieces, packs):
+            yield f"{self.unit}const {kind} {variable} = {first} + {lane};"
+        for piece in pieces:
+            yield from (line_at(line, self.unit) for line in at_margin(piece, self.source.tree, edits))
+        yield "}"
+        for pack in packs:
+            if pack.is_written:
+                yield f"{self._access(pack, constant='')} = {called[id(pack)]};"
+
+    def plain(self, pieces: Sequence[Piece]) -> Iterator[str]:
+        """The steps as they were."""
+        for piece in pieces:
+            yield from at_margin(piece, self.source.tree)
+
+    def _declaration(self, packs: Sequence[Pack]) -> str:
+        """The types of packs: one template, or for OpenCL one of each kind."""
+        comment = f"// {self.vec} neighbouring elements, moved by one access: aligned to their size together."
+        if self.source.language is not Language.OPENCL:
+            lines = [
+                "template <typename T, int N>",
+                f"struct alignas(sizeof(T) * N) {self.type} {{",
+                f"{self.unit}T lane[N];",
+                "};",
+            ]
+            return "\n".join([comment, *lines])
+        kinds = {pack.type: pack.size_bytes for pack in packs}
+        structs = (
+            f"typedef struct __attribute__((aligned({size} * {self.vec}))) {{\n{self.unit}{kind} lane[{self.vec}];\n"
+            f"}} {self._type_of(kind)};"
+            for kind, size in kinds.items()
+        )
+        return "\n".join([comment, *structs])
+
+    def _access(self, pack: Pack, *, constant: str) -> str:
+        kind = self._type_of(pack.type)
+        if self.source.language is Language.OPENCL:
+            return f"*({constant}__global {kind}*)&{pack.first}"
+        return f"*reinterpret_cast<{constant}{kind}*>(&{pack.first})"
+
+    def _type_of(self, kind: str) -> str:
+        if self.source.language is Language.OPENCL:
+            return f"{self.type}_{re.sub(r'[^0-9A-Za-z]+', '_', kind)}"
+        return f"{self.type}<{kind}, {self.vec}>"
+
+
+def _begins_line(node: Node, tree: Tree) -> bool:
+    return not tree.data[tree.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
+
+
+def _is_used(variable: str, pieces: Sequence[Piece], packs: Sequence[Pack]) -> bool:
+    replaced: list[Node] = [node for pack in packs for node in pack.accesses]
+    uses = (n for piece in pieces for n in of_kind(piece.node, "identifier") if text_of(n) == variable)
+    return any(not any(is_within(use, node) for node in replaced) for use in uses)
+
+
+def known_extents(block: Sequence[str], grid: Sequence[str]) -> dict[str, str]:
+    """The launch in the names that the source has for it."""
+    listed = (("blockDim", block), ("gridDim", grid))
+    return {f"{name}.{axis}": f"({e})" for name, extents in listed for axis, e in zip("xyz", extents, strict=False)}

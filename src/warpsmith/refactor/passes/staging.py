@@ -1,0 +1,222 @@
+"""`staging`: where a row waits between two passes over it: shared memory, global memory, or the threads' registers.
+
+Exposes: shared arrays in which each thread keeps elements for itself only (`source.kept_rows`).
+Precondition for reading again: the same values are stored to global memory, or were loaded from there, in the step that keeps
+them, unrounded, and nobody writes there later (`source.same_values`). For registers: the number of steps follows from
+kernel.toml, and the elements of a step are a constant number.
+Parameter: KEEP, 0 as it was, 1 read again, else registers for so many steps. Constraints: registers need a fixed number of steps,
+so a row may have no more for any workload.
+
+Shared memory that nobody shares limits how many blocks run at a time, and which rows fit at all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, require, require_readable
+from warpsmith.refactor.writing import FreeNames, cast, indented, operand, removed, statements_of
+from warpsmith.source import Edit, Loop, Names, Polynomial, loops_of, parse_kernel
+from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.dataflow import declarators
+from warpsmith.source.kept_rows import KeptRow, NotKept, Use, kept_row
+from warpsmith.source.same_values import Twin, twin_of
+from warpsmith.source.statements import text_between
+from warpsmith.source.tree import is_within, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_STEPS = (2, 4, 8, 16)
+
+
+class Staging:
+    name = "staging"
+    summary = "a row kept between passes over it: in shared memory, read again from global memory, or in registers"
+    stage = Stage.RESTRUCTURE
+    priority = 10  # before what rewrites the loops over a row, or puts rows together
+    concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM, Concern.TRAFFIC})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject))
+
+
+def _rewrite(subject: Subject) -> Rewrite:
+    require_readable(subject)
+    names = names_of(subject)
+    strided = list(_strided_loops(subject, names))
+    row = _row(subject, names, strided)
+    name = fresh_name(subject, "KEEP")
+    alternatives: dict[int, Variant] = {}
+    refused: list[NotKept | Unmet] = []
+    for values, made in (((1,), _read_again), (_STEPS, _in_registers)):
+        try:
+            variant = made(subject, names, row, name)
+            alternatives |= dict.fromkeys(values, variant)
+        except (NotKept, Unmet) as why:
+            refused.append(why)
+    if not alternatives:
+        raise Unmet("; ".join(why.reason for why in refused), row.statement)
+    meaning = f"where {row.array.name} waits. 0: shared memory"
+    meaning += " · 1: read again from global memory" if 1 in alternatives else ""
+    meaning += " · else registers, for so many steps" if _STEPS[0] in alternatives else ""
+    choice = Tunable(name, (0, *alternatives), 0, meaning, subject.source.line_of(row.array.declarator))
+    return Rewrite(subject.variant, choice, alternatives)
+
+
+def _strided_loops(subject: Subject, names: Names) -> list[Loop]:
+    """Loops that start at the thread's index along x and step by the block's extent."""
+    geometry = Geometry.of(subject, names)
+    thread, found = Polynomial.atom("threadIdx.x"), []
+    for loop in loops_of(subject.source.body, names):
+        share = geometry.thread_share(loop, names)
+        if share == thread and geometry.base(loop, share, names) is None and loop.ends_below:
+            found.append(loop)
+    return found
+
+
+def _row(subject: Subject, names: Names, strided: list[Loop]) -> KeptRow:
+    """The first array that is kept so; else the reason of the first."""
+    body = subject.source.body
+    arrays = [a for a in arrays_of(names) if a.is_shared and is_within(a.declarator, body)]
+    require(arrays, "the kernel has no shared array of its own")
+    reasons: list[Unmet] = []
+    for array in arrays:
+        try:
+            _require_alone(subject, array, names)
+            return kept_row(array, names, strided)
+        except NotKept as why:
+            reasons.append(Unmet(why.reason, why.node))
+    raise reasons[0]
+
+
+def _require_alone(subject: Subject, array: Array, names: Names) -> None:
+    declaration = array.declarator.parent
+    if declaration is None or len(declarators(declaration)) != 1 or len(array.extents) > 1:
+        raise NotKept(f"{array.name} is not declared alone, with one extent", array.declarator)
+    others = [a for a in arrays_of(names) if a.is_dynamic and a.declarator != array.declarator]
+    if array.is_dynamic and (others or subject.source.text.count("extern __shared__") != 1):
+        raise NotKept(f"{array.name} is not alone in the launch's shared memory", array.declarator)
+
+
+def _without_array(subject: Subject, row: KeptRow) -> tuple[Edit, str]:
+    """The deletion of its declaration, and the bytes of shared memory that the launch then needs."""
+    declaration = row.array.declarator.parent
+    assert declaration is not None
+    return removed(subject.source.tree, [declaration]), "0" if row.array.is_dynamic else subject.variant.shared
+
+
+def _read_again(subject: Subject, names: Names, row: KeptRow, _name: str) -> Variant:
+    source, twin, free = subject.source, twin_of(row, names), FreeNames(subject.variant.text)
+    gone, shared = _without_array(subject, row)
+    alone = row.statement.parent is not None and row.statement.parent.type == "compound_statement"
+    written = removed(source.tree, [row.statement])
+    edits = [gone, written if alone else Edit(row.statement.start_byte, row.statement.end_byte, "{}")]
+    copies: dict[int, str] = {}
+    for use in row.reads:
+        _require_visible(twin, use, names)
+        again = _target(subject, row, twin.target, use)
+        if twin.member is not None:
+            start = use.loop.body.start_byte
+            if start not in copies and use.loop.body.type == "compound_statement":
+                copies[start] = free.take(f"{row.array.name}_again")
+                edits.append(_copy(subject, use.loop, twin, copies[start], again))
+            owner = text_of(next(of_kind(twin.member, "identifier")))
+            again = copies.get(start, again) + _target(subject, row, twin.member, use).removeprefix(owner)
+        edits.append(Edit(use.element.start_byte, use.element.end_byte, cast(source.language, row.array.element, again)))
+    return replace(subject.variant, text=source.edited(*edits), shared=shared)
+
+
+def _require_visible(twin: Twin, use: Use, names: Names) -> None:
+    scopes = names.source.scopes
+    for node in of_kind(twin.target, "identifier"):
+        here, there = scopes.declaration(text_of(node), node), scopes.declaration(text_of(node), use.element)
+        if names.definition(node).is_fixed and here != there:
+            raise NotKept(f"{text_of(node)} means something else where the row is read", use.element)
+
+
+def _target(subject: Subject, row: KeptRow, node: Node, use: Use) -> str:
+    """The expression of the step that keeps the row, as it reads in a step of another loop."""
+    renamed = {row.write.loop.variable: use.loop.variable}
+    if row.write.lane is not None and use.lane is not None:
+        renamed[row.write.lane.variable] = use.lane.variable
+    names = [n for n in of_kind(node, "identifier") if text_of(n) in renamed]
+    edits = [Edit(n.start_byte, n.end_byte, renamed[text_of(n)]) for n in names]
+    return text_between(subject.source.tree, node.start_byte, node.end_byte, edits)
+
+
+def _copy(subject: Subject, loop: Loop, twin: Twin, name: str, value: str) -> Edit:
+    """Loads all of a step's elements at once, at the beginning of the step."""
+    inside = loop.body.children[0].end_byte
+    blanks = subject.source.tree.indentation(loop.node) + "  "
+    kind = re.sub(r"\bconst\b\s*", "", twin.type)
+    return Edit(inside, inside, f"\n{blanks}const {kind} {name} = {value};  // what this thread's step above had")
+
+
+@dataclass(frozen=True, slots=True)
+class _Registers:
+    """How the thread's own array is declared and indexed."""
+
+    steps: str
+    step: str
+    lanes: str | None
+
+
+def _in_registers(subject: Subject, names: Names, row: KeptRow, name: str) -> Variant:
+    source, variant, loop = subject.source, subject.variant, row.write.loop
+    bound = names.expression(loop.bound)
+    if bound is None:
+        raise Unmet("how many steps a row has does not follow from kernel.toml", loop.node)
+    lanes = row.write.lane
+    if lanes is not None and not _is_constant(lanes.bound, names):
+        raise Unmet(f"the elements of a step, {text_of(lanes.bound)}, are no constant number", lanes.node)
+    registers = _Registers(name, FreeNames(variant.text).take("step"), None if lanes is None else source.text_of(lanes.bound))
+    gone, shared = _without_array(subject, row)
+    edits = [gone]
+    for use in (row.write, *row.reads):
+        lane = "" if use.lane is None else f"[{use.lane.variable}]"
+        edits.append(Edit(use.element.start_byte, use.element.end_byte, f"{row.array.name}[{registers.step}]{lane}"))
+    places = [o.node.start_byte for o in loops_of(source.body, names)]
+    wanted = [places.index(o.node.start_byte) for o in row.loops]
+    text = _unrolled(replace(variant, text=source.edited(*edits)), subject, wanted, row, registers)
+    threads = axis(variant.block, "x")
+    rule = Rule(f"ceildiv({bound}, {threads}) <= {name}", f"a thread keeps at most {name} steps of its row in registers")
+    return replace(variant, text=text, shared=shared, rules=(*variant.rules, rule))
+
+
+def _is_constant(node: Node, names: Names) -> bool:
+    expression = names.expression(node)
+    return expression is not None and set(re.findall(r"[A-Za-z_]\w*", expression)) <= names.parameters
+
+
+def _unrolled(variant: Variant, subject: Subject, wanted: list[int], row: KeptRow, registers: _Registers) -> str:
+    """The loops over the row with a fixed number of steps, so that subscripts of registers are constants."""
+    source = parse_kernel(variant.text, subject.kernel.language, variant.entry)
+    loops = list(loops_of(source.body, Names(source, [t.name for t in variant.tunables], subject.kernel)))
+    edits = []
+    for number, index in enumerate(wanted):
+        loop = loops[index]
+        blanks = source.tree.indentation(loop.node)
+        assert loop.step is not None
+        step, start = operand(source.text_of(loop.step)), operand(source.text_of(loop.start))
+        size = "" if registers.lanes is None else f"[{registers.lanes}]"
+        declared = (
+            f"{blanks}{row.array.element} {row.array.name}[{registers.steps}]{size};  // the thread's own part of the row\n"
+        )
+        begin = source.tree.line_start(loop.pragma or loop.node)
+        lines = [
+            "#pragma unroll",
+            f"{blanks}for (int {registers.step} = 0; {registers.step} < {registers.steps}; ++{registers.step}) {{",
+            f"{blanks}  const {loop.type} {loop.variable} = {start} + {registers.step} * {step};",
+            f"{blanks}  if ({loop.variable} < {source.text_of(loop.bound)}) {{",
+            indented(statements_of(source.tree, loop.body), 2),
+            f"{blanks}  }}",
+            f"{blanks}}}",
+        ]
+        edits.append(Edit(begin, loop.node.end_byte, (declared if number == 0 else "") + "\n".join(lines)))
+    return source.edited(*edits)

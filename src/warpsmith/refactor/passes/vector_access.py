@@ -1,0 +1,225 @@
+"""`vector_access`: neighbouring elements by one wide access, instead of one element at a time.
+
+Exposes VEC, the elements of an access: 1 as it was; else a thread takes VEC neighbouring elements, loads and stores them as packs
+aligned to their size (16 bytes is what a GPU moves best), and what the last whole pack leaves is done one by one.
+
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = f(x[i]);       // a loop that threads share, or
+    if (i < n) out[i] = f(x[i]);                                              // a flat kernel with its guard
+
+Precondition: steps are independent, and depend on the thread only through their number; a step makes its accesses whatever the
+data. Accesses that do not follow the step's number one by one stay as they are. Results are the same bit for bit.
+Constraints: rows begin at multiples of VEC elements; buffers themselves begin at pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.flat import FLAT, FlatKernel, changeable, flat_indices, flat_kernel, reaches_end
+from warpsmith.refactor.geometry import Geometry, is_rest
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.packing import PackWriter, alignment_rules, known_extents
+from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require, require_readable
+from warpsmith.refactor.writing import FreeNames, operand
+from warpsmith.source import Edit, Loop, Names, Polynomial, loops_of
+from warpsmith.source.effects import declares_shared, is_invariant, leaves, updates_atomically, waits
+from warpsmith.source.independence import carried, dependence
+from warpsmith.source.packs import Pack, PackedSteps
+from warpsmith.source.statements import Piece, indent_unit, line_at, pieces_of
+from warpsmith.source.threads import teamwork
+from warpsmith.source.tree import is_within
+from warpsmith.source.uniform import Uniformity
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_VALUES = (2, 4, 8)
+_WIDEST_BYTES = 32
+_INTEGERS = frozenset(
+    {"int", "long", "long long", "int32_t", "int64_t", "unsigned", "unsigned int", "uint", "uint32_t", "uint64_t", "size_t",
+     "unsigned long long", "ulong", "ptrdiff_t"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A loop with what of it is packed; `first` is the name of a pack's first step."""
+
+    loop: Loop
+    pieces: tuple[Piece, ...]
+    packs: tuple[Pack, ...]
+    first: str
+
+
+class VectorAccess:
+    name = "vector_access"
+    summary = "neighbouring elements are read and written together, by wide aligned accesses"
+    stage = Stage.RESTRUCTURE
+    priority = 15  # what it makes is a strided loop or a flat kernel again: those that change these come after
+    concerns = frozenset({Concern.COALESCING, Concern.TRAFFIC})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject))
+
+
+def _rewrite(subject: Subject) -> Rewrite:
+    require_readable(subject)
+    names = names_of(subject)
+    writer = PackWriter(
+        subject.source,
+        fresh_name(subject, "VEC"),
+        free := FreeNames(subject.source.text),
+        indent_unit(subject.source.function, subject.source.body, subject.source.tree),
+        free.take("Pack"),
+    )
+    index = next(iter(flat_indices(subject.source.body, names)), None)
+    loops = list(_shared_loops(subject, names))
+    if index is not None and not loops:
+        return _flat(subject, names, writer, flat_kernel(subject, names, *index))
+    require(loops, "no loop whose steps are dealt out to threads, and no index that is the thread's place in the grid")
+    return _strided(subject, names, writer, loops)
+
+
+def _strided(subject: Subject, names: Names, writer: PackWriter, loops: Sequence[Loop]) -> Rewrite:
+    source, variant = subject.source, subject.variant
+    found: list[_Packed] = []
+    refused: Unmet | None = None
+    for loop in loops:
+        try:
+            found.append(_packed(subject, names, loop, writer.free.take("first")))
+        except Unmet as unmet:
+            refused = refused or unmet
+    if not found:
+        assert refused is not None
+        raise refused
+    reason = dependence([p.loop for p in found], names)
+    require(reason is None, f"{reason}", found[0].loop.node)
+    packs = [pack for p in found for pack in p.packs]
+    edits = [writer.declared(packs), *(_loop_edit(writer, p) for p in found)]
+    return _chosen(subject, names, writer.vec, packs, found[0].loop.node, replace(variant, text=source.edited(*edits)))
+
+
+def _shared_loops(subject: Subject, names: Names) -> Iterator[Loop]:
+    geometry = Geometry.of(subject, names)
+    for loop in loops_of(subject.source.body, names):
+        share = geometry.thread_share(loop, names)
+        if share is None or not share.mentions("threadIdx.x") or is_rest(loop, names):
+            continue
+        if geometry.base(loop, share, names) is None:
+            yield loop
+
+
+def _packed(subject: Subject, names: Names, loop: Loop, first: str) -> _Packed:
+    """Raises Unmet where steps cannot be done by other threads, or nothing in them is to be packed."""
+    i, node, body = loop.variable, loop.node, loop.body
+    assert loop.step is not None
+    require(loop.type in _INTEGERS and loop.ends_below, f"the loop over {i} does not count integers below its bound", node)
+    steady = all(is_invariant(part, body, names) for part in (loop.start, loop.bound, loop.step))
+    require(steady and not loop.changes_variable(names), f"the range of {i} may change while the loop runs", node)
+    require(not leaves(body), f"a step can leave the loop over {i}", node)
+    together = waits(body, names) or declares_shared(body, names)
+    require(not together, f"the threads work together inside the loop over {i}", node)
+    through = sorted(set(carried(loop, names)))
+    require(not through, f"{', '.join(through)} is carried from one step of {i} to the next", node)
+    same = Uniformity(names, body, {i}, axes=[a for a in "xyz" if Polynomial.of(loop.start, names).mentions(f"threadIdx.{a}")])
+    own = same.own_name(body) or same.own_name(loop.bound) or same.way_there(node)
+    require(own is None, f"{own} may differ from thread to thread: a step of {i} cannot be another thread's", node)
+    pieces = pieces_of(body, subject.source.tree)
+    steps = PackedSteps(names, [p.node for p in pieces], i, Polynomial.atom(loop.atom), first)
+    return _Packed(loop, tuple(pieces), tuple(_packs(steps, i)), first)
+
+
+def _packs(steps: PackedSteps, variable: str) -> list[Pack]:
+    objection = steps.objection()
+    require(objection is None, f"{objection}")
+    found = steps.packs()
+    require(found, f"no access of every step is one element further for each step of {variable}")
+    return found
+
+
+def _loop_edit(writer: PackWriter, packed: _Packed) -> Edit:
+    source, loop, vec = writer.source, packed.loop, writer.vec
+    assert loop.step is not None
+    count, pack = writer.free.take("packs"), writer.free.take("pack")
+    start, bound, step = (source.text_of(part) for part in (loop.start, loop.bound, loop.step))
+    i, kind = loop.variable, loop.type
+    inner = writer.steps(packed.packs, packed.pieces, kind, i, packed.first)
+    lines = [
+        f"// {vec} neighbouring elements by each access first, then those that do not fill one.",
+        f"const {kind} {count} = {operand(bound)} / {vec};",
+        f"for ({kind} {pack} = {start}; {pack} < {count}; {pack} += {step}) {{",
+        f"{writer.unit}const {kind} {packed.first} = {pack} * {vec};",
+        *(line_at(line, writer.unit) for line in inner),
+        "}",
+        f"for ({kind} {i} = {count} * {vec} + {start}; {i} < {bound}; {i} += {step}) {{",
+        *(line_at(line, writer.unit) for line in writer.plain(packed.pieces)),
+        "}",
+    ]
+    parent, blanks = loop.node.parent, source.tree.indentation(loop.node)
+    if parent is None or parent.type != "compound_statement":  # governed by an `if` without braces
+        lines = ["{", *(line_at(line, writer.unit) for line in lines), "}"]
+    first, *others = lines
+    return Edit(loop.node.start_byte, loop.node.end_byte, "\n".join([first, *(line_at(line, blanks) for line in others)]))
+
+
+def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) -> Rewrite:
+    source, variant, i = subject.source, subject.variant, flat.variable
+    together = teamwork(source)
+    require(together.none, f"the kernel {together.described()}: which elements share a thread matters")
+    require(not updates_atomically(source.body, names), "the kernel updates memory atomically")
+    require(changeable(flat.type) in _INTEGERS, f"the index {i} is of type {flat.type}", flat.declaration.node)
+    require(reaches_end(subject, names, flat), f"the launch may end before the guard of {i} does", flat.guard.node)
+    require(all(p.start >= flat.guard.node.end_byte or is_within(p.node, flat.guard.node) for p in flat.work),
+            f"something is done with {i} before its guard", flat.guard.node)  # fmt: skip
+    first = writer.free.take("first")
+    packs = _packs(PackedSteps(names, [p.node for p in flat.work], i, FLAT, first), i)
+    text = _flat_text(writer, flat, packs, first)
+    grid = f"ceildiv({axis(variant.grid, 'x')}, {writer.vec})"
+    other = replace(variant, text=text, grid=(grid, *variant.grid[1:]))
+    return _chosen(subject, names, writer.vec, packs, flat.declaration.node, other)
+
+
+def _flat_text(writer: PackWriter, flat: FlatKernel, packs: Sequence[Pack], first: str) -> str:
+    source, vec, i, kind = writer.source, writer.vec, flat.variable, changeable(flat.type)
+    value = source.text_of(flat.declaration.node).partition("=")[2].strip().removesuffix(";")
+    limit, pack, count = source.text_of(flat.guard.limit), writer.free.take("pack"), writer.free.take("packs")
+    inner = writer.steps(packs, flat.work, kind, i, first)
+    unit = writer.unit
+    lines = [
+        f"// A thread has {vec} neighbouring elements, all by one access each; the last thread may have fewer, one by one.",
+        f"const {kind} {pack} = {value};",
+        f"const {kind} {count} = ({operand(limit)} + {vec} - 1) / {vec};",
+        f"if ({pack} >= {count}) return;",
+        f"const {kind} {first} = {pack} * {vec};",
+        f"if ({first} + {vec} <= {limit}) {{",
+        *(line_at(line, unit) for line in inner),
+        "} else {",
+        f"{unit}for ({kind} {i} = {first}; {i} < {limit}; ++{i}) {{",
+        *(line_at(line, unit * 2) for line in writer.plain(flat.work)),
+        f"{unit}}}",
+        "}",
+    ]
+    before = source.tree.data[flat.declaration.end : flat.start].decode()
+    body = "\n".join(line_at(line, flat.indent) for line in lines)
+    return source.edited(writer.declared(packs), Edit(flat.declaration.start, flat.end, f"{before}\n{body}"))
+
+
+def _chosen(subject: Subject, names: Names, vec: str, packs: Sequence[Pack], node: Node, other: Variant) -> Rewrite:
+    """Widths that the elements and every workload's rows allow."""
+    rules = alignment_rules(packs, names, vec, known_extents(other.block, subject.variant.grid))
+    widest = max(pack.size_bytes for pack in packs)
+    values = tuple(v for v in _VALUES if v * widest <= _WIDEST_BYTES and all(_holds(subject, rule, vec, v) for rule in rules))
+    broken = "; ".join(rule.expression for rule in rules)
+    require(values, f"on some workload not all accesses would begin at a multiple of 2 elements ({broken})", node)
+    line = subject.source.line_of(node)
+    choice = Tunable(vec, (1, *values), 1, "neighbouring elements in one access", line)
+    made = replace(other, rules=(*other.rules, *rules))
+    return Rewrite(subject.variant, choice, dict.fromkeys(values, made))
+
+
+def _holds(subject: Subject, rule: Rule, vec: str, value: int) -> bool:
+    over = rule.expression.removesuffix(f" % {vec} == 0")
+    return all(number % value == 0 for number in on_workloads(subject, over))
