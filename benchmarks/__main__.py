@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("startup", "overhead", "repeatability", "construction", "search")
+BENCHMARKS = ("startup", "overhead", "repeatability", "construction", "search", "refactoring")
 
 
 def main() -> None:

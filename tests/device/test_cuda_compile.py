@@ -104,6 +104,11 @@ def test_parameters_variables_and_options_reach_the_compiler() -> None:
         ("__global__ void k(float* p) {\n  p[0] = nothing;\n}", "k", r'kernel.cu:2: identifier "nothing" is undefined'),
         ("__global__ void k(float* p) {}", "other", "the entry is not in the source"),
         ("template <class T> __global__ void k(T* p) {}", "k", "hint: name one instance"),
+        (
+            "__global__ void k(float* p) {}\nvoid run() { k<<<1, 2>>>(nullptr); }",
+            "k",
+            "kernel.cu:2: a kernel launch, which is host code",
+        ),
         ("#include <vector>\n__global__ void k(float* p) {}", "k", "kernel.cu:1: no header 'vector'"),
         (
             '__global__ void k(float* p) { asm("no.such %0;" :: "f"(p[0])); }',

@@ -6,15 +6,17 @@ A pack begins at a multiple of VEC steps, so it is aligned to its size where the
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rule
+from warpsmith.refactor.flat import FlatKernel, changeable
 from warpsmith.refactor.preconditions import Unmet
-from warpsmith.refactor.writing import FreeNames
-from warpsmith.source import Edit, KernelSource, Names, Tree
+from warpsmith.refactor.writing import FreeNames, operand
+from warpsmith.source import Edit, KernelSource, Loop, Names, Tree
 from warpsmith.source.packs import Pack
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import Piece, at_margin, line_at
@@ -31,20 +33,28 @@ def alignment_rules(packs: Sequence[Pack], names: Names, vec: str, launch: dict[
 
     A term of an address is some known numbers times things that may be any integer: it is a multiple when the known part is.
     """
-    found: dict[str, Rule] = {}
+    found: dict[tuple[str, ...], str] = {}
     for pack in packs:
         for monomial, factor in pack.base.terms.items():
-            known = [e for atom in monomial if (e := launch.get(atom) or _size(atom, names)) is not None]
-            product = " * ".join([*([str(abs(factor))] if abs(factor) != 1 or not known else []), *known])
-            text = f"{product} % {vec} == 0" if len(known) == 1 and abs(factor) == 1 else f"({product}) % {vec} == 0"
-            found.setdefault(text, Rule(text, f"{pack.array}: {_ALIGNED}"))
-    return list(found.values())
+            known = (launch.get(atom) or _size(atom, names) for atom in monomial)
+            factors = [*([str(abs(factor))] if abs(factor) != 1 else []), *(e for e in known if e is not None)]
+            found.setdefault(tuple(factors), pack.array)
+    rules = []
+    for product, array in found.items():
+        if any(other != product and not Counter(other) - Counter(product) for other in found):
+            continue  # a multiple of what is a multiple
+        text = product[0] if len(product) == 1 else f"({' * '.join(product) or 1})"
+        rules.append(Rule(f"{text} % {vec} == 0", f"{array}: {_ALIGNED}"))
+    return rules
 
 
 def _size(atom: str, names: Names) -> str | None:
     """What kernel.toml gives for a scalar parameter of the kernel; a tunable is its own name."""
     if atom in names.parameters:
         return atom
+    if re.fullmatch(r"[\w()/*+]*[()/*+][\w()/*+]*", atom):  # a quotient, as in `n / 2`: text of the source's own arithmetic
+        parts = {word: _size(word, names) for word in re.findall(r"[A-Za-z_]\w*", atom)}
+        return None if None in parts.values() else re.sub(r"[A-Za-z_]\w*", lambda found: f"{parts[found[0]]}", atom)
     uses = (n for n in of_kind(names.source.body, "identifier") if text_of(n) == atom)
     use = next((n for n in uses if names.definition(n).origin is Origin.PARAMETER), None)
     if use is None:
@@ -73,11 +83,61 @@ class PackWriter:
             before = before.prev_sibling
         at = before.end_byte if before is not None else 0
         text = self._declaration(packs)
-        if at and not tree.data[at - 1 : at] == b"\n":  # a directive's node has its line's end
+        if at and tree.data[at - 1 : at] != b"\n":  # a directive's node has its line's end
             return Edit(at, at, f"\n\n{text}")
         return Edit(at, at, f"\n{text}\n" if at else f"{text}\n\n")
 
-    def steps(self, packs: Sequence[Pack], pieces: Sequence[Piece], kind: str, variable: str, first: str) -> Iterator[str]:
+    def strided(self, loop: Loop, pieces: Sequence[Piece], packs: Sequence[Pack], first: str) -> Edit:
+        """In place of a loop whose steps threads share: one over packs, and one over the steps that are left."""
+        source, vec = self.source, self.vec
+        assert loop.step is not None
+        count, pack = self.free.take("packs"), self.free.take("pack")
+        start, bound, step = (source.text_of(part) for part in (loop.start, loop.bound, loop.step))
+        i, kind = loop.variable, loop.type
+        inner = self._steps(packs, pieces, kind, i, first)
+        lines = [
+            f"// {vec} neighbouring elements by each access first, then those that do not fill one.",
+            f"const {kind} {count} = {operand(bound)} / {vec};",
+            f"for ({kind} {pack} = {start}; {pack} < {count}; {pack} += {step}) {{",
+            f"{self.unit}const {kind} {first} = {pack} * {vec};",
+            *(line_at(line, self.unit) for line in inner),
+            "}",
+            f"for ({kind} {i} = {count} * {vec} + {start}; {i} < {bound}; {i} += {step}) {{",
+            *(line_at(line, self.unit) for line in self._plain(pieces)),
+            "}",
+        ]
+        parent, blanks = loop.node.parent, source.tree.indentation(loop.node)
+        if parent is None or parent.type != "compound_statement":  # governed by an `if` without braces
+            lines = ["{", *(line_at(line, self.unit) for line in lines), "}"]
+        head, *others = lines
+        return Edit(loop.node.start_byte, loop.node.end_byte, "\n".join([head, *(line_at(line, blanks) for line in others)]))
+
+    def flat(self, flat: FlatKernel, packs: Sequence[Pack], first: str) -> Edit:
+        """In place of all from the index on: the thread's place in the grid is the number of a pack."""
+        source, vec, i, kind = self.source, self.vec, flat.variable, changeable(flat.type)
+        value = source.text_of(flat.declaration.node).partition("=")[2].strip().removesuffix(";")
+        limit, pack, count = source.text_of(flat.guard.limit), self.free.take("pack"), self.free.take("packs")
+        inner = self._steps(packs, flat.work, kind, i, first)
+        unit = self.unit
+        lines = [
+            f"// A thread has {vec} neighbouring elements, all by one access each; the last thread may have fewer, one by one.",
+            f"const {kind} {pack} = {value};",
+            f"const {kind} {count} = ({operand(limit)} + {vec} - 1) / {vec};",
+            f"if ({pack} >= {count}) return;",
+            f"const {kind} {first} = {pack} * {vec};",
+            f"if ({first} + {vec} <= {limit}) {{",
+            *(line_at(line, unit) for line in inner),
+            "} else {",
+            f"{unit}for ({kind} {i} = {first}; {i} < {limit}; ++{i}) {{",
+            *(line_at(line, unit * 2) for line in self._plain(flat.work)),
+            f"{unit}}}",
+            "}",
+        ]
+        before = source.tree.data[flat.declaration.end : flat.start].decode()
+        body = "\n".join(line_at(line, flat.indent) for line in lines)
+        return Edit(flat.declaration.start, flat.end, f"{before}\n{body}")
+
+    def _steps(self, packs: Sequence[Pack], pieces: Sequence[Piece], kind: str, variable: str, first: str) -> Iterator[str]:
         """All that a pack of steps does, from its loads to its stores; `first` is the number of its first step."""
         lane = self.free.take("lane")
         called = {id(pack): self.free.take(f"{pack.array}_pack") for pack in packs}
@@ -99,7 +159,7 @@ class PackWriter:
             if pack.is_written:
                 yield f"{self._access(pack, constant='')} = {called[id(pack)]};"
 
-    def plain(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def _plain(self, pieces: Sequence[Piece]) -> Iterator[str]:
         """The steps as they were."""
         for piece in pieces:
             yield from at_margin(piece, self.source.tree)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Declined, Subject
 from warpsmith.source import Names
+from warpsmith.source.intervals import Intervals
 from warpsmith.source.statements import has_directives
+from warpsmith.spec.kernel import Launch
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,6 +66,20 @@ def on_workloads(subject: Subject, expression: str) -> list[int]:
         return [int(parsed.evaluate({**subject.limits.names(), **defaults, **w.sizes})) for w in subject.kernel.workloads]
     except InputError:
         raise Unmet(f"{expression} cannot be computed from the workloads' sizes") from None
+
+
+def intervals_of(subject: Subject, names: Names, *, inside: bool = False) -> Iterator[Intervals]:
+    """What the kernel's integers may be, for each workload, parameters at their defaults; Unmet where the launch is not known."""
+    variant = subject.variant
+    grid, block = (tuple(map(Expression.parse, extents)) for extents in (variant.grid, variant.block))
+    launch = Launch(grid, block, Expression.parse(0))
+    defaults = {t.name: t.default for t in variant.tunables}
+    for workload in subject.kernel.workloads:
+        known = {**subject.limits.names(), **defaults, **workload.sizes}
+        try:
+            yield Intervals(names, launch.geometry(known), known, inside=inside)
+        except InputError:
+            raise Unmet("the launch cannot be computed from the workloads' sizes") from None
 
 
 def axis(extents: tuple[str, ...], name: str) -> str:

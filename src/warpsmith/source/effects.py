@@ -22,7 +22,9 @@ _WAITING = re.compile(
     r"|__match_\w+|__activemask|__builtin_amdgcn_\w+|__pipeline_\w+|sync|wait|arrive_and_wait|cg::\w+|cooperative_groups::\w+"
 )
 _ATOMIC = re.compile(r"atom(?:ic)?_?\w+|red\w*_async\w*|__nv_atomic\w+")
-_PURE = frozenset({"min", "max", "std::min", "std::max", "static_cast", "ceildiv", "div_up", "cdiv"})
+_PURE = frozenset(
+    {"min", "max", "std::min", "std::max", "static_cast", "ceildiv", "div_up", "cdiv", "get_global_id", "get_global_size"}
+)
 
 
 def leaves(body: Node) -> bool:

@@ -30,11 +30,15 @@ class Interval:
 
 
 class Intervals:
-    """`sizes` are a workload's, with the parameters' values; None is the answer for what is not understood."""
+    """`sizes` are a workload's, with the parameters' values; None is the answer for what is not understood.
 
-    def __init__(self, names: Names, geometry: Geometry, sizes: Mapping[str, int]) -> None:
+    A loop's variable has the value that ends the loop, too, unless only what it is `inside` the loop's body is asked for.
+    """
+
+    def __init__(self, names: Names, geometry: Geometry, sizes: Mapping[str, int], *, inside: bool = False) -> None:
         self._names = names
         self._sizes = sizes
+        self._inside = inside
         self._launch: dict[str, Interval] = {}
         for axis, blocks, threads in zip("xyz", geometry.grid, geometry.block, strict=True):
             self._launch[f"blockIdx.{axis}"] = Interval(0, max(blocks - 1, 0))
@@ -92,6 +96,11 @@ class Intervals:
         step = Interval(1, 1) if loop.step is None else self.of(loop.step, depth)
         if start is None or bound is None or step is None or step.low < 1 or loop.changes_variable(self._names):
             return None
+        if self._inside:
+            last = bound.high - loop.ends_below
+            if start.low == start.high and step.low == step.high and last >= start.low:
+                last -= (last - start.low) % step.low  # it stops short of the bound where the step does not divide the range
+            return Interval(start.low, max(start.low, last))
         # Its last value is the one that ends the loop.
         return Interval(start.low, max(start.high, bound.high + step.high))
 

@@ -107,7 +107,7 @@ class PackedSteps:
             return None
         (root,), (address,) = place.roots, place.addresses
         base = address - Polynomial.atom(root) - self._index
-        alone = not any(base.mentions(atom) for atom in ("threadIdx", root, *self._index.atoms))
+        alone = not any(base.mentions(atom) for atom in (root, *self._index.atoms))
         taken = node.parent is not None and node.parent.type == "pointer_expression"  # its address is what is wanted
         return _Access(node, array, root, address, base) if alone and not taken and root != "?" else None
 
@@ -151,18 +151,20 @@ class PackedSteps:
 
     def _declaration(self, found: Definition) -> str | None:
         """The text before a name where it is declared, if it never changes afterwards."""
-        tree = self._names.source.tree
-        if not found.is_fixed or found.node is None:
+        parent = found.node.parent if found.node is not None else None
+        if not found.is_fixed or found.node is None or parent is None:
             return None
         if found.origin is Origin.PARAMETER:
-            return next((p.type for p in self._names.source.parameters if p.name == found.name), None)
-        outer = found.node.parent
-        if found.origin is not Origin.LOCAL or outer is None or outer.type != "declaration":
+            outer, before = found.node, b"(,"
+        elif found.origin is Origin.LOCAL and parent.type == "declaration":
+            outer, before = parent, b";{}\n"
+        else:
             return None
-        name = next(n for n in of_kind(found.node, "identifier") if text_of(n) == found.name)
-        line = tree.data.rfind(b"\n", 0, outer.start_byte) + 1  # OpenCL's qualifiers stand before the node
-        start = max(line, tree.data.rfind(b";", line, outer.start_byte) + 1, tree.data.rfind(b"{", line, outer.start_byte) + 1)
-        return tree.data[start : name.start_byte].decode()
+        name = next((n for n in of_kind(found.node, "identifier") if text_of(n) == found.name), found.node)
+        data = self._names.source.tree.data
+        # OpenCL's qualifiers stand before the node: they were blanked out for the parser.
+        start = max(data.rfind(bytes([sign]), 0, outer.start_byte) for sign in before) + 1
+        return data[start : name.start_byte].decode()
 
     def _text_at_first(self, node: Node) -> str | None:
         """The access as it is in a pack's first step, in names that are known before the step."""

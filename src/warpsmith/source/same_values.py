@@ -56,7 +56,8 @@ def twin_of(row: KeptRow, names: Names) -> Twin:
     if any(use.loop.node == row.write.loop.node for use in row.reads):
         raise NotKept(f"{row.array.name} is read in the step that writes it", row.write.element)
     for node in of_kind(found.target, "identifier"):
-        if text_of(node) not in finder.own_variables and not names.definition(node).is_fixed:
+        of_launch = node.parent is not None and names.builtin(node.parent) is not None
+        if text_of(node) not in finder.own_variables and not names.definition(node).is_fixed and not of_launch:
             raise NotKept(f"{text_of(node)} may have changed when {row.array.name} is read", node)
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from refactor_support import LIMITS, SOURCE, TOML, Choosing, Naming, scale_kernel
 
@@ -113,6 +113,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_what_is_written_is_toml(entries: dict[str, object]) -> None:
     assert tomllib.loads(toml_table("table", entries)) == {"table": entries}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from refactor_support import SOURCE, TOML, scale_kernel
 
@@ -54,6 +54,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(EXPRESSIONS, st.fixed_dictionaries({name: st.integers(0, 5) for name in "nmAB"}))
 def test_folding_keeps_the_value(text: str, names: dict[str, int]) -> None:
     expression = Expression.parse(text)

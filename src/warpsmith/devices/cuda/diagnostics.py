@@ -11,6 +11,7 @@ from warpsmith.devices.cuda.ptxas import without_chatter
 _ERROR = re.compile(r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)$")
 _PTXAS = re.compile(r"^ptxas (?:error\s*: |.*; error\s*: )(?P<text>.*)$")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
+_LAUNCH = "device-side kernel launch"
 _NAME_MAP = "__nv_name_map"  # the file NVRTC generates for name expressions
 
 
@@ -30,6 +31,8 @@ def failure(log: str, entry: str) -> CompileError:
 def _explained(text: str) -> str:
     if match := _MISSING_HEADER.search(text):
         return f"no header {match[1]!r}; hint: NVRTC knows CUDA's headers and the freestanding standard library, not the host's"
+    if _LAUNCH in text:
+        return "a kernel launch, which is host code; hint: give the kernel a file of its own (warpsmith extract makes one)"
     return text
 
 

@@ -14,11 +14,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warpsmith.core.errors import InputError
-from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.preconditions import Unmet, answered, intervals_of, names_of, require, require_readable
 from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import base_name, declarators
@@ -26,7 +24,6 @@ from warpsmith.source.effects import declared_type
 from warpsmith.source.intervals import Intervals
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped, walk
-from warpsmith.spec.kernel import Launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +52,7 @@ class IndexWidth:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, variant, source = names_of(subject), subject.variant, subject.source
-    narrowing = _Narrowing(names, list(_intervals(subject, names)))
+    narrowing = _Narrowing(names, list(intervals_of(subject, names)))
     wide = list(_wide_places(source.body))
     require(wide, "the kernel has no 64-bit index arithmetic of its own")
     kinds = [kind for kind, place in wide if narrowing.suffices(kind, place)]
@@ -78,19 +75,6 @@ def _rewrite(subject: Subject) -> Rewrite:
     return Rewrite(
         replace(variant, text=text, tunables=(*variant.tunables, tunable), rules=(*variant.rules, *_rules(subject, bits)))
     )
-
-
-def _intervals(subject: Subject, names: Names) -> Iterator[Intervals]:
-    variant = subject.variant
-    grid, block = (tuple(map(Expression.parse, extents)) for extents in (variant.grid, variant.block))
-    launch = Launch(grid, block, Expression.parse(0))
-    defaults = {t.name: t.default for t in variant.tunables}
-    for workload in subject.kernel.workloads:
-        known = {**subject.limits.names(), **defaults, **workload.sizes}
-        try:
-            yield Intervals(names, launch.geometry(known), known)
-        except InputError:
-            raise Unmet("the launch cannot be computed from the workloads' sizes") from None
 
 
 def _wide_places(body: Node) -> Iterator[tuple[Node, Node]]:

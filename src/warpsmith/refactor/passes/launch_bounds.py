@@ -28,7 +28,7 @@ class LaunchBounds:
     summary = "how many blocks the compiler should leave registers for on a multiprocessor"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.PARALLELISM})
-    priority = -5  # before directives come into the kernel's body
+    priority = 50  # last: what it writes into the head of the kernel is hard to read
 
     def apply(self, subject: Subject) -> Answer:
         source, variant = subject.source, subject.variant

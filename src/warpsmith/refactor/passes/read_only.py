@@ -30,7 +30,7 @@ class ReadOnly:
     summary = "pointers that do not overlap are said not to: loads may be reordered and cached"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.TRAFFIC})
-    priority = -4  # before directives come into the kernel's body
+    priority = 40  # late: what it writes into the head of the kernel is hard to read
 
     def apply(self, subject: Subject) -> Answer:
         source, variant = subject.source, subject.variant

@@ -23,12 +23,12 @@ from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.packing import PackWriter, alignment_rules, known_extents
 from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require, require_readable
-from warpsmith.refactor.writing import FreeNames, operand
-from warpsmith.source import Edit, Loop, Names, Polynomial, loops_of
+from warpsmith.refactor.writing import FreeNames
+from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, is_invariant, leaves, updates_atomically, waits
 from warpsmith.source.independence import carried, dependence
 from warpsmith.source.packs import Pack, PackedSteps
-from warpsmith.source.statements import Piece, indent_unit, line_at, pieces_of
+from warpsmith.source.statements import Piece, indent_unit, pieces_of
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import is_within
 from warpsmith.source.uniform import Uniformity
@@ -98,7 +98,7 @@ def _strided(subject: Subject, names: Names, writer: PackWriter, loops: Sequence
     reason = dependence([p.loop for p in found], names)
     require(reason is None, f"{reason}", found[0].loop.node)
     packs = [pack for p in found for pack in p.packs]
-    edits = [writer.declared(packs), *(_loop_edit(writer, p) for p in found)]
+    edits = [writer.declared(packs), *(writer.strided(p.loop, p.pieces, p.packs, p.first) for p in found)]
     return _chosen(subject, names, writer.vec, packs, found[0].loop.node, replace(variant, text=source.edited(*edits)))
 
 
@@ -140,31 +140,6 @@ def _packs(steps: PackedSteps, variable: str) -> list[Pack]:
     return found
 
 
-def _loop_edit(writer: PackWriter, packed: _Packed) -> Edit:
-    source, loop, vec = writer.source, packed.loop, writer.vec
-    assert loop.step is not None
-    count, pack = writer.free.take("packs"), writer.free.take("pack")
-    start, bound, step = (source.text_of(part) for part in (loop.start, loop.bound, loop.step))
-    i, kind = loop.variable, loop.type
-    inner = writer.steps(packed.packs, packed.pieces, kind, i, packed.first)
-    lines = [
-        f"// {vec} neighbouring elements by each access first, then those that do not fill one.",
-        f"const {kind} {count} = {operand(bound)} / {vec};",
-        f"for ({kind} {pack} = {start}; {pack} < {count}; {pack} += {step}) {{",
-        f"{writer.unit}const {kind} {packed.first} = {pack} * {vec};",
-        *(line_at(line, writer.unit) for line in inner),
-        "}",
-        f"for ({kind} {i} = {count} * {vec} + {start}; {i} < {bound}; {i} += {step}) {{",
-        *(line_at(line, writer.unit) for line in writer.plain(packed.pieces)),
-        "}",
-    ]
-    parent, blanks = loop.node.parent, source.tree.indentation(loop.node)
-    if parent is None or parent.type != "compound_statement":  # governed by an `if` without braces
-        lines = ["{", *(line_at(line, writer.unit) for line in lines), "}"]
-    first, *others = lines
-    return Edit(loop.node.start_byte, loop.node.end_byte, "\n".join([first, *(line_at(line, blanks) for line in others)]))
-
-
 def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) -> Rewrite:
     source, variant, i = subject.source, subject.variant, flat.variable
     together = teamwork(source)
@@ -176,35 +151,10 @@ def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) 
             f"something is done with {i} before its guard", flat.guard.node)  # fmt: skip
     first = writer.free.take("first")
     packs = _packs(PackedSteps(names, [p.node for p in flat.work], i, FLAT, first), i)
-    text = _flat_text(writer, flat, packs, first)
+    text = source.edited(writer.declared(packs), writer.flat(flat, packs, first))
     grid = f"ceildiv({axis(variant.grid, 'x')}, {writer.vec})"
     other = replace(variant, text=text, grid=(grid, *variant.grid[1:]))
     return _chosen(subject, names, writer.vec, packs, flat.declaration.node, other)
-
-
-def _flat_text(writer: PackWriter, flat: FlatKernel, packs: Sequence[Pack], first: str) -> str:
-    source, vec, i, kind = writer.source, writer.vec, flat.variable, changeable(flat.type)
-    value = source.text_of(flat.declaration.node).partition("=")[2].strip().removesuffix(";")
-    limit, pack, count = source.text_of(flat.guard.limit), writer.free.take("pack"), writer.free.take("packs")
-    inner = writer.steps(packs, flat.work, kind, i, first)
-    unit = writer.unit
-    lines = [
-        f"// A thread has {vec} neighbouring elements, all by one access each; the last thread may have fewer, one by one.",
-        f"const {kind} {pack} = {value};",
-        f"const {kind} {count} = ({operand(limit)} + {vec} - 1) / {vec};",
-        f"if ({pack} >= {count}) return;",
-        f"const {kind} {first} = {pack} * {vec};",
-        f"if ({first} + {vec} <= {limit}) {{",
-        *(line_at(line, unit) for line in inner),
-        "} else {",
-        f"{unit}for ({kind} {i} = {first}; {i} < {limit}; ++{i}) {{",
-        *(line_at(line, unit * 2) for line in writer.plain(flat.work)),
-        f"{unit}}}",
-        "}",
-    ]
-    before = source.tree.data[flat.declaration.end : flat.start].decode()
-    body = "\n".join(line_at(line, flat.indent) for line in lines)
-    return source.edited(writer.declared(packs), Edit(flat.declaration.start, flat.end, f"{before}\n{body}"))
 
 
 def _chosen(subject: Subject, names: Names, vec: str, packs: Sequence[Pack], node: Node, other: Variant) -> Rewrite:
