@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import Array, arrays_of
-from warpsmith.source.names import Definition, Names
+from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.scopes import Origin
+from warpsmith.source.reaching import ReachingNames
+from warpsmith.source.solving import Solution
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">="})
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
 _VECTOR_CAST = re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*(?:const\s*)?\*\s*>")
@@ -31,11 +31,6 @@ class NotATile(Exception):  # noqa: N818 - control flow: the reason why an array
         super().__init__(reason)
         self.reason = reason
         self.node = node
-
-
-def subscript(place: int) -> str:
-    """The atom that stands for a subscript of the tile."""
-    return f"#{place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +61,6 @@ def tile_of(array: Array, names: Names, read_only: frozenset[str]) -> Tile:
 def shared_tiles(names: Names) -> Iterator[Array]:
     body = names.source.body
     return (a for a in arrays_of(names) if a.is_shared and not a.is_dynamic and is_within(a.declarator, body))
-
-
-class ReachingNames(Names):
-    """Names that also know a variable's value where it is used, though it changes later: `int x = …; use(x); x = …; use(x);`."""
-
-    def definition(self, use: Node) -> Definition:
-        found = super().definition(use)
-        declared = self.source.scopes.declaration(found.name, use)
-        if found.is_fixed or found.origin is not Origin.LOCAL or declared is None:
-            return found
-        changes = list(self.assignments(found.name, declared.scope))
-        loops = [a for a in ancestors(use) if a.type in _LOOPS and is_within(a, declared.scope) and a != declared.scope]
-        if any(is_within(change, loop) for change in changes for loop in loops):
-            return found
-        before = [c for c in changes if c.end_byte <= use.start_byte]
-        value = found.value if not before else _plain_value(before[-1], declared.scope)
-        return found if value is None else Definition(found.name, Origin.LOCAL, found.node, value, is_fixed=True)
-
-
-def _plain_value(change: Node, scope: Node) -> Node | None:
-    """Of a statement `name = value;` that stands in the scope itself, so that it is always reached."""
-    statement = change.parent
-    direct = statement is not None and statement.type == "expression_statement" and statement.parent == scope
-    plain = change.type == "assignment_expression" and text_of(field(change, "operator")) == "="
-    return field(change, "right") if direct and plain else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +179,7 @@ class _Recogniser:
         bases = [atom for atom in source.address.atoms if atom in pointers]
         if len(bases) != 1 or source.address.coefficient(bases[0]) != Polynomial.constant(1) or bases[0] not in self._read_only:
             raise NotATile(f"{self._array.name} is not filled from one buffer that is only read", write)
-        solve = _Solution(source.subscripts, varying)
+        solve = Solution(source.subscripts, varying)
         address = solve(source.address - Polynomial.atom(bases[0]))
         guards = []
         for condition in source.conditions:
@@ -276,34 +246,6 @@ class _Recogniser:
                 pointer = field(pointer, "arguments").named_children[0]
             return Polynomial.of(pointer, self._names)
         return None
-
-
-class _Solution:
-    """Expressions over what varies while the tile is filled, rewritten over its subscripts; None where that is impossible."""
-
-    def __init__(self, subscripts: Sequence[Polynomial], varying: re.Pattern[str]) -> None:
-        self._varying = varying
-        self._steps: list[tuple[str, int, Polynomial]] = []  # (atom, its factor, subscript minus the rest)
-        for place, index in enumerate(subscripts):
-            candidates = []
-            for atom in index.atoms:
-                factor = index.coefficient(atom)
-                shared = any(other.mentions(atom) for at, other in enumerate(subscripts) if at != place)
-                if varying.search(atom) and factor is not None and factor.terms.keys() == {()} and not shared:
-                    candidates.append((abs(factor.terms[()]), atom, factor.terms[()]))
-            if candidates:
-                _, atom, number = min(candidates)
-                rest = index - Polynomial.atom(atom) * Polynomial.constant(number)
-                self._steps.append((atom, number, Polynomial.atom(subscript(place)) - rest))
-
-    def __call__(self, value: Polynomial) -> Polynomial | None:
-        for atom, number, replacement in self._steps:
-            factor = value.coefficient(atom)
-            if factor is None or any(f % number for f in factor.terms.values()):
-                return None
-            share = Polynomial({m: f // number for m, f in factor.terms.items()})
-            value = value.without(atom) + share * replacement
-        return None if any(self._varying.search(atom) for atom in value.atoms) else value
 
 
 def _indices(element: Node) -> list[Node]:

@@ -14,62 +14,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location
-from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench
 from warpsmith.record.store import RoundRecord, Store
-from warpsmith.refactor.application import apply_pass
-from warpsmith.refactor.base import Stage
-from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.registry import load_passes
 from warpsmith.search.importance import Importance, importance_of
-from warpsmith.space import Space, space_of
-from warpsmith.spec.kernel import Kernel
+from warpsmith.space import space_of
 from warpsmith.spec.load import load_kernel
-from warpsmith.template import Template, template_of
+from warpsmith.template import template_of
 from warpsmith.tuning.budget import Budget
-from warpsmith.tuning.evaluate import Builder, Evaluator
+from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import Emit, EvaluationFinished, RoundFinished, RoundPlanned, RoundStarted
 from warpsmith.tuning.order import Order, kernel_fingerprint
-from warpsmith.tuning.planning import Agent, Facts, PassReport, RoundReport
+from warpsmith.tuning.planning import Agent, Facts, RoundReport
+from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.round import Round, make_round
 from warpsmith.tuning.search import search
 from warpsmith.tuning.warm import warm_strategy
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A template and all that it takes to search it."""
-
-    number: int
-    kernel: Kernel
-    template: Template
-    space: Space
-    builder: Builder
-
-    def carried(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-        """What earlier rounds measured, as results of this one; what this space no longer has is left out."""
-        defaults = dict(self.kernel.default_configuration.pairs)
-        found = {}
-        for evaluation in evaluations:
-            values = dict(evaluation.configuration.pairs)
-            if values.keys() <= defaults.keys():
-                extended = Configuration.of({**defaults, **values})
-                if self.space.index(extended) is not None:
-                    found[extended] = replace(evaluation, configuration=extended)
-        return list(found.values())
-
-
-def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Round:
-    template = template_of(kernel)
-    return Round(
-        number, kernel, template, space_of(kernel, template, info.limits), Builder(Binder(kernel, info.limits), template, pool)
-    )
-
 
 # Applies passes to the untouched kernel and writes the result into a folder: its kernel.toml, and a report of every pass.
 MakeTemplate: TypeAlias = Callable[[Sequence[str], Path], tuple[Path, Mapping[str, Any]]]
@@ -104,7 +67,7 @@ class Rounds:
         self._baseline = baseline
         self._known = [baseline]
         self.reports: list[RoundReport] = []
-        self._passes = _passes_for(original.kernel, shop.info.limits) if agent is not None else []
+        self._passes = passes_for(original.kernel, shop.info.limits) if agent is not None else []
         self.roofline_us: Mapping[str, float] = {}
         self.plans: list[RoundRecord] = []
 
@@ -281,18 +244,3 @@ class Rounds:
         kernel = load_kernel(Path(self.plans[-1].kernel_path))
         found = importance_of(space_of(kernel, template_of(kernel), self._shop.info.limits), self._known)
         return found if isinstance(found, Importance) else None
-
-
-def _passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
-    """All passes; what has nothing to do here says so before a plan is made, without a device.
-
-    Those that restructure are asked about the kernel with its numbers lifted, as they will find it.
-    """
-    draft = Draft.of(kernel, limits)
-    found = []
-    for transform in load_passes():
-        tried = apply_pass(draft, transform)
-        if transform.stage is Stage.LIFT:
-            draft = tried
-        found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=tried.applications[-1].reason))
-    return found

@@ -34,7 +34,8 @@ from warpsmith.tuning.original import establish_original
 from warpsmith.tuning.planning import Agent
 from warpsmith.tuning.probes import Lab
 from warpsmith.tuning.result import header_of, recorded_result, round_entries
-from warpsmith.tuning.rounds import Round, Rounds, Workshop, make_round
+from warpsmith.tuning.round import Round, make_round
+from warpsmith.tuning.rounds import Rounds, Workshop
 from warpsmith.tuning.templating import templatize
 from warpsmith.tuning.warm import announce, check_sources
 from warpsmith.verify.prepared import PreparedWorkload

@@ -21,7 +21,8 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, S
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.writing import removed, with_pragma
 from warpsmith.source import Edit, KernelSource, Names, Polynomial
-from warpsmith.source.staged import NotATile, Tile, shared_tiles, subscript, tile_of
+from warpsmith.source.solving import subscript
+from warpsmith.source.staged import NotATile, Tile, shared_tiles, tile_of
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import field, of_kind, text_of
 from warpsmith.spec.kernel import Buffer, Role

@@ -1,0 +1,26 @@
+"""What could be done to a kernel: every pass, asked beforehand whether it has anything to do there."""
+
+from __future__ import annotations
+
+from warpsmith.core.hardware import Limits
+from warpsmith.refactor.application import apply_pass
+from warpsmith.refactor.base import Stage
+from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.registry import load_passes
+from warpsmith.spec.kernel import Kernel
+from warpsmith.tuning.planning import PassReport
+
+
+def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
+    """All passes; what has nothing to do here says so before a plan is made, without a device.
+
+    Those that restructure are asked about the kernel with its numbers lifted, as they will find it.
+    """
+    draft = Draft.of(kernel, limits)
+    found = []
+    for transform in load_passes():
+        tried = apply_pass(draft, transform)
+        if transform.stage is Stage.LIFT:
+            draft = tried
+        found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=tried.applications[-1].reason))
+    return found

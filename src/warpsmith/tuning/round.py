@@ -1,0 +1,46 @@
+"""One round: a template, its space, and what earlier rounds have to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from warpsmith.compile.binding import Binder
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import Evaluation
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.space import Space, space_of
+from warpsmith.spec.kernel import Kernel
+from warpsmith.template import Template, template_of
+from warpsmith.tuning.evaluate import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A template and all that it takes to search it."""
+
+    number: int
+    kernel: Kernel
+    template: Template
+    space: Space
+    builder: Builder
+
+    def carried(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+        """What earlier rounds measured, as results of this one; what this space no longer has is left out."""
+        defaults = dict(self.kernel.default_configuration.pairs)
+        found = {}
+        for evaluation in evaluations:
+            values = dict(evaluation.configuration.pairs)
+            if values.keys() <= defaults.keys():
+                extended = Configuration.of({**defaults, **values})
+                if self.space.index(extended) is not None:
+                    found[extended] = replace(evaluation, configuration=extended)
+        return list(found.values())
+
+
+def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Round:
+    template = template_of(kernel)
+    return Round(
+        number, kernel, template, space_of(kernel, template, info.limits), Builder(Binder(kernel, info.limits), template, pool)
+    )
