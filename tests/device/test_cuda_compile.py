@@ -118,7 +118,7 @@ def test_parameters_variables_and_options_reach_the_compiler() -> None:
         (
             "__global__ void k(float* p) { __shared__ float s[20000]; s[threadIdx.x] = p[0]; p[1] = s[7]; }",
             "k",
-            "too much shared data",
+            "80000 bytes of static shared memory exceed the 49152 of a block",
         ),
     ],
 )

@@ -33,7 +33,7 @@ def test_the_polynomials_over_the_whole_range(language, text):
         assert np.isnan(found[-4])
         assert found[-6] < 1.2e-38
         assert found[-5] == np.inf if value == 2 else found[-5] > 8e37
-        assert found[-1] == pytest.approx(1, rel=3e-6)
+        assert found[-1] == 1  # a running softmax multiplies its sum by e to the 0 thousands of times
 
 
 @pytest.mark.parametrize("name", ["silu_and_mul", "softmax", "silu_and_mul_hip"])

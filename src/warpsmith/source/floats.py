@@ -16,7 +16,7 @@ _CAST = re.compile(r"static_cast\s*<\s*float\s*>|float|__half2float|__bfloat162f
 _DOUBLE = re.compile(r"\bdouble\b")
 
 
-def is_float(node: Node, names: Names) -> bool:
+def is_float(node: Node, names: Names) -> bool:  # noqa: PLR0911 - one return for each kind of expression
     """Whether the expression is a float and not a double, whatever its parts are."""
     node = unwrapped(node)
     match node.type:

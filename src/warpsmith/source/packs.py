@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.source.dataflow import declared_names, is_pure_call
 from warpsmith.source.effects import called_functions, is_invariant
+from warpsmith.source.kernel import function_name
 from warpsmith.source.names import Definition, Names
 from warpsmith.source.places import Place, place_of, read_places, written_places
 from warpsmith.source.polynomial import Polynomial
@@ -203,8 +204,11 @@ class PackedSteps:
         return True
 
     def _takes_values(self, name: str) -> bool:
-        function = self._names.source.device_functions.get(name.rsplit("::", 1)[-1])
-        return function is not None and not re.search(r"[&*]", text_of(next(of_kind(function, "parameter_list"))))
+        """Whether every function of that name in the file leaves what it is given as it is: values, or references to const."""
+        tree, plain = self._names.source.tree, name.rsplit("::", 1)[-1]
+        functions = [f for f in of_kind(tree.root, "function_definition") if function_name(tree, f) == plain]
+        listed = [p for f in functions for p in next(of_kind(f, "parameter_list")).named_children]
+        return bool(functions) and not any("&" in text_of(p) and not re.match(r"const\b", text_of(p)) for p in listed)
 
 
 def _is_plain_assignment(node: Node) -> bool:

@@ -77,7 +77,7 @@ class _Quiet:
         if last is not None:
             yield last
 
-    def _is_quiet(self, statement: Node) -> bool:
+    def _is_quiet(self, statement: Node) -> bool:  # noqa: PLR0911 - one return for each kind of access
         source, names = self._names.source, self._names
         if statement.type == "declaration" and is_shared(statement, source):
             return True  # it only names the memory

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from warpsmith.source.kernel import split_entry
 from warpsmith.source.names import Names
-from warpsmith.source.tree import of_kind, text_of
+from warpsmith.source.tree import field, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,11 +32,8 @@ def plain_type(text: str, names: Names) -> str:
 def member_type(owner: str, member: str, names: Names) -> str | None:
     """The plain type of a member (of its elements, for an array); None where the struct is not one of this file."""
     name, arguments = split_entry(plain_type(owner, names))
-    for struct in of_kind(names.source.tree.root, "struct_specifier", "class_specifier"):
-        named, body = struct.child_by_field_name("name"), struct.child_by_field_name("body")
-        if named is None or body is None or text_of(named) != name:
-            continue
-        for declaration in of_kind(body, "field_declaration"):
+    for struct in (s for s in _structs(names) if text_of(field(s, "name")) == name):
+        for declaration in of_kind(field(struct, "body"), "field_declaration"):
             if member in {text_of(n) for n in of_kind(declaration, "field_identifier")}:
                 kind = declaration.child_by_field_name("type")
                 bound = dict(zip(_template_parameters(struct), arguments, strict=False))
@@ -70,3 +68,43 @@ def _template_parameters(struct: Node) -> list[str]:
     listed = next((c for c in parent.children if c.type == "template_parameter_list"), None) if parent is not None else None
     declared = [text_of(child).partition("=")[0] for child in (listed.named_children if listed is not None else ())]
     return [words[-1] if (words := re.findall(r"\w+", text)) else "" for text in declared]
+
+
+def size_expression(kind: str, names: Names) -> str | None:
+    """The bytes of a type as an expression of kernel.toml: a plain type, or a struct of one array of them, as packs are."""
+    name = plain_type(kind, names)
+    known = names.size_of(name)
+    if known is not None:
+        return str(known)
+    struct = next((s for s in _structs(names) if text_of(field(s, "name")) == split_entry(name)[0]), None)
+    fields = [] if struct is None else list(of_kind(field(struct, "body"), "field_declaration"))
+    arrays = [a for f in fields for a in of_kind(f, "array_declarator")]
+    if struct is None or len(fields) != 1 or len(arrays) != 1:
+        return None
+    element = member_type(kind, text_of(next(of_kind(arrays[0], "field_identifier"))), names)
+    size, count = names.size_of(element or ""), _argument(text_of(field(arrays[0], "size")), struct, kind, names)
+    return None if size is None or count is None else f"{size} * ({count})"
+
+
+def _structs(names: Names) -> Iterator[Node]:
+    for struct in of_kind(names.source.tree.root, "struct_specifier", "class_specifier"):
+        if struct.child_by_field_name("name") is not None and struct.child_by_field_name("body") is not None:
+            yield struct
+
+
+def _argument(parameter: str, struct: Node, kind: str, names: Names) -> str | None:
+    """What a template parameter of the struct is, in the alias that `kind` names."""
+    listed = _template_parameters(struct)
+    if parameter not in listed:
+        return parameter if parameter.isdigit() else None
+    for alias in of_kind(names.source.tree.root, "alias_declaration"):
+        arguments = next(of_kind(alias, "template_argument_list"), None)
+        if (
+            text_of(field(alias, "name")) == kind
+            and arguments is not None
+            and listed.index(parameter) < len(arguments.named_children)
+        ):
+            given = arguments.named_children[listed.index(parameter)]
+            inner = next(of_kind(given, "identifier", "type_identifier", "number_literal"), given)
+            return names.expression(inner) if text_of(inner) == text_of(given) else None
+    return None

@@ -11,6 +11,7 @@ from warpsmith.devices.cuda.ptxas import without_chatter
 _ERROR = re.compile(r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)$")
 _PTXAS = re.compile(r"^ptxas (?:error\s*: |.*; error\s*: )(?P<text>.*)$")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
+_SHARED = re.compile(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)")
 _LAUNCH = "device-side kernel launch"
 _NAME_MAP = "__nv_name_map"  # the file NVRTC generates for name expressions
 
@@ -24,8 +25,16 @@ def failure(log: str, entry: str) -> CompileError:
                 return CompileError(_entry_problem(match["text"], entry))
             return CompileError(f"{Path(match['file']).name}:{match['line']}: {_explained(match['text'])}", cleaned)
         if match := _PTXAS.match(line):
-            return CompileError(f"ptxas: {match['text']}", cleaned)
+            return CompileError(_too_much_shared(match["text"]) or f"ptxas: {match['text']}", cleaned)
     return CompileError("NVRTC failed without an error message", cleaned)
+
+
+def _too_much_shared(text: str) -> str | None:
+    match = _SHARED.search(text)
+    if match is None:
+        return None
+    used, most = int(match[1], 16), int(match[2], 16)
+    return f"{used} bytes of static shared memory exceed the {most} of a block; hint: more has to be dynamic (extern __shared__)"
 
 
 def _explained(text: str) -> str:

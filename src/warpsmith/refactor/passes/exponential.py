@@ -28,7 +28,8 @@ _CUDA_WORDS = {
 _OPENCL_WORDS = {"QUALIFIERS": "static inline", "FMA": "fma", "BITS": "as_uint", "NUMBER": "as_float"}
 
 # e^x = 2^(n - 1) * 2 * 2^r. Adding 1.5 * 2^23 - 1 rounds x / ln 2 to n and leaves n - 1 in the low bits, from where it is shifted
-# into the exponent. The coefficients are minimax for 2^r on [-1/2, 1/2]; log2(e) is taken in two parts, so that r is exact.
+# into the exponent. The coefficients are minimax for 2^r on [-1/2, 1/2] among those with 2^0 = 1: a sum that is scaled by e^0 at
+# every step, as a running softmax does, must not drift. log2(e) is taken in two parts, so that r is exact.
 _CLOSE = """\
 // e to the x by a polynomial: within 3e-7 of it, 0 where that is below 4e-38, infinite where e to the x is.
 QUALIFIERS float NAME(float x) {
@@ -37,11 +38,11 @@ QUALIFIERS float NAME(float x) {
   const float shifted = FMA(c, 1.44269502f, 12582911.0f);
   const float n = shifted - 12582911.0f;
   const float r = FMA(c, 1.92596299e-8f, FMA(c, 1.44269502f, -n));
-  float power = FMA(r, 1.327647198e-3f, 9.675541334e-3f);
-  power = FMA(r, power, 5.550713274e-2f);
-  power = FMA(r, power, 2.402211972e-1f);
-  power = FMA(r, power, 6.931469671e-1f);
-  power = FMA(r, power, 1.000000072f);
+  float power = FMA(r, 1.326472731e-3f, 9.671512991e-3f);
+  power = FMA(r, power, 5.550733581e-2f);
+  power = FMA(r, power, 2.402224243e-1f);
+  power = FMA(r, power, 6.931470037e-1f);
+  power = FMA(r, power, 1.0f);
   const float result = 2.0f * NUMBER(BITS(power) + (BITS(shifted) << 23));
   return x < -86.2f ? 0.0f : result;
 }
@@ -54,10 +55,10 @@ QUALIFIERS float NAME(float x) {
   t = t > 126.0f ? 126.0f : t;
   const float shifted = t + 12582912.0f;
   const float r = t - (shifted - 12582912.0f);
-  float power = FMA(r, 9.570101908e-3f, 5.591786032e-2f);
-  power = FMA(r, power, 2.402474483e-1f);
-  power = FMA(r, power, 6.931218147e-1f);
-  power = FMA(r, power, 9.999992614e-1f);
+  float power = FMA(r, 9.582852945e-3f, 5.590642616e-2f);
+  power = FMA(r, power, 2.402409911e-1f);
+  power = FMA(r, power, 6.931241751e-1f);
+  power = FMA(r, power, 1.0f);
   return NUMBER(BITS(power) + (BITS(shifted) << 23));
 }
 """

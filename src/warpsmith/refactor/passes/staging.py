@@ -13,15 +13,15 @@ Shared memory that nobody shares limits how many blocks run at a time, and which
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, require, require_readable
-from warpsmith.refactor.writing import FreeNames, cast, indented, operand, removed, statements_of
-from warpsmith.source import Edit, Loop, Names, Polynomial, loops_of, parse_kernel
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.register_row import STEPS, Registers, steps_rule, strided_loops, with_fixed_steps
+from warpsmith.refactor.writing import FreeNames, cast, removed
+from warpsmith.source import Edit, Loop, Names
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.dataflow import declarators
 from warpsmith.source.kept_rows import KeptRow, NotKept, Use, kept_row
@@ -31,8 +31,6 @@ from warpsmith.source.tree import is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_STEPS = (2, 4, 8, 16)
 
 
 class Staging:
@@ -49,12 +47,12 @@ class Staging:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names = names_of(subject)
-    strided = list(_strided_loops(subject, names))
+    strided = strided_loops(subject, names)
     row = _row(subject, names, strided)
     name = fresh_name(subject, "KEEP")
     alternatives: dict[int, Variant] = {}
     refused: list[NotKept | Unmet] = []
-    for values, made in (((1,), _read_again), (_STEPS, _in_registers)):
+    for values, made in (((1,), _read_again), (STEPS, _in_registers)):
         try:
             variant = made(subject, names, row, name)
             alternatives |= dict.fromkeys(values, variant)
@@ -64,20 +62,9 @@ def _rewrite(subject: Subject) -> Rewrite:
         raise Unmet("; ".join(why.reason for why in refused), row.statement)
     meaning = f"where {row.array.name} waits. 0: shared memory"
     meaning += " · 1: read again from global memory" if 1 in alternatives else ""
-    meaning += " · else registers, for so many steps" if _STEPS[0] in alternatives else ""
+    meaning += " · else registers, for so many steps" if STEPS[0] in alternatives else ""
     choice = Tunable(name, (0, *alternatives), 0, meaning, subject.source.line_of(row.array.declarator))
     return Rewrite(subject.variant, choice, alternatives)
-
-
-def _strided_loops(subject: Subject, names: Names) -> list[Loop]:
-    """Loops that start at the thread's index along x and step by the block's extent."""
-    geometry = Geometry.of(subject, names)
-    thread, found = Polynomial.atom("threadIdx.x"), []
-    for loop in loops_of(subject.source.body, names):
-        share = geometry.thread_share(loop, names)
-        if share == thread and geometry.base(loop, share, names) is None and loop.ends_below:
-            found.append(loop)
-    return found
 
 
 def _row(subject: Subject, names: Names, strided: list[Loop]) -> KeptRow:
@@ -158,65 +145,22 @@ def _copy(subject: Subject, loop: Loop, twin: Twin, name: str, value: str) -> Ed
     return Edit(inside, inside, f"\n{blanks}const {kind} {name} = {value};  // what this thread's step above had")
 
 
-@dataclass(frozen=True, slots=True)
-class _Registers:
-    """How the thread's own array is declared and indexed."""
-
-    steps: str
-    step: str
-    lanes: str | None
-
-
 def _in_registers(subject: Subject, names: Names, row: KeptRow, name: str) -> Variant:
-    source, variant, loop = subject.source, subject.variant, row.write.loop
-    bound = names.expression(loop.bound)
-    if bound is None:
-        raise Unmet("how many steps a row has does not follow from kernel.toml", loop.node)
-    lanes = row.write.lane
+    source, variant, lanes = subject.source, subject.variant, row.write.lane
     if lanes is not None and not _is_constant(lanes.bound, names):
         raise Unmet(f"the elements of a step, {text_of(lanes.bound)}, are no constant number", lanes.node)
-    registers = _Registers(name, FreeNames(variant.text).take("step"), None if lanes is None else source.text_of(lanes.bound))
+    rule, step = steps_rule(row.write.loop, subject, names, name), FreeNames(variant.text).take("step")
+    size = "" if lanes is None else f"[{source.text_of(lanes.bound)}]"
     gone, shared = _without_array(subject, row)
     edits = [gone]
     for use in (row.write, *row.reads):
         lane = "" if use.lane is None else f"[{use.lane.variable}]"
-        edits.append(Edit(use.element.start_byte, use.element.end_byte, f"{row.array.name}[{registers.step}]{lane}"))
-    places = [o.node.start_byte for o in loops_of(source.body, names)]
-    wanted = [places.index(o.node.start_byte) for o in row.loops]
-    text = _unrolled(replace(variant, text=source.edited(*edits)), subject, wanted, row, registers)
-    threads = axis(variant.block, "x")
-    rule = Rule(f"ceildiv({bound}, {threads}) <= {name}", f"a thread keeps at most {name} steps of its row in registers")
+        edits.append(Edit(use.element.start_byte, use.element.end_byte, f"{row.array.name}[{step}]{lane}"))
+    registers = Registers(f"{row.array.element} {row.array.name}[{name}]{size}", name, step)
+    text = with_fixed_steps(subject, names, edits, row.loops, registers)
     return replace(variant, text=text, shared=shared, rules=(*variant.rules, rule))
 
 
 def _is_constant(node: Node, names: Names) -> bool:
     expression = names.expression(node)
     return expression is not None and set(re.findall(r"[A-Za-z_]\w*", expression)) <= names.parameters
-
-
-def _unrolled(variant: Variant, subject: Subject, wanted: list[int], row: KeptRow, registers: _Registers) -> str:
-    """The loops over the row with a fixed number of steps, so that subscripts of registers are constants."""
-    source = parse_kernel(variant.text, subject.kernel.language, variant.entry)
-    loops = list(loops_of(source.body, Names(source, [t.name for t in variant.tunables], subject.kernel)))
-    edits = []
-    for number, index in enumerate(wanted):
-        loop = loops[index]
-        blanks = source.tree.indentation(loop.node)
-        assert loop.step is not None
-        step, start = operand(source.text_of(loop.step)), operand(source.text_of(loop.start))
-        size = "" if registers.lanes is None else f"[{registers.lanes}]"
-        declared = (
-            f"{blanks}{row.array.element} {row.array.name}[{registers.steps}]{size};  // the thread's own part of the row\n"
-        )
-        begin = source.tree.line_start(loop.pragma or loop.node)
-        lines = [
-            "#pragma unroll",
-            f"{blanks}for (int {registers.step} = 0; {registers.step} < {registers.steps}; ++{registers.step}) {{",
-            f"{blanks}  const {loop.type} {loop.variable} = {start} + {registers.step} * {step};",
-            f"{blanks}  if ({loop.variable} < {source.text_of(loop.bound)}) {{",
-            indented(statements_of(source.tree, loop.body), 2),
-            f"{blanks}  }}",
-            f"{blanks}}}",
-        ]
-        edits.append(Edit(begin, loop.node.end_byte, (declared if number == 0 else "") + "\n".join(lines)))
-    return source.edited(*edits)

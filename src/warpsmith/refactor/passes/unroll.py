@@ -4,7 +4,7 @@ Exposes: the `#pragma unroll` of the innermost loops, one that stands there alre
 Precondition: the loop counts up to a bound, stands on lines of its own, has a few trips at least, and does not index an array in
 registers (such a loop must stay unrolled), meet a barrier, or do the rest of another loop.
 Parameters: UNROLL_<VARIABLE>, at most four; loops with the same header follow the same one. The default is the pragma as it
-stands, or none. Constraints: none; a compiler may unroll by any number.
+stands, or none. Constraints: a compiler may unroll by any number, but there are limits to copies of what branches.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.copies import branch_rules
 from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
@@ -47,14 +48,17 @@ class Unroll:
         names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
         tunables: list[Tunable] = []
         edits: list[Edit] = []
+        chosen: dict[int, Tunable] = {}
         for group in _groups(source.tree, _candidates(subject, names))[:_MOST_PARAMETERS]:
             tunable = _tunable(subject, names, group[0], {t.name for t in tunables})
             tunables.append(tunable)
             edits += [_edit(source.tree, loop, tunable) for loop in group]
+            chosen |= {loop.node.start_byte: tunable for loop in group}
         if not tunables:
             return Declined("no loop whose unrolling is open: all are short, fixed by registers, or held up by barriers")
         variant = subject.variant
-        return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, *tunables)))
+        rules = (*variant.rules, *branch_rules(subject, names, chosen))
+        return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, *tunables), rules=rules))
 
 
 def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:

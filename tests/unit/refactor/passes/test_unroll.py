@@ -126,3 +126,36 @@ __global__ void k(float* out, const float* x, int n) { out[threadIdx.x] = total(
 """
     assert "UNROLL_T" in _parameters(text)
     assert squeezed("#pragma unroll UNROLL_T #endif for (int t = 0;") in squeezed(applied(Unroll(), small(text)).variant.text)
+
+
+_GUARDED = """  float s = 0.0f;
+  for (int i = 0; i < 9; ++i) {
+#pragma unroll
+    for (int j = 0; j < 9; ++j) {
+#pragma unroll
+      for (int p = 0; p < PIXELS; ++p) s += READ;
+    }
+  }
+  out[threadIdx.x] = s;"""
+
+
+def _branch_rules(read: str, pixels: tuple[int, ...], default: int = 1) -> list[str]:
+    text = _kernel(_GUARDED.replace("READ", read))
+    tunables = (Tunable("PIXELS", pixels, default, "pixels of a thread"),)
+    return [rule.expression for rule in applied(Unroll(), small(text, tunables=tunables)).variant.rules]
+
+
+def test_copies_of_branches_are_bounded():
+    count = "max(UNROLL_I, 1) * (9 if UNROLL_J == 0 else UNROLL_J) * PIXELS"
+    assert _branch_rules("p + i < n ? x[p + i + j] : 0.0f", (1, 8)) == [f"{count} <= 512"]
+    assert _branch_rules("(p < n ? x[p] : 0.0f) + (i < n ? x[i + j] : 0.0f)", (1, 4)) == [f"2 * {count} <= 512"]
+
+
+def test_no_bound_where_nothing_branches_or_parameters_cannot_reach_it():
+    assert _branch_rules("x[p + i + j]", (1, 64)) == []
+    assert _branch_rules("p + i < n ? x[p + i + j] : 0.0f", (1, 6)) == []
+
+
+def test_what_the_author_wrote_is_within_the_bound():
+    (rule,) = _branch_rules("p + i < n ? x[p + i + j] : 0.0f", (16, 100), default=100)
+    assert rule.endswith("* PIXELS <= 900")

@@ -72,7 +72,8 @@ class Function:
     @classmethod
     def parse(cls, lines: list[str]) -> Function:
         """Unnamed values get names, for numbers would have to stay in sequence whatever is added or moved."""
-        lines = [_UNNAMED.sub(lambda match: f"{match[0]}v", line) for line in lines]
+        # A dot in front, which no name from the source has: a `v` would meet clang's own v1, v2, … of a variable of that name.
+        lines = [_UNNAMED.sub(lambda match: f"{match[0]}.n", line) for line in lines]
         blocks: dict[str, Block] = {}
         current: Block | None = None
         position = 1
