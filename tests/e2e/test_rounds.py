@@ -111,6 +111,8 @@ def test_killed_in_its_second_round_and_resumed(
     shown = warpsmith("show", "last").stdout
     assert "In round 1:" in shown
     assert "In round 2:" in shown
+    found = as_json("show", "last", "--importance")["importance"]
+    assert {entry["name"] for entry in found["parameters"]} == set(result["template"]["parameters"])
     # The last template is a kernel like any other.
     assert as_json("space", Path(last["template"]).parent)["feasible"] > 1
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, assert_never
 
 from warpsmith.core.hardware import Limits
 from warpsmith.record.store import RunRecord, Store
 from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
 from warpsmith.space import space_of
+from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning.order import kernel_of
+from warpsmith.tuning.round import carried_over
 
 
 def explain(record: RunRecord, store: Store) -> Importance | TooFewResults:
     """From the run's own results: a warm start's sources may be of another device. Needs the kernel's files, and no device."""
-    kernel = kernel_of(record)
+    rounds = store.rounds(record.run)
+    kernel = load_kernel(Path(rounds[-1].kernel_path)) if rounds else kernel_of(record)
     limits = Limits(**record.header.device_info["limits"])
-    return importance_of(space_of(kernel, template_of(kernel), limits), store.evaluations(record.run))
+    space = space_of(kernel, template_of(kernel), limits)
+    return importance_of(space, carried_over(store.evaluations(record.run), space))
 
 
 def importance_entry(found: Importance | TooFewResults) -> dict[str, Any]:

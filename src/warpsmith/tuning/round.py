@@ -28,15 +28,19 @@ class Round:
 
     def carried(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         """What earlier rounds measured, as results of this one; what this space no longer has is left out."""
-        defaults = dict(self.kernel.default_configuration.pairs)
-        found = {}
-        for evaluation in evaluations:
-            values = dict(evaluation.configuration.pairs)
-            if values.keys() <= defaults.keys():
-                extended = Configuration.of({**defaults, **values})
-                if self.space.index(extended) is not None:
-                    found[extended] = replace(evaluation, configuration=extended)
-        return list(found.values())
+        return carried_over(evaluations, self.space)
+
+
+def carried_over(evaluations: Sequence[Evaluation], space: Space) -> list[Evaluation]:
+    """Results of a smaller template as results of a larger one: the parameters that it adds are at their defaults."""
+    defaults = dict(space.default.pairs)
+    found = {}
+    for evaluation in evaluations:
+        values = dict(evaluation.configuration.pairs)
+        extended = Configuration.of({**defaults, **values})
+        if values.keys() <= defaults.keys() and space.index(extended) is not None:
+            found[extended] = replace(evaluation, configuration=extended)
+    return list(found.values())
 
 
 def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Round:
