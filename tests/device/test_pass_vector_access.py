@@ -43,7 +43,6 @@ grid  = ["rows"]
 block = [32]
 [workloads]
 even = { rows = 3, n = 1000 }
-few  = { rows = 5, n = 8 }
 """
 
 _FLAT = """

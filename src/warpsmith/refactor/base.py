@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol, TypeAlias
 
 from warpsmith.core.hardware import Limits
@@ -100,7 +100,11 @@ class Subject:
 
     @cached_property
     def source(self) -> KernelSource:
-        return parse_kernel(self.variant.text, self.kernel.language, self.variant.entry)
+        return _parsed(self.variant.text, self.kernel.language, self.variant.entry)
+
+
+# Most passes leave most forms as they are, and the next pass looks at the same text again.
+_parsed = lru_cache(maxsize=64)(parse_kernel)
 
 
 Answer: TypeAlias = Rewrite | Declined

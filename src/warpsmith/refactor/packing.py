@@ -95,13 +95,16 @@ class PackWriter:
         start, bound, step = (source.text_of(part) for part in (loop.start, loop.bound, loop.step))
         i, kind = loop.variable, loop.type
         inner = self._steps(packs, pieces, kind, i, first)
+        pragma = [source.text_of(loop.pragma).strip()] if loop.pragma is not None else []
         lines = [
             f"// {vec} neighbouring elements by each access first, then those that do not fill one.",
             f"const {kind} {count} = {operand(bound)} / {vec};",
+            *pragma,
             f"for ({kind} {pack} = {start}; {pack} < {count}; {pack} += {step}) {{",
             f"{self.unit}const {kind} {first} = {pack} * {vec};",
             *(line_at(line, self.unit) for line in inner),
             "}",
+            *pragma,
             f"for ({kind} {i} = {count} * {vec} + {start}; {i} < {bound}; {i} += {step}) {{",
             *(line_at(line, self.unit) for line in self._plain(pieces)),
             "}",
@@ -109,20 +112,21 @@ class PackWriter:
         parent, blanks = loop.node.parent, source.tree.indentation(loop.node)
         if parent is None or parent.type != "compound_statement":  # governed by an `if` without braces
             lines = ["{", *(line_at(line, self.unit) for line in lines), "}"]
-        head, *others = lines
-        return Edit(loop.node.start_byte, loop.node.end_byte, "\n".join([head, *(line_at(line, blanks) for line in others)]))
+        begin = source.tree.line_start(loop.pragma or loop.node)
+        text = "\n".join(line_at(line, blanks) for line in lines)
+        return Edit(begin, loop.node.end_byte, text if begin < loop.node.start_byte else text.removeprefix(blanks))
 
     def flat(self, flat: FlatKernel, packs: Sequence[Pack], first: str) -> Edit:
         """In place of all from the index on: the thread's place in the grid is the number of a pack."""
         source, vec, i, kind = self.source, self.vec, flat.variable, changeable(flat.type)
         value = source.text_of(flat.declaration.node).partition("=")[2].strip().removesuffix(";")
-        limit, pack, count = source.text_of(flat.guard.limit), self.free.take("pack"), self.free.take("packs")
+        limit, pack, count = operand(source.text_of(flat.guard.limit)), self.free.take("pack"), self.free.take("packs")
         inner = self._steps(packs, flat.work, kind, i, first)
         unit = self.unit
         lines = [
             f"// A thread has {vec} neighbouring elements, all by one access each; the last thread may have fewer, one by one.",
             f"const {kind} {pack} = {value};",
-            f"const {kind} {count} = ({operand(limit)} + {vec} - 1) / {vec};",
+            f"const {kind} {count} = ({limit} + {vec} - 1) / {vec};",
             f"if ({pack} >= {count}) return;",
             f"const {kind} {first} = {pack} * {vec};",
             f"if ({first} + {vec} <= {limit}) {{",

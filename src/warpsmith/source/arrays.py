@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -48,6 +49,13 @@ def arrays_of(names: Names) -> Iterator[Array]:
                 if declarator is None or declarator.type != "array_declarator":
                     continue
                 yield _array(declarator, "" if kind is None else text_of(kind), is_shared=shared, is_dynamic=dynamic)
+
+
+def named_in_macros(name: str, names: Names) -> bool:
+    """Whether a macro of the file mentions the name: then not all of its uses can be seen."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    macros = of_kind(names.source.tree.root, "preproc_def", "preproc_function_def")
+    return any(word.search(text_of(macro)) for macro in macros)
 
 
 def _array(declarator: Node, element: str, *, is_shared: bool, is_dynamic: bool) -> Array:

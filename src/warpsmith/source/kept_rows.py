@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from warpsmith.source.arrays import Array
+from warpsmith.source.arrays import Array, named_in_macros
 from warpsmith.source.effects import is_invariant
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
@@ -63,6 +63,8 @@ class KeptRow:
 
 def kept_row(array: Array, names: Names, strided: Sequence[Loop]) -> KeptRow:
     """Raises NotKept. `strided` are the loops whose steps are dealt out to the threads of a block."""
+    if named_in_macros(array.name, names):
+        raise NotKept(f"a macro mentions {array.name}, so not all of its uses can be seen", array.declarator)
     writes, reads = _elements(array, names)
     if len(writes) != 1 or not reads:
         raise NotKept(f"{array.name} is not written in one place and read in others", array.declarator)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as data
 from typing import TYPE_CHECKING
 
+from warpsmith.source.arrays import named_in_macros
 from warpsmith.source.dataflow import changed_names
 from warpsmith.source.effects import declared_type
 from warpsmith.source.independence import follows
@@ -55,6 +56,11 @@ def twin_of(row: KeptRow, names: Names) -> Twin:
             raise NotKept(f"the memory that has the values of {row.array.name}, too, may be written again", written.node)
     if any(use.loop.node == row.write.loop.node for use in row.reads):
         raise NotKept(f"{row.array.name} is read in the step that writes it", row.write.element)
+    hidden = next(
+        (n for n in (*place.roots, *map(text_of, of_kind(found.target, "identifier"))) if named_in_macros(n, names)), None
+    )
+    if hidden is not None:
+        raise NotKept(f"a macro mentions {hidden}, so not all that is written can be seen", found.target)
     for node in of_kind(found.target, "identifier"):
         of_launch = node.parent is not None and names.builtin(node.parent) is not None
         if text_of(node) not in finder.own_variables and not names.definition(node).is_fixed and not of_launch:

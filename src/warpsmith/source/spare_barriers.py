@@ -36,6 +36,8 @@ def spare_barriers(names: Names, kernel: Kernel) -> list[Node]:
     """The statements of the kernel's body that could go, all of them together."""
     quiet = _Quiet(names, kernel)
     found: list[Node] = []
+    if any(True for _ in of_kind(names.source.body, "goto_statement")):
+        return found  # what comes before a statement is then more than what stands before it
     for block in of_kind(names.source.body, "compound_statement"):
         is_whole = block == names.source.body
         found += quiet.spare([piece.node for piece in pieces_of(block, names.source.tree)], is_whole=is_whole)

@@ -19,32 +19,14 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, S
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.substitution import call_lines, insertion_point
 from warpsmith.source import Edit, KernelSource, Names
-from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+from warpsmith.source.floats import is_float
+from warpsmith.source.tree import field, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CUDA = {name: f"__{name}" for name in ("logf", "log2f", "log10f", "sinf", "cosf", "tanf", "powf")}
 _OPENCL = {name: f"native_{name}" for name in ("log", "log2", "log10", "exp2", "sin", "cos", "tan", "sqrt", "rsqrt")}
-_FLOAT_FUNCTIONS = frozenset(
-    {
-        "expf",
-        "__expf",
-        "logf",
-        "sqrtf",
-        "rsqrtf",
-        "fabsf",
-        "fmaxf",
-        "fminf",
-        "fmaf",
-        "sinf",
-        "cosf",
-        "tanhf",
-        "powf",
-        "__logf",
-        "erff",
-    }
-)
 
 
 class FastMath:
@@ -91,7 +73,7 @@ def _divisions(source: KernelSource, names: Names) -> Iterator[Node]:
             if text_of(field(node, "operator")) != "/" or any(start <= node.start_byte < end for start, end in inside):
                 continue
             operands = field(node, "left"), field(node, "right")
-            if any(_is_float(operand, names) for operand in operands) and not any(_unsafe(operand) for operand in operands):
+            if is_float(node, names) and not any(_unsafe(operand) for operand in operands):
                 inside.append((node.start_byte, node.end_byte))
                 yield node
 
@@ -109,29 +91,3 @@ def _unsafe(operand: Node) -> bool:
     """Commas of template arguments and initialisers would part a macro's arguments; doubles are not to be narrowed."""
     text = text_of(operand)
     return "double" in text or "#" in text or any(True for _ in of_kind(operand, "template_argument_list", "initializer_list"))
-
-
-def _is_float(node: Node, names: Names) -> bool:
-    """Whether it is surely a float: by its literal, its declaration, its function, or an operand that is."""
-    node = unwrapped(node)
-    text = text_of(node)
-    match node.type:
-        case "number_literal":
-            return text[-1:] in {"f", "F"} and not text.startswith(("0x", "0X"))
-        case "call_expression":
-            return text_of(field(node, "function")) in _FLOAT_FUNCTIONS
-        case "unary_expression":
-            return _is_float(field(node, "argument"), names)
-        case "binary_expression":
-            return text_of(field(node, "operator")) in {"+", "-", "*", "/"} and any(
-                _is_float(field(node, side), names) for side in ("left", "right")
-            )
-        case "identifier":
-            found = names.definition(node).node
-            declaration = found if found is None or found.type.endswith("parameter_declaration") else found.parent
-            kind = declaration.child_by_field_name("type") if declaration is not None else None
-            direct = found is not None and found.type in {"init_declarator", "identifier", "parameter_declaration"}
-            pointer = found is not None and any(True for _ in of_kind(found, "pointer_declarator", "array_declarator"))
-            return direct and not pointer and kind is not None and text_of(kind) == "float"
-        case _:
-            return False

@@ -21,7 +21,7 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, intervals_of, names_of, require, require_readable
 from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
-from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.arrays import Array, arrays_of, named_in_macros
 from warpsmith.source.intervals import Intervals
 from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
 
@@ -88,7 +88,14 @@ def _rewrite(subject: Subject) -> Rewrite:
 
 
 def _padded(array: Array, names: Names, intervals: list[Intervals]) -> _Padded:
-    highest = max(_highest_column(element, intervals) for element in _elements(array, names))
+    require(
+        not named_in_macros(array.name, names),
+        f"a macro mentions {array.name}: not all of its uses can be seen",
+        array.declarator,
+    )
+    elements = list(_elements(array, names))
+    require(elements, f"{array.name} is not used", array.declarator)
+    highest = max(_highest_column(element, intervals) for element in elements)
     extent = unwrapped(array.extents[-1])
     columns = [i.of(extent) for i in intervals]
     require(columns and None not in columns, f"how many columns {array.name} has is not known", extent)

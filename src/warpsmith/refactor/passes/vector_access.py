@@ -129,15 +129,22 @@ def _packed(subject: Subject, names: Names, loop: Loop, first: str) -> _Packed:
     require(own is None, f"{own} may differ from thread to thread: a step of {i} cannot be another thread's", node)
     pieces = pieces_of(body, subject.source.tree)
     steps = PackedSteps(names, [p.node for p in pieces], i, Polynomial.atom(loop.atom), first)
-    return _Packed(loop, tuple(pieces), tuple(_packs(steps, i)), first)
+    return _Packed(loop, tuple(pieces), tuple(_packs(subject, names, steps, i)), first)
 
 
-def _packs(steps: PackedSteps, variable: str) -> list[Pack]:
+def _packs(subject: Subject, names: Names, steps: PackedSteps, variable: str) -> list[Pack]:
+    """Those that can be aligned: to four elements, or else to two. An odd neighbour (`x[i - 1]`) stays a single element."""
     objection = steps.objection()
     require(objection is None, f"{objection}")
     found = steps.packs()
     require(found, f"no access of every step is one element further for each step of {variable}")
-    return found
+    rules = [_alignment(subject, names, [pack]) for pack in found]
+    for width in (4, 2):
+        aligned = [pack for pack, wanted in zip(found, rules, strict=True) if all(_holds(subject, r, width) for r in wanted)]
+        if aligned:
+            return aligned
+    broken = "; ".join(dict.fromkeys(rule.expression for wanted in rules for rule in wanted))
+    raise Unmet(f"on some workload no access would begin at a multiple of 2 elements ({broken})")
 
 
 def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) -> Rewrite:
@@ -150,7 +157,7 @@ def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) 
     require(all(p.start >= flat.guard.node.end_byte or is_within(p.node, flat.guard.node) for p in flat.work),
             f"something is done with {i} before its guard", flat.guard.node)  # fmt: skip
     first = writer.free.take("first")
-    packs = _packs(PackedSteps(names, [p.node for p in flat.work], i, FLAT, first), i)
+    packs = _packs(subject, names, PackedSteps(names, [p.node for p in flat.work], i, FLAT, first), i)
     text = source.edited(writer.declared(packs), writer.flat(flat, packs, first))
     grid = f"ceildiv({axis(variant.grid, 'x')}, {writer.vec})"
     other = replace(variant, text=text, grid=(grid, *variant.grid[1:]))
@@ -159,17 +166,18 @@ def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) 
 
 def _chosen(subject: Subject, names: Names, vec: str, packs: Sequence[Pack], node: Node, other: Variant) -> Rewrite:
     """Widths that the elements and every workload's rows allow."""
-    rules = alignment_rules(packs, names, vec, known_extents(other.block, subject.variant.grid))
+    rules = _alignment(subject, names, packs, vec)
     widest = max(pack.size_bytes for pack in packs)
-    values = tuple(v for v in _VALUES if v * widest <= _WIDEST_BYTES and all(_holds(subject, rule, vec, v) for rule in rules))
-    broken = "; ".join(rule.expression for rule in rules)
-    require(values, f"on some workload not all accesses would begin at a multiple of 2 elements ({broken})", node)
-    line = subject.source.line_of(node)
-    choice = Tunable(vec, (1, *values), 1, "neighbouring elements in one access", line)
-    made = replace(other, rules=(*other.rules, *rules))
-    return Rewrite(subject.variant, choice, dict.fromkeys(values, made))
+    values = tuple(v for v in _VALUES if v * widest <= _WIDEST_BYTES and all(_holds(subject, rule, v, vec) for rule in rules))
+    require(values, "on some workload not all accesses would begin at a multiple of 2 elements", node)
+    choice = Tunable(vec, (1, *values), 1, "neighbouring elements in one access", subject.source.line_of(node))
+    return Rewrite(subject.variant, choice, dict.fromkeys(values, replace(other, rules=(*other.rules, *rules))))
 
 
-def _holds(subject: Subject, rule: Rule, vec: str, value: int) -> bool:
+def _alignment(subject: Subject, names: Names, packs: Sequence[Pack], vec: str = "VEC") -> list[Rule]:
+    return alignment_rules(packs, names, vec, known_extents(subject.variant.block, subject.variant.grid))
+
+
+def _holds(subject: Subject, rule: Rule, value: int, vec: str = "VEC") -> bool:
     over = rule.expression.removesuffix(f" % {vec} == 0")
     return all(number % value == 0 for number in on_workloads(subject, over))

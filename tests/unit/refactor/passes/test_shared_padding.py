@@ -68,3 +68,8 @@ def test_what_depends_on_where_a_row_ends(read, reason):
 
 def test_no_array_of_two_dimensions():
     assert "no shared array of two dimensions" in declined(SharedPadding(), bundled("softmax"))
+
+
+def test_macros_may_hide_uses():
+    hidden = "#define AT(i) (&tile[0][0])[i]\n" + KERNEL.format(columns="32", read="AT(5)")
+    assert "a macro mentions tile" in declined(SharedPadding(), small(hidden, block=("32", "8")))

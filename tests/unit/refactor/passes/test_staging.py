@@ -146,3 +146,25 @@ def test_what_was_stored_is_read_again_when_nobody_writes_there_any_more():
 def test_a_place_that_all_blocks_write_is_not_read_again():
     first = "const float v = from[i] * 2.0f; out[i] = v; row[i] = v;"
     assert 1 not in applied(Staging(), subject(first=first, second="total += row[j];")).alternatives
+
+
+def test_macros_may_hide_uses():
+    hidden = "#define ROW(i) row[i]\n" + KERNEL.format(array=ARRAY, first=LOADED, second="to[j] = ROW(n - 1 - j);")
+    assert "a macro mentions row" in declined(Staging(), small(hidden))
+    hidden = "#define PUT(i) x[i] = 0.0f\n" + KERNEL.format(array=ARRAY, first=LOADED, second=READ + " PUT(j);")
+    assert 1 not in applied(Staging(), small(hidden)).alternatives
+
+
+def test_rows_of_several_blocks_one_after_the_other():
+    text = """
+__global__ void k(float* out, const float* x, int n) {
+  __shared__ float row[4096];
+  for (int r = 0; r < 4; ++r) {
+    const int block = blockIdx.x * 4 + r;
+    const float* from = x + block * n;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = from[i];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[block * n + i] = row[i];
+  }
+}
+"""
+    assert "out[block * n + i] = static_cast<float>(from[i]);" in applied(Staging(), small(text)).alternatives[1].text

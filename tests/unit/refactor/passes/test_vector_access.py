@@ -93,6 +93,7 @@ def test_what_is_written_first_is_not_loaded():
     ("step", "kept"),
     [
         ("out[i] = x[i] + x[i % 8];", "x_pack.lane[lane] + x[i % 8];"),
+        ("out[i] = x[i] + x[i + 1];", "x_pack.lane[lane] + x[i + 1];"),  # never aligned
         ("out[i] = x[i] + x[2 * i];", "x_pack.lane[lane] + x[2 * i];"),
         ("out[i] = x[i] + __ldg(&x[n + i]);", "x_pack.lane[lane] + __ldg(&x[n + i]);"),
         ("if (x[i] > 0.0f) out[i] = 1.0f;", "if (x_pack.lane[lane] > 0.0f) out[i] = 1.0f;"),  # some elements are not written
@@ -109,6 +110,12 @@ def test_wide_elements_have_fewer_in_an_access():
     answer = _answer(_kernel(f"{_STRIDED} out[i] = x[i];").replace("float*", "double*"))
     assert answer.choice is not None
     assert answer.choice.values == (1, 2, 4)
+
+
+def test_a_pragma_stays_with_its_loops():
+    text = _answer(_kernel(f"#pragma unroll 2\n  {_STRIDED} out[i] = x[i];")).alternatives[2].text
+    assert "\n  // VEC neighbouring" in text
+    assert text.count("#pragma unroll 2\n  for (int ") == text.count("#pragma unroll 2") == 2
 
 
 def test_template_types_and_taken_names():
