@@ -11,7 +11,7 @@ from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used
 
-MOST_BRANCHES = 32  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
+MOST_BRANCHES = 48  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
 
 
 def apply_pass(draft: Draft, transform: Pass) -> Draft:
