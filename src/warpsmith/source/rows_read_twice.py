@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.source.effects import is_invariant
-from warpsmith.source.loops import Loop
+from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.places import Place, read_places
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.structs import pointee_type
-from warpsmith.source.tree import ancestors, text_of, unwrapped
+from warpsmith.source.tree import ancestors, is_within, text_of, unwrapped
 from warpsmith.source.tree import field as field_of
 
 if TYPE_CHECKING:
@@ -59,13 +59,17 @@ def _places(loop: Loop, names: Names, inputs: frozenset[str]) -> list[Place]:
     if loop.jumps() or loop.changes_variable(names):
         return []
     found = []
+    around = {
+        o.atom for o in loops_of(names.source.body, names) if is_within(loop.node, o.body) and not o.changes_variable(names)
+    }
     for place in read_places(loop.body, names):
         by_address = place.node.parent is not None and place.node.parent.type == "pointer_expression"
         is_element = place.node.type == "subscript_expression" and not by_address
         if not is_element or not place.roots <= inputs or len(place.addresses) != 1:
             continue
         factor = place.addresses[0].coefficient(loop.atom)
-        if factor == Polynomial.constant(1) and not any("@" in a for a in place.addresses[0].without(loop.atom).atoms):
+        rest = place.addresses[0].without(loop.atom).atoms - around
+        if factor == Polynomial.constant(1) and not any("@" in atom for atom in rest):
             found.append(place)
     return found
 

@@ -45,7 +45,8 @@ def template_of(kernel: Kernel) -> Template:
     path = kernel.template_source or kernel.source
     source = read_source(path)
     texts = with_includes(path, source, kernel.include_dirs)
-    names = frozenset().union(used_identifiers(kernel.template_entry or kernel.entry), *(used_identifiers(text) for text in texts))
+    entry = kernel.template_entry or kernel.entry
+    names = frozenset().union(*(used_identifiers(text) for text in (entry, *texts)))
     template = Template(
         source=source,
         path=path,

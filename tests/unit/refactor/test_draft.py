@@ -128,7 +128,7 @@ def test_a_choice_multiplies_the_forms_it_applies_to(start: Draft) -> None:
 
 def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
     passes = [
-        Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, 10)}),
+        Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, 14)}),
         Choosing(ADD, {v: f"form{v}();" for v in range(1, 4)}, parameter="PATH", name="second"),
     ]
     after = apply_passes(start, passes)

@@ -37,3 +37,18 @@ def test_intervals(expression: str, wanted: tuple[int, int] | None):
     intervals = Intervals(Names(source), Geometry((4, 1, 1), (32, 1, 1)), {})
     declared = next(d for d in of_kind(source.body, "init_declarator") if source.text_of(field(d, "declarator")) == "found")
     assert intervals.of(field(declared, "value")) == (Interval(*wanted) if wanted else None)
+
+
+@pytest.mark.parametrize(
+    ("header", "wanted"),
+    [
+        ("int i = 2; i < 10; i += 4", (2, 6)),  # it stops short of the bound
+        ("int i = 0; i <= 8; ++i", (0, 8)),
+        ("int i = threadIdx.x; i < 40; i += 32", (0, 39)),
+    ],
+)
+def test_inside_a_loop_s_body_its_variable_is_below_the_bound(header: str, wanted: tuple[int, int]):
+    source = parse_kernel(f"__global__ void k(int* out) {{ for ({header}) {{ int found = i; }} }}", Language.CUDA, "k")
+    intervals = Intervals(Names(source), Geometry((4, 1, 1), (32, 1, 1)), {}, inside=True)
+    declared = next(d for d in of_kind(source.body, "init_declarator") if source.text_of(field(d, "declarator")) == "found")
+    assert intervals.of(field(declared, "value")) == Interval(*wanted)

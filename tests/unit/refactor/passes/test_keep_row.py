@@ -88,3 +88,18 @@ def test_what_is_not_read_twice_by_the_same_thread(parts):
 
 def test_no_strided_loop():
     assert "no loop whose steps" in declined(KeepRow(), bundled("transpose"))
+
+
+def test_rows_of_several_blocks_one_after_the_other():
+    text = """
+__global__ void k(float* out, const float* x, int n) {
+  for (int r = 0; r < 4; ++r) {
+    const int block = blockIdx.x * 4 + r;
+    const float* from = x + block * n;
+    float total = 0.0f;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) total += from[i];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[block * n + i] = from[i] / total;
+  }
+}
+"""
+    assert "out[block * n + i] = kept_row[i] / total;" in applied(KeepRow(), small(text)).alternatives[1].text
