@@ -7,6 +7,7 @@ from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Stage
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.registry import load_passes
+from warpsmith.refactor.values import with_possible_values
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.planning import PassReport
 
@@ -20,7 +21,15 @@ def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
     found = []
     for transform in load_passes():
         tried = apply_pass(draft, transform)
+        reason = tried.applications[-1].reason
+        if reason is None and not _possible(draft, tried):
+            reason = "no workload and no limit of the device allows another value"
         if transform.stage is Stage.LIFT:
             draft = tried
-        found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=tried.applications[-1].reason))
+        found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=reason))
     return found
+
+
+def _possible(before: Draft, after: Draft) -> bool:
+    """Whether some configuration has something new in it."""
+    return any(name not in before.origins for name in with_possible_values(after).origins)
