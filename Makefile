@@ -20,8 +20,8 @@ $(VENV)/.ready: pyproject.toml
 demo: venv       ## tune the bundled fused_add_rmsnorm on this machine's CPU
 	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu --time 50s
 
-test: venv       ## all tests, two files at a time
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+test: venv       ## all tests, two at a time
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: venv       ## ruff, mypy strict, import-linter
 	$(BIN)/ruff check .
