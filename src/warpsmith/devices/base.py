@@ -54,6 +54,20 @@ class CompileRequest:
     include_dirs: tuple[Path, ...] = ()
     constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """All but the launch, for keys: what of the launch counts differs from device to device."""
+        return (
+            self.language,
+            self.source,
+            str(self.source_file),
+            [str(folder) for folder in self.include_dirs],
+            self.entry,
+            [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in self.parameters],
+            [constant.name for constant in self.constants],
+            dict(self.defines),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Binary:

@@ -35,3 +35,10 @@ def insertion_point(source: KernelSource, *names: str) -> int | Declined:
         first = next((c for c in source.tree.root.children if c.type != "comment"), source.tree.root)
         at = source.tree.data.rfind(b"\n", 0, first.start_byte) + 1  # OpenCL's qualifiers are not of the node
     return at
+
+
+def before_kernel(source: KernelSource) -> int:
+    """The beginning of the line where the kernel's definition starts, its `template <…>` included."""
+    function = source.function
+    first = function.parent if function.parent is not None and function.parent.type == "template_declaration" else function
+    return source.tree.data.rfind(b"\n", 0, first.start_byte) + 1

@@ -21,9 +21,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench
 from warpsmith.record.store import RoundRecord, Store
 from warpsmith.search.importance import Importance, importance_of
-from warpsmith.space import space_of
 from warpsmith.spec.load import load_kernel
-from warpsmith.template import template_of
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import Emit, EvaluationFinished, RoundFinished, RoundPlanned, RoundStarted
@@ -66,6 +64,7 @@ class Rounds:
         self._make_template = make_template
         self._baseline = baseline
         self._known = [baseline]
+        self._current = original
         self.reports: list[RoundReport] = []
         self._passes = passes_for(original.kernel, shop.info.limits) if agent is not None else []
         self.roofline_us: Mapping[str, float] = {}
@@ -73,20 +72,20 @@ class Rounds:
 
     def search(self) -> tuple[Round, list[Evaluation]]:
         """The last round and every evaluation of the run, as results of that round."""
-        current = self._original
         for current in self._each():
+            self._current = current
             carried = current.carried(self._known)
             done = self._search_one(current, carried)
             self._known = list({e.configuration: e for e in (*carried, *done)}.values())
             self._finish(current, len(done))
         if self.plans and not self._spent():
             # No further plan, but budget left: it goes to the last template.
-            done = self._search_one(current, self._known, rest=True)
+            done = self._search_one(self._current, self._known, rest=True)
             self._known = list({e.configuration: e for e in (*self._known, *done)}.values())
-            self._finish(current, len(done))
+            self._finish(self._current, len(done))
         # A run that was resumed under a time limit may not have asked again for all that it had measured.
-        measured = current.carried(self._shop.store.evaluations(self._shop.run))
-        return current, list({e.configuration: e for e in (*self._known, *measured)}.values())
+        measured = self._current.carried(self._shop.store.evaluations(self._shop.run))
+        return self._current, list({e.configuration: e for e in (*self._known, *measured)}.values())
 
     # ── which rounds ──
 
@@ -241,6 +240,5 @@ class Rounds:
     def _importance(self) -> Importance | None:
         if not self.plans:
             return None
-        kernel = load_kernel(Path(self.plans[-1].kernel_path))
-        found = importance_of(space_of(kernel, template_of(kernel), self._shop.info.limits), self._known)
+        found = importance_of(self._current.space, self._known)
         return found if isinstance(found, Importance) else None

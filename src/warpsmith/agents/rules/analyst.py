@@ -6,17 +6,13 @@ Every finding names the fact it rests on: a figure that was measured, a count fr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.refactor.base import Concern
-from warpsmith.source import KernelSource, LoopKind, Names, loops_of, parse_kernel
-from warpsmith.source.tree import of_kind, text_of
+from warpsmith.source import LoopKind, Names, loops_of, parse_kernel
+from warpsmith.source.effects import called_functions
 from warpsmith.spec.document import read_source
 from warpsmith.tuning.planning import Facts, Finding
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _NEAR_THE_ROOF = 0.85
 _BARRIERS = frozenset({"__syncthreads", "barrier", "work_group_barrier"})
@@ -59,7 +55,7 @@ def _from_the_source(facts: Facts) -> Iterator[Finding]:
     except InputError:
         return
     names = Names(source, (), kernel)
-    calls = {text_of(n).rsplit("::", 1)[-1]: source.line_of(n) for n in _called(source)}
+    calls = {name.rsplit("::", 1)[-1]: source.line_of(call) for body in source.reached() for name, call in called_functions(body)}
     barriers = {name: line for name, line in calls.items() if name in _BARRIERS}
     dear = {name: line for name, line in calls.items() if name in _DEAR_FUNCTIONS}
     loops = [loop for body in source.reached() for loop in loops_of(body, names)]
@@ -85,11 +81,3 @@ def _how_far_below(facts: Facts) -> str | None:
         return None
     workload, fraction = min(facts.roofline_fraction.items(), key=lambda pair: pair[1])
     return f"{fraction:.0%} of the roofline on {workload!r}"
-
-
-def _called(source: KernelSource) -> Iterator[Node]:
-    for body in source.reached():
-        for call in of_kind(body, "call_expression"):
-            function = call.child_by_field_name("function")
-            if function is not None:
-                yield function

@@ -12,17 +12,7 @@ _POINTER_BYTES = 8
 
 def request_key(target: str, request: CompileRequest) -> str:
     """Without the launch: a GPU's compiler does not need to know it."""
-    return fingerprint(
-        target,
-        request.language,
-        request.source,
-        str(request.source_file),
-        [str(folder) for folder in request.include_dirs],
-        request.entry,
-        [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in request.parameters],
-        [constant.name for constant in request.constants],
-        dict(request.defines),
-    )
+    return fingerprint(target, *request.identity)
 
 
 def require_fitting(found: Sequence[int], parameters: Sequence[ParameterType]) -> None:

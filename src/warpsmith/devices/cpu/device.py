@@ -60,14 +60,7 @@ class CpuDevice:
         block = request.geometry.block
         across_rows = block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
         return fingerprint(
-            request.language,
-            request.source,
-            str(request.source_file),
-            [str(folder) for folder in request.include_dirs],
-            request.entry,
-            [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in request.parameters],
-            [constant.name for constant in request.constants],
-            dict(request.defines),
+            *request.identity,
             reserved_shared_bytes(request.geometry.shared_bytes) if _may_use(_DYNAMIC_SHARED, request.source) else None,
             block if across_rows and _may_use(_WARPS, request.source) else None,
         )

@@ -17,6 +17,7 @@ from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
 from warpsmith.source.tree import of_kind, text_of
 
@@ -53,20 +54,13 @@ class LaunchBounds:
                 return Declined(f"the block's size is not made of parameters and numbers: {', '.join(variant.block)}")
             edit = Edit(source.declarator.start_byte, source.declarator.start_byte, f"{macro} ")
             body = f"__launch_bounds__({threads}, {name})"
-        line = source.tree.data.rfind(b"\n", 0, _first_byte(subject)) + 1
+        at = before_kernel(source)
         defined = f"#if {name} > 0\n#define {macro} {body}\n#else\n#define {macro}\n#endif\n"
         tunable = Tunable(
             name, _BLOCKS, 0, "blocks that should fit on a multiprocessor at once; 0: not said", source.line_of(source.function)
         )
-        text = source.edited(Edit(line, line, defined), edit)
+        text = source.edited(Edit(at, at, defined), edit)
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
-
-
-def _first_byte(subject: Subject) -> int:
-    """Of the kernel's definition, its `template <…>` included."""
-    function = subject.source.function
-    parent = function.parent
-    return parent.start_byte if parent is not None and parent.type == "template_declaration" else function.start_byte
 
 
 def _threads(variant: Variant) -> str | None:

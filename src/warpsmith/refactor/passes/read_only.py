@@ -17,6 +17,7 @@ from dataclasses import replace
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
 from warpsmith.source.kernel import KernelParameter
 from warpsmith.source.tree import of_kind
@@ -46,13 +47,11 @@ class ReadOnly:
         for parameter in lacking:
             identifier = list(of_kind(parameter.node, "identifier"))[-1]
             edits.append(Edit(identifier.start_byte, identifier.start_byte, f"{macro} "))
-        function = source.function
-        first = function.parent if function.parent is not None and function.parent.type == "template_declaration" else function
-        line = source.tree.data.rfind(b"\n", 0, first.start_byte) + 1
+        at = before_kernel(source)
         defined = f"#if {name}\n#define {macro} {word}\n#else\n#define {macro}\n#endif\n"
         meaning = f"1: {', '.join(p.name for p in lacking)} do not overlap other buffers, and callers keep to that"
-        tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(function))
-        text = source.edited(Edit(line, line, defined), *edits)
+        tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(source.function))
+        text = source.edited(Edit(at, at, defined), *edits)
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
 
