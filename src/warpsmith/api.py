@@ -10,6 +10,7 @@ print(result["general"]["speedup"], result["general"]["ci95"])
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,15 @@ from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
+from warpsmith.export.delivery import deliver
+from warpsmith.export.registry import DEFAULT_FORMAT
+from warpsmith.export.shipment import shipment_of
 from warpsmith.record.store import RunRecord, Store
 from warpsmith.refactor.emit import check_folder
+from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.replay import ReplayResult, replay
+from warpsmith.report.lab_book import lab_book
 from warpsmith.search.importance import Importance
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import read_settings
@@ -30,21 +36,30 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Template
 from warpsmith.tuning import run as tuning_run
-from warpsmith.tuning.agents import default_agent
+from warpsmith.tuning.agents import RULES, default_agent
+from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
+from warpsmith.tuning.comparison.run import Progress
+from warpsmith.tuning.comparison.run import compare as run_comparison
 from warpsmith.tuning.events import Emit, ignore
-from warpsmith.tuning.explain import explain, importance_entry
-from warpsmith.tuning.order import DEFAULT_ROUNDS, Order
+from warpsmith.tuning.explain import explain, importance_entry, searched_kernel
+from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
 from warpsmith.tuning.probes import laboratory
+from warpsmith.tuning.recheck import Adversaries, recheck
 from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.templating import template_entry
 from warpsmith.tuning.templating import templatize as make_template
 from warpsmith.tuning.warm import find_sources
+from warpsmith.tuning.writing import form_by
 
 __all__ = [
+    "Allowance",
     "Budget",
     "ReplayResult",
+    "compare",
     "describe_device",
+    "export_run",
     "list_devices",
     "list_runs",
     "load_kernel",
@@ -67,20 +82,55 @@ def tune(
     warm: Iterable[str | Path] = (),
     agent: str | None = None,
     rounds: int = DEFAULT_ROUNDS,
+    also_compile: Iterable[str] = (),
+    mode: str = Mode.TEMPLATE,
+    allowance: Allowance | None = None,
     emit: Emit = ignore,
 ) -> dict[str, Any]:
     """Tune a kernel and return the object that `warpsmith tune --json` prints.
 
     `agent` refactors the untouched original in up to so many `rounds`; "none" searches the kernel's own template, which is also
     what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
-    caches, T4 files.
+    caches, T4 files. In `mode` "direct" the agent rewrites the whole kernel for each evaluation. `also_compile` names targets
+    (sm_90, gfx942, h100-sxm) on which every configuration must be able to run. `allowance` is what a language model may cost.
     """
     settings = read_settings()
     with Store(settings.database) as store:
         sources = find_sources(warm, store)
-    chosen = agent or default_agent(kernel)
-    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds)
+    parsed = parse_mode(mode)
+    chosen = agent or (RULES if parsed is Mode.DIRECT else default_agent(kernel))
+    named = tuple(dict.fromkeys(also_compile))
+    most = allowance or Allowance()
+    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, also_compile=named)
     return tuning_run.start(order, settings, emit)
+
+
+def compare(
+    kernel: Kernel,
+    *,
+    seeds: int = DEFAULT_SEEDS,
+    budget: Budget | None = None,
+    device: str = "cpu",
+    agent: str = RULES,
+    strategy: str = DEFAULT_STRATEGY,
+    rounds: int = DEFAULT_ROUNDS,
+    allowance: Allowance | None = None,
+    output: Path | None = None,
+    progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """Compare direct rewriting with template + search and return the object that `warpsmith compare --json` prints.
+
+    Both modes get the same budget, and a language model the same allowance, for each seed. A comparison that was stopped goes on
+    when it is asked for again with the same arguments.
+    `output` is a folder for compare.md, compare.json and the plot.
+    """
+    settings = read_settings()
+    plan = Plan(kernel, device, agent, strategy, budget or Budget(DEFAULT_EVALUATIONS), seeds, rounds, allowance or Allowance())
+    result = run_comparison(plan, settings, progress)
+    kept = settings.comparison_folder(result.name)
+    for folder in dict.fromkeys((output or kept, kept)):
+        result.write(folder)
+    return {**result.as_dict(), "output": str(output or kept)}
 
 
 def templatize(
@@ -88,20 +138,27 @@ def templatize(
     *,
     device: str = "cpu",
     passes: Iterable[str] | None = None,
+    agent: str = RULES,
+    allowance: Allowance | None = None,
     output: Path | None = None,
     emit: Emit = ignore,
 ) -> dict[str, Any]:
     """Make a template of the untouched kernel and return the object that `warpsmith templatize --json` prints.
 
     `passes` names the refactoring passes to try (all of them when not given), `output` the folder for source and kernel.toml.
+    An `agent` other than the rules first writes a form of its own, within its `allowance`; passes then work on both forms.
     """
     settings = read_settings()
     folder = output or settings.template_folder(kernel.name)
     chosen = load_passes(passes)
     check_folder(folder, kernel)  # a mistake of the user's, so before anything is compiled
     with laboratory(kernel, device, binary_cache=settings.binary_cache) as lab:
+        found = form_by(agent, kernel, lab, allowance or Allowance(), emit) if agent != RULES else None
+        if found is not None and found.problem is None:
+            chosen.append(ProposedForms((found.proposal,)))
         made = make_template(kernel, lab, passes=chosen, folder=folder, emit=emit)
-    return {"kernel": kernel.name, "device": device, **template_entry(made)}
+    form = {"hypothesis": found.proposal.hypothesis, "problem": found.problem} if found is not None else None
+    return {"kernel": kernel.name, "device": device, "agent": agent, "form": form, **template_entry(made)}
 
 
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
@@ -142,11 +199,17 @@ def list_runs() -> list[dict[str, Any]]:
 
 
 def show_run(
-    run: str = "last", *, evaluations: bool = False, importance: bool = False, output: Path | None = None
+    run: str = "last",
+    *,
+    evaluations: bool = False,
+    importance: bool = False,
+    transcript: bool = False,
+    output: Path | None = None,
 ) -> dict[str, Any]:
     """The object of `tune --json`; of an unfinished run, what is known of it so far.
 
-    `evaluations` adds every one, `importance` which parameters mattered, and `output` is a folder for the plot of that.
+    `evaluations` adds every one, `importance` which parameters mattered, `transcript` what was said to models and by them, and
+    `output` is a folder for the plot of the importance.
     """
     settings = read_settings()
     with Store(settings.database) as store:
@@ -155,6 +218,8 @@ def show_run(
         result = recorded_result(record.result) if record.result is not None else _unfinished(store, record, known)
         if evaluations:
             result["evaluation_list"] = [_evaluation_entry(e) for e in known]
+        if transcript:
+            result["transcript"] = lab_book(record, store)
         if importance:
             found = explain(record, store)
             result["importance"] = importance_entry(found)
@@ -164,6 +229,25 @@ def show_run(
                 title = f"{record.header.kernel} on {record.header.device}: which parameters mattered"
                 draw_importance(found, title, output / "importance")
         return result
+
+
+def export_run(
+    run: str = "last", output: Path | None = None, *, format_name: str = DEFAULT_FORMAT, verify: bool = True, force: bool = False
+) -> dict[str, Any]:
+    """Write a run's winner as files that need no Warpsmith, and return the object that `warpsmith export --json` prints.
+
+    The files themselves are compiled and verified on every workload before they appear in `output`, unless `verify` is off.
+    `force` exports a configuration that shows no gain.
+    """
+    settings = read_settings()
+    with Store(settings.database) as store:
+        record = store.find(run)
+        kernel = searched_kernel(record, store)
+        adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
+    shipment = shipment_of(record, kernel, force=force)
+    cache, device = settings.binary_cache, record.header.device
+    check = partial(recheck, kernel, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
+    return deliver(shipment, format_name, output or settings.home / "exports" / record.run, check)
 
 
 def _unfinished(store: Store, record: RunRecord, known: list[Evaluation]) -> dict[str, Any]:

@@ -1,8 +1,13 @@
 """The one place that reads the environment.
 
-| variable         | meaning                                                                  |
-|------------------|--------------------------------------------------------------------------|
-| `WARPSMITH_HOME` | where runs, templates and compiled binaries are kept (default: user data) |
+| variable                  | meaning                                                                   |
+|---------------------------|---------------------------------------------------------------------------|
+| `WARPSMITH_HOME`          | where runs, templates and compiled binaries are kept (default: user data) |
+| `WARPSMITH_CONFINEMENT`   | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
+| `WARPSMITH_MODEL_TIMEOUT` | seconds that a language model has for one answer (default: 120)           |
+
+Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
+what must be known of them here is told by `openai_base_url` and `secrets`.
 """
 
 from __future__ import annotations
@@ -10,7 +15,22 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+
+from warpsmith.core.errors import InputError
+
+_MODEL_TIMEOUT_S = 120.0
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 8  # shorter values are words that stand everywhere
+
+
+class Confinement(StrEnum):
+    """Of workers. ON: where the system cannot, code of models is refused. BEST_EFFORT: it is run with what the system has."""
+
+    ON = "on"
+    BEST_EFFORT = "best-effort"
+    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +51,9 @@ class Settings:
     def run_folder(self, run: str) -> Path:
         return self.home / "runs" / run
 
+    def comparison_folder(self, name: str) -> Path:
+        return self.home / "comparisons" / name
+
 
 def read_settings() -> Settings:
     named = os.environ.get("WARPSMITH_HOME")
@@ -39,3 +62,38 @@ def read_settings() -> Settings:
     from platformdirs import user_data_path  # noqa: PLC0415 - only when the variable does not say
 
     return Settings(user_data_path("warpsmith"))
+
+
+def model_timeout_s() -> float:
+    """How long a language model may take for one answer. Raises InputError for what is no such time."""
+    text = os.environ.get("WARPSMITH_MODEL_TIMEOUT")
+    if not text:
+        return _MODEL_TIMEOUT_S
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise InputError(
+            f"WARPSMITH_MODEL_TIMEOUT={text!r} is no time in seconds", hint="for example WARPSMITH_MODEL_TIMEOUT=300"
+        )
+    return seconds
+
+
+def openai_base_url() -> str | None:
+    return os.environ.get("OPENAI_BASE_URL") or None
+
+
+def secrets() -> tuple[str, ...]:
+    """Values of the environment that nothing may show or record: keys and the like, the longest first."""
+    found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def read_confinement() -> Confinement:
+    named = os.environ.get("WARPSMITH_CONFINEMENT", Confinement.ON)
+    try:
+        return Confinement(named)
+    except ValueError:
+        expected = ", ".join(Confinement)
+        raise InputError(f"WARPSMITH_CONFINEMENT is {named!r}", hint=f"it can be one of: {expected}") from None

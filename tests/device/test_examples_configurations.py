@@ -36,8 +36,8 @@ def builder(request: pytest.FixtureRequest, pool: CompilePool) -> Builder:
 def test_template_has_the_tokens_of_its_original(builder: Builder, pool: CompilePool):
     kernel = builder.binder.kernel
     workload = kernel.workloads[0]
-    original = pool.preprocess(builder.original_request(workload))
-    template = pool.preprocess(builder.template_request(kernel.default_configuration, workload))
+    original = pool.preprocess(builder.requests.original(workload))
+    template = pool.preprocess(builder.requests.templated(kernel.default_configuration, workload))
     assert len(original) > 100
     assert first_difference(original, template) is None
 

@@ -25,6 +25,7 @@ SHORT_LAST_BLOCK = {"rows": 21, "cols": 1032}  # 21 = 2 * 8 + 5
 SOFTMAX = {"BLOCK": 8, "VEC_BYTES": 4, "SWEEPS": 3, "REDUCE": 1, "ITEMS": 4, "ROWS": 8, "EXP": 2}
 RMSNORM = {"BLOCK": 8, "VEC_BYTES": 4, "STAGE": 1, "REDUCE": 1, "ITEMS": 4, "ROWS": 8}
 SQUARES = {"PATH": 3, "TILE": 64, "ROWS": 2, "DEPTH": 64, "STRIP": 16}
+LINES = {**SQUARES, "PATH": 4}
 SPLIT = {"BLOCK": 256, "VEC_BYTES": 4, "UNROLL": 2, "SPLIT_ROW": 1, "EXP": 2}
 
 CASES = {
@@ -45,6 +46,8 @@ CASES = {
     "transpose, no alignment": ("transpose", SQUARES, {"rows": 151, "cols": 203}),
     "transpose, fewer rows than a strip": ("transpose", SQUARES, {"rows": 13, "cols": 200}),
     "transpose, fewer columns than a tile": ("transpose", SQUARES, {"rows": 100, "cols": 36}),
+    "transpose, whole lines, tiles moved back": ("transpose", LINES, {"rows": 176, "cols": 203}),
+    "transpose, no whole lines": ("transpose", LINES, {"rows": 151, "cols": 203}),
     "silu, last step moved back": ("silu_and_mul", SPLIT, {"tokens": 3, "d": 1100}),
     "silu, a row shorter than a block": ("silu_and_mul", SPLIT, {"tokens": 3, "d": 100}),
 }

@@ -38,7 +38,7 @@ def ask(value: object = 1, source: str = SOURCE, **changes):
 
 @pytest.fixture(scope="module")
 def pool():
-    with CompilePool("cpu", cache_dir=None, deadline_s=60) as pool:
+    with CompilePool("cpu", cache_dir=None, deadline_s=60, folders=[Path()]) as pool:
         yield pool
 
 
@@ -149,7 +149,7 @@ def test_a_worker_that_died_unseen_costs_nothing(pool):
 
 
 def test_closing_ends_compilers_at_work():
-    pool = CompilePool("cpu", cache_dir=None, deadline_s=1000)
+    pool = CompilePool("cpu", cache_dir=None, deadline_s=1000, folders=[Path()])
     pool.describe()
     busy, waiting = pool.submit(ask(source=ENDLESS)), pool.submit(ask(71))
     while not busy.running():
@@ -166,8 +166,8 @@ def test_kill_minus_nine_of_the_tuner_ends_clang_too():
     script = f"""
         import sys
         sys.path.insert(0, {str(here)!r})
-        from test_isolation_compile import ENDLESS, CompilePool, ask
-        pool = CompilePool("cpu", cache_dir=None, deadline_s=1000)
+        from test_isolation_compile import ENDLESS, CompilePool, Path, ask
+        pool = CompilePool("cpu", cache_dir=None, deadline_s=1000, folders=[Path()])
         pool.describe()
         pool.submit(ask(source=ENDLESS))
         print(pool._slots[0]._worker.pid, flush=True)

@@ -17,7 +17,9 @@ def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[
     assert space["feasible"] == 30
     assert space["violations"] == []
 
-    result = as_json("tune", guide_kernel, "--evaluations", 8, "--seed", 3)
+    done = warpsmith("tune", guide_kernel, "--evaluations", 8, "--seed", 3, "--also-compile", "sm_90,gfx942", "--json")
+    assert "baseline" in done.stderr, "progress goes to stderr"
+    result = json.loads(done.stdout)
     assert result["kernel"] == "scale"
     assert result["status"] == "finished"
     assert sum(result["evaluations"].values()) == result["evaluations"]["Measured"] == 8
@@ -32,6 +34,11 @@ def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[
     assert set(result["heldout"]) == {"odd"}
     assert result["template"]["certificate"]["level"] == "tokens"
     assert result["template"]["parameters"]["ITEMS"]["default"] == 1
+    assert [target["target"] for target in result["also_compile"]] == ["sm_90", "gfx942"]
+    for target in result["also_compile"]:
+        assert target["original"]["registers"] > 0
+        assert general["config"] in [entry["config"] for entry in target["configurations"]]
+        assert all(entry["outcome"] == "compiled" and entry["occupancy"] > 0 for entry in target["configurations"])
 
     assert as_json("show", result["run"]) == result
     assert as_json("resume", result["run"]) == result, "a finished run is not run again"
@@ -40,7 +47,7 @@ def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[
     assert len(listed) == 8
     assert listed[0]["config"] == baseline["config"], "the original comes first"
     shown = warpsmith("show", "last").stdout
-    for word in ("baseline", "general configuration", "held out", "95 % interval", "roofline"):
+    for word in ("baseline", "general configuration", "held out", "95 % interval", "roofline", "on sm_90:", "registers"):
         assert word in shown
 
 
@@ -105,9 +112,3 @@ def test_an_original_that_does_not_compile_is_bad_input(warpsmith: Callable[...,
     stderr = warpsmith("tune", guide_kernel, expect=2).stderr
     assert "factr" in stderr
     assert "scale.cu:11" in stderr
-
-
-def test_results_are_plain_json(warpsmith: Callable[..., Any], guide_kernel: Path):
-    done = warpsmith("tune", guide_kernel, "--evaluations", 2, "--strategy", "random", "--json")
-    json.loads(done.stdout)
-    assert "baseline" in done.stderr, "progress goes to stderr"

@@ -26,14 +26,14 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     guide_kernel: Path,
     tmp_path: Path,
 ):
-    cold = as_json("tune", guide_kernel, "--evaluations", 16)
-    assert cold["strategy"] == "gp"
+    cold = as_json("tune", guide_kernel, "--evaluations", 18, "--strategy", "random")
     assert cold["warm"] == []
+    _which_parameters_mattered(cold, warpsmith, as_json, tmp_path / "importance")
 
     arguments = command("tune", guide_kernel, "--warm", "last", "--seed", 7, "--evaluations", EVALUATIONS)
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = _killed_after(4, process, home, cold["run"])
-    source = {"source": cold["run"], "kernel": "scale", "device": "cpu", "evaluations": 16, "measured": 16, "found": 16}
+    source = {"source": cold["run"], "kernel": "scale", "device": "cpu", "evaluations": 18, "measured": 18, "found": 18}
     unfinished = as_json("show", "last")
     assert unfinished["warm"] == [source]
     assert unfinished["general"] is None
@@ -49,34 +49,12 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     assert len({e.configuration for e in after}) == len(after) == EVALUATIONS, "the baseline counts; nothing twice"
     assert dict(after[0].configuration) == result["baseline"]["config"]
     shown = " ".join(warpsmith("show", "last").stdout.split())
-    assert "Started warm from 16 evaluations of scale on cpu" in shown
+    assert "Started warm from 18 evaluations of scale on cpu" in shown
 
     few = as_json("show", "last", "--importance", "--output", tmp_path / "plots")
     assert few["importance"] == {"measured": 9, "needed": 15, "r2": None, "parameters": [], "pairs": []}
     assert not (tmp_path / "plots").exists()
     assert "too few results to say (9 measured, 15 needed)" in warpsmith("show", "last", "--importance").stdout
-
-
-def test_which_parameters_mattered(
-    warpsmith: Callable[..., Any], as_json: Callable[..., Any], guide_kernel: Path, tmp_path: Path
-):
-    run = as_json("tune", guide_kernel, "--evaluations", 18, "--strategy", "random")
-    folder = tmp_path / "plots"
-    found = as_json("show", "last", "--importance", "--output", folder)
-    entry = found.pop("importance")
-    assert found == run
-    assert (entry["measured"], entry["failed"], entry["predicted"], entry["sampled"]) == (18, 0, 30, False)
-    assert {effect["name"] for effect in entry["parameters"]} == {"BLOCK", "ITEMS"}
-    for effect in entry["parameters"]:
-        assert 0 <= effect["share"] <= 1
-        assert effect["best"]["slowdown"] == 1.0 <= effect["worst"]["slowdown"]
-    assert [pair["parameters"] for pair in entry["pairs"]] == [["BLOCK", "ITEMS"]]
-    assert {path.name for path in folder.iterdir()} == {"importance.svg", "importance.png"}
-    shown = warpsmith("show", "last", "--importance").stdout
-    for words in ("which parameters mattered", "R²"):  # on a busy machine that may be all that can be said
-        assert words in shown
-    assert "--importance" in warpsmith("show", "last", "--output", folder, expect=2).stderr
-
     (guide_kernel / "scale.cu").write_text((guide_kernel / "scale.cu").read_text() + "// changed\n")
     assert "changed since" in warpsmith("show", "last", "--importance", expect=2).stderr
 
@@ -103,6 +81,25 @@ def test_mistakes_end_with_code_2_and_leave_no_run(
     for word in words:
         assert word in done.stderr
     assert as_json("show") == {"runs": []}
+
+
+def _which_parameters_mattered(
+    run: dict[str, Any], warpsmith: Callable[..., Any], as_json: Callable[..., Any], folder: Path
+) -> None:
+    found = as_json("show", "last", "--importance", "--output", folder)
+    entry = found.pop("importance")
+    assert found == run
+    assert (entry["measured"], entry["failed"], entry["predicted"], entry["sampled"]) == (18, 0, 30, False)
+    assert {effect["name"] for effect in entry["parameters"]} == {"BLOCK", "ITEMS"}
+    for effect in entry["parameters"]:
+        assert 0 <= effect["share"] <= 1
+        assert effect["best"]["slowdown"] == 1.0 <= effect["worst"]["slowdown"]
+    assert [pair["parameters"] for pair in entry["pairs"]] == [["BLOCK", "ITEMS"]]
+    assert {path.name for path in folder.iterdir()} == {"importance.svg", "importance.png"}
+    shown = warpsmith("show", "last", "--importance").stdout
+    for words in ("which parameters mattered", "R²"):  # on a busy machine that may be all that can be said
+        assert words in shown
+    assert "--importance" in warpsmith("show", "last", "--output", folder, expect=2).stderr
 
 
 def _killed_after(count: int, process: subprocess.Popen[bytes], home: Path, other: str) -> list[Any]:

@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli import analyze, check, devices, extract, init, replay, resume, show, space, templatize, tune
+from warpsmith.cli import (
+    analyze,
+    check,
+    compare,
+    devices,
+    export,
+    extract,
+    init,
+    mcp,
+    replay,
+    resume,
+    show,
+    space,
+    templatize,
+    tune,
+)
 
 app = typer.Typer(
     name="warpsmith",
@@ -42,4 +57,7 @@ app.command("analyze")(analyze.analyze)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)
+app.command("export")(export.export)
+app.command("compare")(compare.compare)
 app.command("replay")(replay.replay)
+app.command("mcp")(mcp.mcp)

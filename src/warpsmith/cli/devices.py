@@ -12,7 +12,9 @@ def devices(json: JsonOption = False) -> None:
     """What can run here, with limits; what cannot, and why."""
     from warpsmith.api import list_devices  # noqa: PLC0415
     from warpsmith.core.errors import UnavailableError  # noqa: PLC0415
+    from warpsmith.isolation.confinement import confinement_report  # noqa: PLC0415
 
+    confinement = confinement_report()
     found = list_devices()
     if json:
         entries: list[dict[str, Any]] = []
@@ -30,8 +32,9 @@ def devices(json: JsonOption = False) -> None:
                         "versions": dict(answer.versions),
                     }
                 )
-        print_json({"devices": entries})
+        print_json({"devices": entries, "confinement": {"complete": confinement.is_complete, **asdict(confinement)}})
         return
-    from warpsmith.cli.render import render_devices  # noqa: PLC0415
+    from warpsmith.cli.render import render_confinement, render_devices  # noqa: PLC0415
 
     render_devices(found)
+    render_confinement(confinement)

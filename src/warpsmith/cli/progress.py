@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from warpsmith.cli.render import price_text
+from warpsmith.record.transcript import Kind
+from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.events import (
+    AdversariesChosen,
+    AgentGaveUp,
     BaselineMeasured,
     Emit,
     EvaluationFinished,
     Event,
+    MessageNoted,
     RoundFinished,
     RoundPlanned,
     RoundStarted,
@@ -76,6 +82,12 @@ class _Reporter:
                     self._say(f"finding   {finding.concern}: {finding.text}")
                 self._say(f"plan      round {number}: {plan.reason}")
                 self._begin("template", None)
+            case AdversariesChosen(kept=kept, dropped=dropped):
+                self._say(f"tester    also verified on {_listed(kept) or 'nothing'}; left out {len(dropped)}")
+            case MessageNoted():
+                self._noted(event)
+            case AgentGaveUp(reason=reason):
+                self._say(f"agent     {reason}: the run goes on with what it has")
             case RoundStarted():
                 self._round_started(event)
             case RoundFinished(number=number, evaluations=evaluations, speedup=speedup):
@@ -86,6 +98,8 @@ class _Reporter:
                 self._evaluated(event)
             case StageStarted(name=name, steps=steps):
                 self._begin(name, steps)
+                if not self._console.is_terminal:
+                    self._say(f"{name:<9} {steps} steps")
             case StageAdvanced(step=step, detail=detail):
                 self._update(step, detail)
             case RunFinished():
@@ -106,6 +120,16 @@ class _Reporter:
         self._say(f"search    {who}; strategy {event.strategy}, at most {' or '.join(limits) or 'all of the space'}")
         if event.resumed_evaluations:
             self._say(f"resumed   {event.resumed_evaluations} evaluations from the record")
+
+    def _noted(self, event: MessageNoted) -> None:
+        message = event.message
+        if message.kind in {Kind.FAULT, Kind.PROBLEM}:
+            self._say(f"{message.role:<9} {message.kind}: {message.text.strip().partition(chr(10))[0]}")
+        elif message.kind is Kind.DECISION and message.model is not None:  # what the run decides has its own events
+            self._say(f"{message.role:<9} {message.text}")
+        elif message.kind is Kind.REPLY:
+            price = price_text(event.usd, unpriced=event.unpriced)
+            self._say(f"{message.role:<9} answered in {message.seconds:.1f} s; so far {event.tokens:,} tokens, {price}")
 
     def _round_started(self, event: RoundStarted) -> None:
         self._total = event.evaluations if event.evaluations is not None else event.configurations
@@ -145,3 +169,13 @@ class _Reporter:
         if self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
+
+
+def _listed(workloads: Sequence[Workload]) -> str:
+    """`odd-8 (tokens=296, d=312), large-values (tokens=7, d=1000, inputs x100)`"""
+    found = []
+    for workload in workloads:
+        sizes = [f"{name}={size}" for name, size in workload.sizes.items()]
+        scaled = [f"inputs x{workload.scale:g}"] if workload.scale != 1.0 else []
+        found.append(f"{workload.name} ({', '.join([*sizes, *scaled])})")
+    return ", ".join(found)

@@ -12,8 +12,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.render_analysis import compiled_tables
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import DeviceInfo
+from warpsmith.isolation.confinement import ConfinementReport
 
 
 def _print(*parts: RenderableType) -> None:
@@ -44,6 +46,12 @@ def render_devices(found: Mapping[str, DeviceInfo | UnavailableError]) -> None:
         for limit, value in answer.limits.names().items():
             _print(Text(f"        {limit:<24} {value:>12,}"))
         _print(Text("        " + ", ".join(f"{k} {v}" for k, v in answer.versions.items()), style="dim"))
+
+
+def render_confinement(report: ConfinementReport) -> None:
+    lacks = "switched off" if report.setting == "off" else f"incomplete, missing: {', '.join(report.missing)}"
+    said = "workers are confined" if report.is_complete else lacks
+    _print(Text.assemble(("\nconfinement  ", "bold"), (said, "" if report.is_complete else "yellow")))
 
 
 def render_space(facts: Mapping[str, Any]) -> None:
@@ -82,15 +90,17 @@ def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
 def render_result(result: Mapping[str, Any]) -> None:
     if result["general"] is None:
         counts = {k: v for k, v in result["evaluations"].items() if v}
-        _print(f"run {result['run']} is {result['status']}: {_counts(counts) or 'nothing evaluated yet'}")
+        _print(f"run {result['run']} is {result['status']}: {counted(counts) or 'nothing evaluated yet'}")
         best = result.get("best_so_far")
         if best:
             _print(f"best so far in the search (not a claim): {best['speedup']:.2f}x  {_configuration(best['config'])}")
         _print(*map(Text, _warm(result)))
-        if result["status"] != "finished":
+        if result["status"] == "searched":
+            _print("it belongs to a comparison, which claims for all of its runs together")
+        elif result["status"] != "finished":
             _print(f"go on with: warpsmith resume {result['run']}")
     else:
-        _print(_result_table(result), *_notes(result))
+        _print(_result_table(result), *compiled_tables(result), *_notes(result))
     for number, entry in enumerate(result.get("evaluation_list", ())):
         _print(Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {_configuration(entry['config'])}"))
 
@@ -135,16 +145,38 @@ def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
     elif low <= 1:
         notes.append("The interval includes 1: not distinguishable from the original.")
     evidence = result["evidence"]
+    several = f"claims from {evidence['processes']} fresh processes (they differ by {evidence['process_spread'] - 1:.0%})"
+    measured = several if evidence["processes"] > 1 else "the original's times from one fresh process"
     notes.append(
-        f"{_counts(result['evaluations'])} in {result['seconds']:.0f} s; claims from {evidence['processes']} fresh processes"
-        f" (they differ by {evidence['process_spread'] - 1:.0%}); every time verified against {evidence['oracle']}."
+        f"{counted(result['evaluations'])} in {result['seconds']:.0f} s; {measured};"
+        f" every time verified against {evidence['oracle']}."
     )
+    notes += [f"The agent stopped early: {result['agent_stopped']}."] if result.get("agent_stopped") else []
+    if result.get("model"):
+        spent = result["model"]
+        price = price_text(spent["usd"], unpriced=spent["unpriced"])
+        notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
+    notes += _slowed(evidence)
     notes += _rounds(result)
     notes += _warm(result)
-    certificate = result["template"]["certificate"]
-    notes.append(f"The template at its defaults is the original: {certificate['detail']}.")
+    notes.append(_identity(result))
     notes.append(f"Run {result['run']}, stored in {_short(result['stored_in'])}")
     return [Text(note) for note in notes]
+
+
+def _identity(result: Mapping[str, Any]) -> str:
+    """What the winner is in relation to the original."""
+    if result["mode"] != "direct":
+        return f"The template at its defaults is the original: {result['template']['certificate']['detail']}."
+    number = result["general"]["config"]["REWRITE"]
+    winner = next((entry for entry in result["rewrites"] if entry["rewrite"] == number), None)
+    return f"Rewrite {number} ({winner['hypothesis']}): {_short(winner['source'])}" if winner else "REWRITE=0 is the original."
+
+
+def _slowed(evidence: Mapping[str, Any]) -> list[str]:
+    """What the device itself says against its times."""
+    reasons = dict.fromkeys(reason for reading in evidence.get("readings", ()) for reason in reading["slowed_by"])
+    return [f"The device was slowed down while it was measured: {', '.join(reasons)}."] if reasons else []
 
 
 def _rounds(result: Mapping[str, Any]) -> list[str]:
@@ -172,7 +204,14 @@ def _time(us: float) -> str:
     return f"{us / 1e3:.3f} ms" if us >= 1e3 else f"{us:.1f} µs"
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def price_text(usd: float, *, unpriced: bool) -> str:
+    """What models cost; without a known price for any of it, no figure."""
+    if unpriced and not usd:
+        return "at a price that is not known"
+    return f"${usd:.4f}" + (" and calls of unknown price" if unpriced else "")
+
+
+def counted(counts: Mapping[str, int]) -> str:
     words = {
         "Measured": "measured",
         "Infeasible": "infeasible",

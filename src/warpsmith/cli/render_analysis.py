@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -38,6 +38,19 @@ def render_analysis(facts: Mapping[str, Any]) -> None:
         console.print()
 
 
+def compiled_tables(result: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """What the winners of a run use on the targets that it compiled for too."""
+    for target in result["also_compile"]:
+        yield Text(f"on {target['target']}: {target['description']}; compiled, not run", style="bold")
+        yield _rows([("the original", target["original"]), *((_role(e, result), e) for e in target["configurations"])])
+
+
+def _role(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Whose configuration it is: the result's own table has it in full."""
+    claims = {"general": result["general"], **result["per_workload"]}
+    return next((name for name, claim in claims.items() if claim["config"] == entry["config"]), "")
+
+
 def _console() -> Console:
     """Wide where nobody looks at a terminal: a configuration stays on its line."""
     console = Console()
@@ -45,13 +58,21 @@ def _console() -> Console:
 
 
 def _table(target: Mapping[str, Any]) -> Table:
+    best = _best(target["configurations"])[:_SHOWN]
+    return _rows([("the original", target["original"]), *(_named(entry) for entry in best)])
+
+
+def _named(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    return _configuration(entry["config"]), entry
+
+
+def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     columns = ("registers", "spilled", "shared", "widest load", "occupancy", "limited by", "configuration")
     for position, name in enumerate(columns):
         table.add_column(name, justify="right" if position < _NUMBERS else "left", no_wrap=position <= _NUMBERS)
-    table.add_row(*_cells(target["original"]), "the original")
-    for entry in _best(target["configurations"])[:_SHOWN]:
-        table.add_row(*_cells(entry), _configuration(entry["config"]))
+    for name, entry in entries:
+        table.add_row(*_cells(entry), name)
     return table
 
 

@@ -15,10 +15,13 @@ def show(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's name, the beginning of it, or `last`.")] = None,
     evaluations: Annotated[bool, typer.Option("--evaluations", help="List every evaluation with its outcome.")] = False,
     importance: Annotated[bool, typer.Option("--importance", help="Say which parameters mattered, as a model sees it.")] = False,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="What was said to language models and by them, round by round.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw the importance into this folder.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the runs, or show one: its result; if asked, its evaluations and which parameters mattered."""
+    """List the runs, or show one: its result; if asked, its evaluations, which parameters mattered, and what models said."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli import render  # noqa: PLC0415
 
@@ -31,9 +34,14 @@ def show(
         else:
             render.render_runs(runs)
         return
-    result = api.show_run(run, evaluations=evaluations, importance=importance, output=output)
+    result = api.show_run(run, evaluations=evaluations, importance=importance, transcript=transcript, output=output)
     if json:
         print_json(result)
+        return
+    if transcript:
+        from warpsmith.cli.render_transcript import render_transcript  # noqa: PLC0415
+
+        render_transcript(result["transcript"])
         return
     render.render_result(result)
     if importance:

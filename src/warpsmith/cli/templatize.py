@@ -14,7 +14,7 @@ def templatize(
     kernel: KernelArgument,
     device: DeviceOption = "cpu",
     agent: Annotated[
-        str, typer.Option("--agent", help="Who refactors: `rules`, the passes that are built in or plugged in.")
+        str, typer.Option("--agent", help="`rules`: the passes alone; PROVIDER:MODEL: a model writes a form of its own first.")
     ] = "rules",
     passes: Annotated[
         str | None, typer.Option("--passes", metavar="A,B", help="Only these passes, in the order of their stages.")
@@ -27,13 +27,10 @@ def templatize(
     """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
-    from warpsmith.core.errors import InputError  # noqa: PLC0415
 
-    if agent != "rules":
-        raise InputError(f"no agent {agent!r} can make a template", hint="--agent rules does, without a model")
     names = [name.strip() for name in passes.split(",") if name.strip()] if passes is not None else None
     with progress() as emit:
-        result = api.templatize(api.load_kernel(kernel), device=device, passes=names, output=output, emit=emit)
+        result = api.templatize(api.load_kernel(kernel), device=device, passes=names, agent=agent, output=output, emit=emit)
     if json:
         print_json(result)
         return

@@ -15,19 +15,31 @@ def tune(
     agent: Annotated[
         str | None,
         typer.Option(
-            "--agent", "-a", help="rules: refactor the original; none: search the kernel's own template (if it has one)."
+            "--agent",
+            "-a",
+            help="rules: refactor the original; PROVIDER:MODEL: a language model does; none: search the kernel's own template.",
         ),
     ] = None,
+    mode: Annotated[
+        str,
+        typer.Option("--mode", help="template: refactor and search; direct: the agent rewrites the kernel for each evaluation."),
+    ] = "template",
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
     strategy: Annotated[
         str | None, typer.Option("--strategy", "-s", help="gp (the default), local, random, exhaustive, …, or a plug-in's name.")
     ] = None,
     evaluations: Annotated[int | None, typer.Option("--evaluations", "-n", help="Most configurations to evaluate.")] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
+    max_usd: Annotated[float | None, typer.Option("--max-usd", help="Most that a language model may cost, in dollars.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Most tokens that a language model may take.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the strategy and of the inputs.")] = 0,
     warm: Annotated[
         list[str] | None,
         typer.Option("--warm", metavar="SOURCE", help="Start from a run, `last`, a Kernel Tuner cache or a T4 file; repeatable."),
+    ] = None,
+    also_compile: Annotated[
+        str | None,
+        typer.Option("--also-compile", metavar="TARGETS", help="Keep only what can run there too: sm_90,gfx942 (no GPU needed)."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -35,6 +47,7 @@ def tune(
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
+    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
     from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
 
     seconds = parse_duration(time) if time is not None else None
@@ -49,7 +62,10 @@ def tune(
             seed=seed,
             warm=warm or (),
             agent=agent,
+            mode=mode,
             rounds=rounds,
+            allowance=Allowance(max_usd, max_tokens),
+            also_compile=[name.strip() for name in (also_compile or "").split(",") if name.strip()],
             emit=emit,
         )
     finish(result, json=json)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
+from warpsmith import devices
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.devices.base import CompileRequest, Device, DeviceInfo
+from warpsmith.isolation.folders import lies_in
 
 CACHE_VERSION = 1
+
+_DEVICES = Path(devices.__file__).parent
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(.*)$", re.MULTILINE)
 _TARGET = re.compile(r'(["<])([^">\n]+)[">]')
 
 
 def environment_key(device: Device, info: DeviceInfo) -> str:
-    """The part that all requests share. The device's own files are in it, so that an edited prelude voids earlier results."""
+    """The part that all requests share.
+
+    The device's own files are in it, and those that devices share, so that an edit (of a prelude, of what reads a binary) voids
+    earlier results.
+    """
     folder = Path(inspect.getfile(type(device))).parent
-    own = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if _matters(path)}
-    parts = [part for name in sorted(own) for part in (name, own[name])]
+    files = [*folder.rglob("*"), *(path for shared in _DEVICES.glob("_*") for path in (shared, *shared.rglob("*")))]
+    read = {os.path.relpath(path, _DEVICES): path.read_bytes() for path in files if _matters(path)}
+    parts = [part for name in sorted(read) for part in (name, read[name])]
     return fingerprint(CACHE_VERSION, metadata.version("warpsmith"), info.name, info.description, dict(info.versions), *parts)
 
 
@@ -33,7 +43,8 @@ def request_key(environment: str, device_key: str, included: Mapping[str, str]) 
 def included_files(request: CompileRequest) -> dict[str, str] | None:
     """Content hashes of the local files that the source may include, whatever its `#if`s say; None if that cannot be told.
 
-    Files that are not found next to the source or in `include_dirs` are the device's or the system's: versions cover them.
+    Files that are not found next to the source or in `include_dirs` are the device's or the system's: versions cover them. A file
+    outside these folders that the text names all the same (`../../secret`) is not read: the text may be a model's.
     """
     folders = (request.source_file.parent, *request.include_dirs)
     found: dict[str, str] = {}
@@ -46,6 +57,8 @@ def included_files(request: CompileRequest) -> dict[str, str] | None:
                 return None
             candidates = ((beside,) if target[1] == '"' else ()) + folders
             path = _first_file(folder / target[2] for folder in candidates)
+            if path is not None and not lies_in(path, folders):
+                return None
             if path is not None and str(path) not in found:
                 digest, content = _read(path, path.stat().st_mtime_ns)
                 found[str(path)] = digest

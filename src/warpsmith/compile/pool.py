@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from warpsmith.compile.cache import DiskCache
 from warpsmith.compile.gate import Gate
 from warpsmith.compile.jobs import Compile, Describe, Preprocess
 from warpsmith.compile.keys import environment_key, included_files, request_key
-from warpsmith.compile.slot import Slot
+from warpsmith.compile.slot import Folders, Slot
 from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo
@@ -29,7 +30,11 @@ _REMEMBERED = 512
 
 
 class CompilePool:
-    """Results are shared: equal requests (by the device's own key) compile once, now and, with a `cache_dir`, in later runs."""
+    """Results are shared: equal requests (by the device's own key) compile once, now and, with a `cache_dir`, in later runs.
+
+    Workers can read the folders of the requests there were. Naming them beforehand (`folders`) spares replacing a worker that was
+    started to describe the device.
+    """
 
     def __init__(
         self,
@@ -40,13 +45,15 @@ class CompilePool:
         deadline_s: float = 60.0,
         memory_bytes: int = 4 << 30,
         cores: frozenset[int] | None = None,
+        folders: Iterable[Path] = (),
     ) -> None:
         self._name = device
-        self._device = load_device(device)
+        self.device = load_device(device)
         self._disk = DiskCache(cache_dir) if cache_dir is not None else None
         self._deadline_s = deadline_s
         self._memory_bytes = memory_bytes
         self._pinned = cores is not None
+        self._folders: Folders = frozenset(folders)
         self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[CompileOutcome]] = OrderedDict()
@@ -54,7 +61,7 @@ class CompilePool:
         self._environment = ""
         self._gate = Gate()
         self._closed = threading.Event()
-        self._slots = [Slot(lambda: WorkerProcess(_WORKER, cores=cores, memory_bytes=memory_bytes)) for _ in range(workers)]
+        self._slots = [Slot(lambda folders: self._start(folders, cores)) for _ in range(workers)]
         self._threads = [threading.Thread(target=self._work, args=(slot,), daemon=True) for slot in self._slots]
         for thread in self._threads:
             thread.start()
@@ -63,14 +70,15 @@ class CompilePool:
         """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
         if self._info is None:
             info: DeviceInfo = self._result_of(self._describe() if self._pinned else self._call(Describe(self._name)))
-            self._environment = environment_key(self._device, info)
+            self._environment = environment_key(self.device, info)
             self._info = info
         return self._info
 
     def submit(self, request: CompileRequest) -> Future[CompileOutcome]:
+        self._open_folders(request)
         self.describe()
         included = included_files(request)
-        key = request_key(self._environment, self._device.compile_key(request), included or {})
+        key = request_key(self._environment, self.device.compile_key(request), included or {})
         with self._lock:
             known = self._known.get(key)
             if known is not None:
@@ -95,6 +103,7 @@ class CompilePool:
 
     def preprocess(self, request: CompileRequest) -> list[str]:
         """The source's tokens after preprocessing. Raises InputError when it cannot be preprocessed."""
+        self._open_folders(request)
         tokens: list[str] = self._result_of(self._call(Preprocess(self._name, request)))
         return tokens
 
@@ -131,11 +140,19 @@ class CompilePool:
 
     def _describe(self) -> Any:
         """In a worker of its own, on all cores: a pinned one would see a device with only as many compute units."""
-        slot = Slot(lambda: WorkerProcess(_WORKER, memory_bytes=self._memory_bytes))
+        slot = Slot(lambda folders: self._start(folders, None))
         try:
-            return slot.run(Describe(self._name), self._deadline_s)
+            return slot.run(Describe(self._name), self._deadline_s, frozenset())
         finally:
             slot.close()
+
+    def _start(self, folders: Folders, cores: frozenset[int] | None) -> WorkerProcess:
+        # Compilers are programs of their own: starting them is what this worker is for.
+        return WorkerProcess(_WORKER, cores=cores, memory_bytes=self._memory_bytes, folders=folders, may_start_processes=True)
+
+    def _open_folders(self, request: CompileRequest) -> None:
+        with self._lock:
+            self._folders |= {request.source_file.parent, *request.include_dirs}
 
     def _call(self, job: Job[Any]) -> Any:
         future: Future[Any] = Future()
@@ -175,7 +192,7 @@ class CompilePool:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            result = slot.run(job, self._deadline_s)
+            result = slot.run(job, self._deadline_s, self._folders)
         except BaseException as error:  # noqa: BLE001 - the future's owner gets it
             future.set_exception(error)
         else:

@@ -5,28 +5,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from warpsmith.core.outcome import Crashed, TimedOut
 from warpsmith.devices.base import Binary
+from warpsmith.isolation.folders import readable_entries
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import WorkerDied, WorkerProcess, WorkerTimedOut
+
+Folders: TypeAlias = frozenset[Path]
 
 
 class Slot:
     """Used by one thread; only `shut`, which comes before `close`, may be called from another."""
 
-    def __init__(self, start: Callable[[], WorkerProcess]) -> None:
+    def __init__(self, start: Callable[[Folders], WorkerProcess]) -> None:
         self._start = start
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
         self._jobs_done = 0
         self._is_shut = False
 
-    def run(self, job: Job[Any], deadline_s: float) -> Any:
-        """The reply, or how the worker failed to give one."""
+    def run(self, job: Job[Any], deadline_s: float, folders: Folders) -> Any:
+        """The reply, or how the worker failed to give one. `folders` are those that it has to be able to read."""
         try:
-            return self._call(job, deadline_s)
+            return self._call(job, deadline_s, folders)
         except WorkerTimedOut as error:
             return TimedOut(f"compiling took longer than {error.limit_s:g} s", error.limit_s)
         except WorkerDied as error:
@@ -34,7 +38,7 @@ class Slot:
                 return Crashed(error.reason)
         # It had served others before: what they left behind (memory, a damaged runtime) must not be held against this one.
         self._jobs_done = 0
-        return self.run(job, deadline_s)
+        return self.run(job, deadline_s, folders)
 
     def shut(self) -> None:
         """End the worker, busy or not, and start no other."""
@@ -47,15 +51,16 @@ class Slot:
         if self._worker is not None:
             self._worker.close()
 
-    def _call(self, job: Job[Any], deadline_s: float) -> Any:
+    def _call(self, job: Job[Any], deadline_s: float, folders: Folders) -> Any:
         with self._lock:
             if self._is_shut:
                 raise WorkerDied("the pool is closed")
-            if self._worker is not None and not self._worker.alive:
+            # A worker can never be allowed more than it began with.
+            if self._worker is not None and not (self._worker.alive and readable_entries(folders) <= self._worker.readable):
                 self._worker.close()
                 self._worker = None
             if self._worker is None:
-                self._worker = self._start()
+                self._worker = self._start(folders)
                 self._jobs_done = 0
             worker = self._worker
         reply, blobs = worker.call(job, deadline_s=deadline_s)

@@ -34,7 +34,7 @@ def _compile(job: Compile, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
         at = f"{error.location}: " if error.location else ""
         return CompileFailed(f"{UNSUPPORTED}{at}{error.message}", error.hint or ""), ()
     except CompileError as error:
-        return CompileFailed(error.reason, error.log), ()
+        return CompileFailed(_explained(error.reason), error.log), ()
     return replace(binary, code=b""), (binary.code,)
 
 
@@ -42,7 +42,14 @@ def _preprocess(job: Preprocess, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer
     try:
         return _device(job.device).preprocess(job.request), ()
     except CompileError as error:
-        raise InputError(error.reason, hint=error.log or None) from error
+        raise InputError(_explained(error.reason), hint=error.log or None) from error
+
+
+def _explained(reason: str) -> str:
+    """Compilers do not know that this worker is confined."""
+    if "Permission denied" not in reason:
+        return reason
+    return f"{reason}; hint: only the kernel's folder and its include_dirs can be read, and no hidden files"
 
 
 if __name__ == "__main__":

@@ -67,7 +67,19 @@ class Resources:
     barriers: int | None = None
     scalar_registers: int | None = None
     load_bytes: int | None = None  # of the widest load from global memory
+    max_threads: int | None = None  # that a block of this code may have: launch bounds, or what its registers allow
     remarks: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a device says of itself at work. `slowed_by` are its own words for what keeps the clock from being higher."""
+
+    clock_mhz: int
+    highest_clock_mhz: int
+    memory_clock_mhz: int
+    power_w: float
+    slowed_by: tuple[str, ...] = ()
 
 
 class Limiter(StrEnum):

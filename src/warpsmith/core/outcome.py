@@ -64,6 +64,7 @@ class Measured:
     times: tuple[WorkloadTime, ...]
     score: float
     resources: Resources = field(default_factory=Resources)
+    identity: str = ""  # of what was launched: configurations that the compiler makes the same of have the same
 
     def __post_init__(self) -> None:
         if not self.verdict.passed:

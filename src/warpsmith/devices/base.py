@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
-from warpsmith.core.hardware import Geometry, Language, Limits, Occupancy, Resources
+from warpsmith.core.hardware import Geometry, Language, Limits, Occupancy, Reading, Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class DeviceInfo:
     limits: Limits
     languages: frozenset[Language]
     versions: Mapping[str, str] = field(default_factory=dict)
+    empties_caches: bool = False  # before each launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,15 @@ class Session(Protocol):
     def load(self, binary: Binary) -> Program: ...
 
 
+@runtime_checkable
+class HasReadings(Protocol):
+    """A session that can say how the device fares."""
+
+    def reading(self) -> Reading | None:
+        """Now, so right after a launch if it is to tell anything; None where the system does not let it know."""
+        ...
+
+
 class Device(Protocol):
     name: str
 
@@ -142,4 +152,6 @@ class Device(Protocol):
 class HasOccupancy(Protocol):
     """A device whose compute units hold several blocks at once. Pure arithmetic: no device has to be there."""
 
-    def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy: ...
+    def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy | None:
+        """None where the rules of the very device are not known."""
+        ...

@@ -1,13 +1,18 @@
-"""What of our environment a worker may see: an allow-list, so that no key or token ever reaches a kernel or a compiler."""
+"""What of our environment a worker may see: an allow-list, so that no key or token ever reaches a kernel or a compiler.
+
+What it believes to be its home and its place for temporary files is its scratch folder: it could not write anywhere else.
+"""
 
 from __future__ import annotations
 
 import os
+import site
 from collections.abc import Mapping
+from pathlib import Path
 
 _NAMES = frozenset(
     {
-        "HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME",
+        "LANG", "PATH", "TZ", "USER",
         "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
         "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCM_PATH", "ROCR_VISIBLE_DEVICES",
     }
@@ -15,6 +20,10 @@ _NAMES = frozenset(
 _PREFIXES = ("LC_", "OCL_", "POCL_")
 
 
-def scrubbed_environment(extra: Mapping[str, str]) -> dict[str, str]:
+_PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
+
+
+def scrubbed_environment(extra: Mapping[str, str], scratch: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_PREFIXES)}
-    return {**kept, **extra}
+    # Where `pip install --user` puts packages would otherwise follow HOME.
+    return {**kept, "PYTHONUSERBASE": site.getuserbase(), **dict.fromkeys(_PLACES, str(scratch)), **extra}

@@ -1,34 +1,44 @@
 """A worker process: started with limits, called with deadlines, and replaced by its owner when it dies.
 
-Isolation here is against accidents of a kernel or a compiler (crash, hang, scribble, endless allocation), and what the worker
-says is validated. It is not a security boundary against code that means to attack the machine.
+The process stands between the tuner and accidents of a kernel or a compiler (crash, hang, scribble, endless allocation), and what
+it says is validated. Against code that means harm it confines itself first (`boot`, `confinement`); how far that goes, and where
+it ends, is in docs/concepts/confinement.md.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 from warpsmith.core.errors import WarpsmithError
+from warpsmith.isolation.boot import Orders
+from warpsmith.isolation.bytecode import keep_compiled
 from warpsmith.isolation.channel import BadFrame, Channel, DeadlinePassed, Disconnected, Frame
 from warpsmith.isolation.environment import scrubbed_environment
+from warpsmith.isolation.folders import home_folder, readable_entries
 from warpsmith.isolation.jobs import Job, Ready, decode_reply, encode_job
+from warpsmith.isolation.policy import Policy
 from warpsmith.isolation.serving import EXIT_OUT_OF_MEMORY
+from warpsmith.settings import Confinement, read_confinement
 
 Reply = TypeVar("Reply")
 
 STARTUP_DEADLINE_S = 60.0
+_BOOT = "warpsmith.isolation.boot"
 _LAST_WORDS_BYTES = 4096
 _GRACE_S = 5.0
 _OUT_OF_MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "MemoryError")
@@ -54,7 +64,10 @@ class WorkerTimedOut(Exception):  # noqa: N818
 
 
 class WorkerProcess:
-    """`python -m module`, which calls `serving.serve`, in a session of its own: Ctrl-C in the terminal does not reach it."""
+    """`python -m module`, which calls `serving.serve`, in a session of its own: Ctrl-C in the terminal does not reach it.
+
+    It can read what is in `folders` and the toolchain, and writes to a scratch folder that goes when it does.
+    """
 
     def __init__(
         self,
@@ -62,34 +75,44 @@ class WorkerProcess:
         *,
         cores: frozenset[int] | None = None,
         memory_bytes: int | None = None,
+        folders: Iterable[Path] = (),
+        may_start_processes: bool = False,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self.readable = readable_entries(folders)
         self._memory_bytes = memory_bytes
-        limits = json.dumps({"cores": sorted(cores) if cores is not None else None, "memory_bytes": memory_bytes})
+        self._scratch = Path(tempfile.mkdtemp(prefix="warpsmith-"))
+        is_confined = read_confinement() is not Confinement.OFF
+        policy = Policy(home_folder(), self._scratch, tuple(self.readable), may_start_processes) if is_confined else None
+        orders = _memory_file(Orders(tuple(cores) if cores is not None else None, memory_bytes, policy).encode())
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds what a chatty kernel can write.
         self._output = os.memfd_create("worker-output", os.MFD_CLOEXEC)
         output = os.open(f"/proc/self/fd/{self._output}", os.O_WRONLY | os.O_APPEND)
+        given = (theirs.fileno(), lifeline, orders)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(lifeline), limits],
+                [sys.executable, "-P", "-m", _BOOT, module, *map(str, given)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                pass_fds=(theirs.fileno(), lifeline),
+                pass_fds=given,
                 start_new_session=True,
-                env=scrubbed_environment(environment),
+                env=scrubbed_environment(environment, self._scratch),
             )
         except BaseException:
             ours.close()
             os.close(self._lifeline)
             os.close(self._output)
+            self._scratch.rmdir()
             raise
         finally:
             theirs.close()
             os.close(lifeline)
+            os.close(orders)
             os.close(output)
+        keep_compiled()
         self._channel = Channel(ours)
         self._ready = False
         self._closed = False
@@ -196,6 +219,8 @@ class WorkerProcess:
                 self._channel.close()
                 os.close(self._lifeline)
                 os.close(self._output)
+                with contextlib.suppress(RecursionError):  # folders in folders without end: not worth more than leaving them
+                    shutil.rmtree(self._scratch, ignore_errors=True)
         return self._process.returncode
 
     def _wait_exit(self, seconds: float) -> None:
@@ -204,6 +229,12 @@ class WorkerProcess:
             select.select([fd], [], [], seconds)
         finally:
             os.close(fd)
+
+
+def _memory_file(content: bytes) -> int:
+    fd = os.memfd_create("worker-orders", os.MFD_CLOEXEC)
+    os.pwrite(fd, content, 0)
+    return fd
 
 
 def _signal_name(number: int) -> str:

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from warpsmith.core.fingerprint import fingerprint
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
 from warpsmith.core.outcome import Crashed, LaunchFailed, TimedOut, Verdict
 from warpsmith.devices.base import Binary
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import STARTUP_DEADLINE_S, WorkerDied, WorkerProcess, WorkerTimedOut
-from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Time, Unload
+from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Read, Time, Unload
 from warpsmith.spec.kernel import Buffer, Role
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -36,6 +36,13 @@ class Candidate:
     binaries: Mapping[str, Binary]
     geometries: Mapping[str, Geometry]
     scalars: Mapping[str, tuple[bytes | None, ...]]
+
+    @property
+    def identity(self) -> str:
+        """Equal for candidates that are the same code, launched the same way."""
+        code = {w: (fingerprint(b.code), b.entry, dict(b.device_data)) for w, b in self.binaries.items()}
+        launches = {w: (g.grid, g.block, g.shared_bytes, self.scalars[w]) for w, g in self.geometries.items()}
+        return fingerprint(repr(sorted(code.items())), repr(sorted(launches.items())))
 
 
 class Bench:
@@ -110,6 +117,14 @@ class Bench:
         if isinstance(result, list):
             self._doubtful.discard(workload_name)
         return result
+
+    def reading(self) -> Reading | None:
+        """How the device fares right after what it was last asked to do; None where it does not say."""
+        try:
+            return self._attached().call(Read(), STARTUP_DEADLINE_S)
+        except (WorkerDied, WorkerTimedOut) as error:
+            self._failure(error)
+            return None
 
     def start(self) -> int:
         """Have a worker running, and its process id, for those who watch the machine's load."""

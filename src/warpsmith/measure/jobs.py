@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
 from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import Binary
 from warpsmith.isolation.jobs import Job
@@ -79,6 +79,13 @@ class Launch(Job[LaunchReply]):
 
     run: int
     reply: ClassVar[Any] = LaunchReply
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Job[Reading | None]):
+    """How the device fares, right after a launch; None where it does not say."""
+
+    reply: ClassVar[Any] = Reading | None
 
 
 @dataclass(frozen=True, slots=True)

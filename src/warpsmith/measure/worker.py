@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import LaunchFailed
-from warpsmith.devices.base import LaunchError, Program, Session
+from warpsmith.devices.base import HasReadings, LaunchError, Program, Session
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.serving import serve
-from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Time, Unload
+from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Read, Time, Unload
 
 Blobs: TypeAlias = tuple[bytes, ...]
 Fds: TypeAlias = tuple[int, ...]
@@ -109,6 +109,9 @@ class _Worker:
             return LaunchFailed(str(error)), ()
         return nanoseconds, ()
 
+    def read(self, _job: Read, _blobs: Blobs, _fds: Fds) -> Answer:
+        return (self._session.reading() if isinstance(self._session, HasReadings) else None), ()
+
     def _launch(self, run: _Run) -> int:
         program = self._programs[run.program]
         constants = self._memories[run.workload].constants
@@ -136,5 +139,6 @@ if __name__ == "__main__":
             Prepare: worker.prepare,
             Launch: worker.launch,
             Time: worker.time,
+            Read: worker.read,
         }
     )

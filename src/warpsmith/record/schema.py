@@ -77,7 +77,33 @@ CREATE TABLE rounds (
 ALTER TABLE evaluations ADD COLUMN round INTEGER NOT NULL DEFAULT 1;
 """
 
-MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2, _VERSION_3)
+# What was said to models and by them; runs of earlier versions spoke to none.
+_VERSION_4 = """
+CREATE TABLE messages (
+    run           TEXT NOT NULL REFERENCES runs(run),
+    number        INTEGER NOT NULL,
+    round         INTEGER NOT NULL,
+    role          TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    text          TEXT NOT NULL,
+    model         TEXT,
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    usd           REAL,             -- NULL: the model has no known price
+    seconds       REAL NOT NULL,
+    said_at       REAL NOT NULL,
+    PRIMARY KEY (run, number)
+) STRICT;
+CREATE TABLE adversaries (          -- workloads that a tester added to verification
+    run   TEXT NOT NULL REFERENCES runs(run),
+    name  TEXT NOT NULL,
+    sizes TEXT NOT NULL,            -- JSON
+    scale REAL NOT NULL,            -- of random inputs
+    PRIMARY KEY (run, name)
+) STRICT;
+"""
+
+MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 
 
 def open_database(path: Path) -> sqlite3.Connection:

@@ -9,7 +9,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +19,8 @@ from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
 from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
+from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.spec.kernel import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,49 @@ class Store:
             RoundRecord(row["number"], json.loads(row["plan"]), row["kernel_path"], row["fingerprint"], json.loads(row["report"]))
             for row in rows
         ]
+
+    # ── what was said ──
+
+    def say(self, run: str, message: Message) -> None:
+        """Durable when this returns: what a model cost is counted also when the run is killed right after."""
+        self._connection.execute(
+            "INSERT INTO messages"
+            " (run, number, round, role, kind, text, model, input_tokens, output_tokens, usd, seconds, said_at)"
+            " SELECT :run, coalesce(max(number) + 1, 0), :round, :role, :kind, :text, :model, :input_tokens, :output_tokens,"
+            " :usd, :seconds, :said_at FROM messages WHERE run = :run",
+            {"run": run, "said_at": time.time(), **asdict(message)},
+        )
+
+    def messages(self, run: str) -> list[Message]:
+        """In the order they were said; none for a run without a model."""
+        rows = self._connection.execute("SELECT * FROM messages WHERE run = ? ORDER BY number", (run,))
+        return [
+            Message(
+                Role(row["role"]),
+                Kind(row["kind"]),
+                row["text"],
+                row["round"],
+                row["model"],
+                row["input_tokens"],
+                row["output_tokens"],
+                row["usd"],
+                row["seconds"],
+            )
+            for row in rows
+        ]
+
+    # ── what a tester added ──
+
+    def add_adversaries(self, run: str, workloads: Sequence[Workload]) -> None:
+        with self._transaction():
+            self._connection.executemany(
+                "INSERT INTO adversaries (run, name, sizes, scale) VALUES (?, ?, ?, ?)",
+                ((run, w.name, json.dumps(dict(w.sizes)), w.scale) for w in workloads),
+            )
+
+    def adversaries(self, run: str) -> list[Workload]:
+        rows = self._connection.execute("SELECT * FROM adversaries WHERE run = ? ORDER BY rowid", (run,))
+        return [Workload(row["name"], json.loads(row["sizes"]), heldout=True, scale=row["scale"]) for row in rows]
 
     # ── evaluations ──
 

@@ -114,7 +114,7 @@ class _Applying:
     def _answer(self, branch: Branch) -> Rewrite | Declined:
         draft = self._draft
         try:
-            answer = self._pass.apply(Subject(draft.kernel, draft.limits, branch.variant))
+            answer = self._pass.apply(Subject(draft.kernel, draft.limits, branch.variant, frozenset(draft.origins)))
         except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
             return Declined(f"the pass failed: {type(error).__name__}: {error}")
         if isinstance(answer, Declined):

@@ -93,10 +93,11 @@ class Declined:
 class Subject:
     """What a pass looks at: a variant, parsed when first asked for, with the kernel it belongs to and the device's limits."""
 
-    def __init__(self, kernel: Kernel, limits: Limits, variant: Variant) -> None:
+    def __init__(self, kernel: Kernel, limits: Limits, variant: Variant, parameters: frozenset[str] = frozenset()) -> None:
         self.kernel = kernel  # as the user brought it, without parameters
         self.limits = limits
         self.variant = variant
+        self.parameters = parameters  # of all forms: a name that one of them has is nobody else's
 
     @cached_property
     def source(self) -> KernelSource:

@@ -69,9 +69,12 @@ def _taken(lines: list[str], start: int, word: Mapping[str, str]) -> tuple[int, 
         depth += (_IF.match(line) is not None) - (_ENDIF.match(line) is not None)
         if depth == 0:
             middle = index if middle is None else middle
-            return index + 1 - start, lines[start + 1 : middle] if holds else lines[middle + 1 : index]
-        if depth == 1 and _ELIF.match(line):
-            return None
-        if depth == 1 and _ELSE.match(line):
+            return index + 1 - start, lines[start + 1 : middle] if holds else _rest(lines[middle : index + 1])
+        if depth == 1 and middle is None and (_ELIF.match(line) or _ELSE.match(line)):
             middle = index
     return None
+
+
+def _rest(lines: list[str]) -> list[str]:
+    """What is left of a group whose first condition does not hold; `lines` begins with its `#elif`, `#else` or `#endif`."""
+    return [lines[0].replace("elif", "if", 1), *lines[1:]] if _ELIF.match(lines[0]) else lines[1:-1]

@@ -116,7 +116,7 @@ def _kernel_table(kernel: Kernel, table: Mapping[str, Any], move: _Moving) -> di
     entries: dict[str, Any] = {**table, "source": move.path(str(table["source"])), "entry": kernel.entry}
     if kernel.defines:
         entries["defines"] = dict(kernel.defines)
-    if kernel.include_dirs:
+    if "include_dirs" in table:  # those that the source reaches by itself, it reaches from here too
         entries["include_dirs"] = [move.path(text) for text in table["include_dirs"]]
     return entries
 

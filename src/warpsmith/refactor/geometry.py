@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
+from warpsmith.refactor import preconditions
 from warpsmith.refactor.base import Subject
+from warpsmith.refactor.writing import cast
 from warpsmith.source import Loop, Names, Polynomial, Tree
+from warpsmith.source.threads import spelled
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -86,6 +89,14 @@ class Geometry:
             if self.polynomial(left, names) == share:
                 return right
         return start
+
+
+def block_extent(subject: Subject, name: str) -> str:
+    """Of the block along an axis as the source can say it: by numbers and parameters where the launch does, else by its name."""
+    text, language = preconditions.axis(subject.variant.block, name), subject.source.language
+    known = {t.name for t in subject.variant.tunables}
+    plain = re.search(r"\w\s*\(|[^\w\s+*/()-]", text) is None and Expression.parse(text).names <= known
+    return text if plain else cast(language, "int", spelled(f"blockDim.{name}", language))
 
 
 def is_rest(loop: Loop, names: Names) -> bool:

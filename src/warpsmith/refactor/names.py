@@ -10,7 +10,8 @@ from warpsmith.template.directives import used_identifiers, with_includes
 
 def fresh_name(subject: Subject, wanted: str) -> str:
     """The wanted name, with as many underscores behind it as it takes to be nobody else's."""
-    taken = taken_names(subject.kernel, subject.variant.text) | {tunable.name for tunable in subject.variant.tunables}
+    own = {tunable.name for tunable in subject.variant.tunables}
+    taken = taken_names(subject.kernel, subject.variant.text) | own | subject.parameters
     name = wanted
     while name in taken:
         name += "_"

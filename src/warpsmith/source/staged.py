@@ -12,25 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.loaded import VECTOR_CAST, Loading, NotATile, indices_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.reaching import ReachingNames
-from warpsmith.source.solving import Solution
+from warpsmith.source.solving import Solution, subscript
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">="})
-_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
-_VECTOR_CAST = re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*(?:const\s*)?\*\s*>")
-
-
-class NotATile(Exception):  # noqa: N818 - control flow: the reason why an array was not recognised
-    def __init__(self, reason: str, node: Node) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.node = node
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +56,11 @@ def shared_tiles(names: Names) -> Iterator[Array]:
     return (a for a in arrays_of(names) if a.is_shared and not a.is_dynamic and is_within(a.declarator, body))
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """What one write puts into the tile. `address` includes the buffer's own atom."""
-
-    subscripts: tuple[Polynomial, ...]
-    address: Polynomial
-    conditions: tuple[Node, ...]
-    fill: str
-
-
 class _Recogniser:
     def __init__(self, array: Array, names: ReachingNames, read_only: frozenset[str]) -> None:
         self._array = array
         self._names = names
+        self._loading = Loading(array, names)
         self._read_only = read_only
 
     def tile(self) -> Tile:
@@ -84,6 +68,7 @@ class _Recogniser:
         if not writes or not reads:
             raise NotATile(f"{self._array.name} is not both written and read", self._array.declarator)
         copies = self._copies([write for write, _ in writes], reads)
+        self._require_refilled(copies)
         varying = self._varying(copies)
         solved = [self._solved(write, chain, varying) for write, chain in writes]
         buffer, address, guards, fill = solved[0]
@@ -121,7 +106,7 @@ class _Recogniser:
         if parent is not None and parent.type == "pointer_expression" and text_of(field(parent, "operator")) == "&":
             call = next((a for a in ancestors(parent) if a.type == "call_expression"), None)
             star = call.parent if call is not None else None
-            if call is None or star is None or star.type != "pointer_expression" or not _VECTOR_CAST.match(text_of(call)):
+            if call is None or star is None or star.type != "pointer_expression" or not VECTOR_CAST.match(text_of(call)):
                 return None
             target, parent = star, star.parent
         is_target = parent is not None and parent.type == "assignment_expression" and field(parent, "left") == target
@@ -144,6 +129,19 @@ class _Recogniser:
         for copy in found:
             self._only_fills(copy)
         return found
+
+    def _require_refilled(self, copies: Sequence[Node]) -> None:
+        """In a loop, what a condition leaves out would keep what the step before put there."""
+        for copy in copies:
+            again = any(a.type in _LOOPS for a in ancestors(copy))
+            for condition in of_kind(copy, "if_statement"):
+                if again and any(self._assignment(e) is not None for e in self._elements(condition)):
+                    raise NotATile(f"{self._array.name} keeps what it had where a condition does not let it be filled", condition)
+
+    def _elements(self, within: Node) -> Iterator[Node]:
+        for element in of_kind(within, "subscript_expression"):
+            if len(indices_of(element)) == len(self._array.extents) and text_of(_innermost(element)) == self._array.name:
+                yield element
 
     def _only_fills(self, copy: Node) -> None:
         for node in of_kind(copy, "assignment_expression", "update_expression", "call_expression"):
@@ -174,13 +172,17 @@ class _Recogniser:
     def _solved(
         self, write: Node, element: Node, varying: re.Pattern[str]
     ) -> tuple[str, Polynomial, tuple[Comparison, ...], str]:
-        source = self._source(write, element)
+        source = self._loading.of(write, element)
         pointers = {p.name for p in self._names.source.parameters if p.depth}
         bases = [atom for atom in source.address.atoms if atom in pointers]
         if len(bases) != 1 or source.address.coefficient(bases[0]) != Polynomial.constant(1) or bases[0] not in self._read_only:
             raise NotATile(f"{self._array.name} is not filled from one buffer that is only read", write)
         solve = Solution(source.subscripts, varying)
         address = solve(source.address - Polynomial.atom(bases[0]))
+        is_vector = element.parent is not None and element.parent.type == "pointer_expression"
+        last = subscript(len(source.subscripts) - 1)
+        if is_vector and (address is None or address.coefficient(last) != Polynomial.constant(1)):
+            raise NotATile(f"neighbours in {self._array.name} are not neighbours in {bases[0]}", write)
         guards = []
         for condition in source.conditions:
             for part in _conjuncts(condition, self._names):
@@ -192,69 +194,11 @@ class _Recogniser:
             raise NotATile(f"where {self._array.name} comes from does not follow from its subscripts", write)
         return bases[0], address, tuple(guards), source.fill
 
-    def _source(self, write: Node, element: Node) -> _Source:
-        around = [a for a in ancestors(write) if a.type == "if_statement"]
-        conditions = [field(a, "condition") for a in around]
-        if any(a.child_by_field_name("alternative") is not None for a in around):
-            raise NotATile(f"{self._array.name} is filled in different ways", write)
-        subscripts = tuple(Polynomial.of(index, self._names) for index in _indices(element))
-        value = unwrapped(field(write, "right"))
-        fill = "0.0f"
-        if value.type == "conditional_expression":
-            conditions.append(field(value, "condition"))
-            fill = text_of(field(value, "alternative"))
-            value = unwrapped(field(value, "consequence"))
-        component = 0
-        if value.type == "field_expression" and text_of(field(value, "field")) in _COMPONENTS:
-            component = _COMPONENTS[text_of(field(value, "field"))]
-            value = unwrapped(field(value, "argument"))
-        if value.type == "identifier":
-            value, more = self._vector(value)
-            conditions += more
-        pointer = self._loaded_from(value)
-        if pointer is None or not re.fullmatch(r"-?[\d.]+f?", fill):
-            raise NotATile(f"{self._array.name} is filled with more than a loaded value", write)
-        return _Source(subscripts, pointer + Polynomial.constant(component), tuple(conditions), fill)
 
-    def _vector(self, use: Node) -> tuple[Node, list[Node]]:
-        """A local that is loaded, or is zero unless a guard let it be loaded."""
-        declared = self._names.source.scopes.declaration(text_of(use), use)
-        changes = list(self._names.assignments(text_of(use), declared.scope)) if declared is not None else []
-        if declared is None or declared.value is None or len(changes) > 1:
-            raise NotATile(f"{self._array.name} is filled from {text_of(use)}, which is not simply loaded", use)
-        if not changes:
-            return unwrapped(declared.value), []
-        zero = re.fullmatch(r"make_float4\((?:0(?:\.0?)?f?,?\s*){4}\)|\{\}|0\.0?f?", text_of(declared.value))
-        guard = next((a for a in ancestors(changes[0]) if a.type == "if_statement"), None)
-        if zero is None or guard is None or guard.child_by_field_name("alternative") is not None:
-            raise NotATile(f"{text_of(use)} is not zero where it is not loaded", use)
-        return unwrapped(field(changes[0], "right")), [field(guard, "condition")]
-
-    def _loaded_from(self, value: Node) -> Polynomial | None:
-        """The address that is read, in elements."""
-        if value.type == "call_expression" and text_of(field(value, "function")) == "__ldg":
-            pointer = unwrapped(field(value, "arguments").named_children[0])
-            if pointer.type == "pointer_expression":
-                return self._loaded_from(unwrapped(field(pointer, "argument")))
-            return Polynomial.of(pointer, self._names)
-        if value.type == "subscript_expression":
-            (index,) = _indices(value)[:1]
-            return Polynomial.of(field(value, "argument"), self._names) + Polynomial.of(index, self._names)
-        if value.type == "pointer_expression" and text_of(field(value, "operator")) == "*":
-            pointer = unwrapped(field(value, "argument"))
-            if pointer.type == "call_expression" and _VECTOR_CAST.match(text_of(pointer)):
-                pointer = field(pointer, "arguments").named_children[0]
-            return Polynomial.of(pointer, self._names)
-        return None
-
-
-def _indices(element: Node) -> list[Node]:
-    """The subscripts of a chain, outermost first."""
-    found: list[Node] = []
+def _innermost(element: Node) -> Node:
     while element.type == "subscript_expression":
-        found.insert(0, field(element, "indices").named_children[0])
         element = unwrapped(field(element, "argument"))
-    return found
+    return element
 
 
 def _conjuncts(condition: Node, names: Names) -> Iterator[Node]:

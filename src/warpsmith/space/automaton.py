@@ -41,7 +41,7 @@ class Automaton:
     @property
     def trivial(self) -> bool:
         """Whether it allows everything."""
-        return all(len(step) == 1 and int(step.min()) == 0 for step in self.steps)
+        return all(len(step) == 1 for step in self.steps) and all(int(step.min()) == 0 for step in self.steps)
 
     @property
     def allowed(self) -> int:

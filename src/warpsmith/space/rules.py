@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -25,6 +26,8 @@ from warpsmith.spec.kernel import Constraint, Launch
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Columns: TypeAlias = Mapping[str, Array | Value]
 Names: TypeAlias = Mapping[str, Value]
+
+NO_LIMITS: Mapping[str, Limits] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +223,28 @@ class LimitRule:
         return None
 
 
-def rules_of(constraints: tuple[Constraint, ...], launch: Launch, limits: Limits) -> tuple[Rule, ...]:
+def rules_of(
+    constraints: tuple[Constraint, ...], launch: Launch, limits: Limits, also: Mapping[str, Limits] = NO_LIMITS
+) -> tuple[Rule, ...]:
     """The user's constraints first: what they exclude need not have a computable launch."""
     rules: list[Rule] = [ConstraintRule(constraint) for constraint in constraints]
-    rules.append(LimitRule("threads per block", launch.block, 1, "max_threads_per_block", limits.max_threads_per_block))
+    rules += _limit_rules(launch, limits)
+    rules.extend(LimitRule(f"grid.{axis}", (extent,), 1, None, None) for axis, extent in zip("xyz", launch.grid, strict=False))
+    own = limits.names()
+    for target, others in also.items():
+        tighter = {name for name, value in others.names().items() if value < own[name]}
+        limiting = (rule for rule in _limit_rules(launch, others) if rule.limit_name in tighter)
+        rules += [replace(rule, what=f"{rule.what} on {target}") for rule in limiting]
+    return tuple(rules)
+
+
+def _limit_rules(launch: Launch, limits: Limits) -> list[LimitRule]:
+    found = [LimitRule("threads per block", launch.block, 1, "max_threads_per_block", limits.max_threads_per_block)]
     for axis, extent in zip("xyz", launch.block, strict=False):
         name = f"max_block_{axis}"
-        rules.append(LimitRule(f"block.{axis}", (extent,), 1, name, getattr(limits, name)))
-    rules.extend(LimitRule(f"grid.{axis}", (extent,), 1, None, None) for axis, extent in zip("xyz", launch.grid, strict=False))
-    rules.append(
-        LimitRule("dynamic shared bytes", (launch.shared_bytes,), 0, "shared_bytes_per_block", limits.shared_bytes_per_block)
-    )
-    return tuple(rules)
+        found.append(LimitRule(f"block.{axis}", (extent,), 1, name, getattr(limits, name)))
+    shared = LimitRule("dynamic shared bytes", (launch.shared_bytes,), 0, "shared_bytes_per_block", limits.shared_bytes_per_block)
+    return [*found, shared]
 
 
 def _rows(

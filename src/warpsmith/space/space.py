@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol, TypeAlias
@@ -16,7 +16,7 @@ from warpsmith.space.construction import construct
 from warpsmith.space.listing import Listing
 from warpsmith.space.problem import Problem
 from warpsmith.space.removal import Removal, removal_of
-from warpsmith.space.rules import ConstraintRule, Rule, Violation, rules_of
+from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
 
@@ -63,17 +63,22 @@ class Space:
         launch: Launch,
         workloads: tuple[Workload, ...],
         limits: Limits,
+        also: Mapping[str, Limits] = NO_LIMITS,
     ) -> Space:
         """What is allowed on *all* workloads, held out or not: the shipped configuration must run on every declared shape.
 
+        `also` has the limits of further targets, by name, on which it must be allowed as well.
         Raises InputError, with the reasons, when the default configuration is not among them.
         """
         settings = {w.name: {**limits.names(), **w.sizes} for w in workloads}
-        problem = Problem(parameters, rules_of(constraints, launch, limits), settings)
+        for target, others in also.items():
+            settings |= {f"{w.name} on {target}": {**others.names(), **w.sizes} for w in workloads}
+        problem = Problem(parameters, rules_of(constraints, launch, limits, also), settings)
         space = cls(problem, construct(problem), Configuration(tuple((p.name, p.default) for p in parameters)))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
-            hint = "the default is the original kernel: it must run on every workload, on this device"
+            where = "on this device and on every target named" if also else "on this device"
+            hint = f"the default is the original kernel: it must run on every workload, {where}"
             raise InputError(f"the default configuration ({space.default}) is not allowed:\n{reasons}", hint=hint)
         return space
 
@@ -136,6 +141,8 @@ class Space:
     def sample(self, n: int, rng: np.random.Generator) -> list[int]:
         """The numbers of up to `n` distinct configurations, uniformly."""
         if self.size < 2**63:
+            if n == 1 and self.size:  # without the machinery that keeps several apart
+                return [int(rng.integers(self.size))]
             return [int(number) for number in rng.choice(self.size, size=min(n, self.size), replace=False)]
         # More than a generator's integers can number: so many that a repetition is drawn again at once.
         chosen: dict[int, None] = {}
@@ -219,11 +226,15 @@ class Space:
             return [Violation("listed", "", None, f"{configuration} is not among the {self.size} listed configurations")]
         return violations
 
+    def allows(self, names: Mapping[str, Value]) -> bool:
+        """Whether every rule holds for these values of parameters, limits and sizes, which may be of no declared workload."""
+        return all(rule.objection(names) is None for rule in self._problem.rules)
+
     def _violation(self, rule: Rule, configuration: Configuration) -> Violation | None:
-        for workload, setting in self._problem.settings.items():
+        for place, (workload, setting) in enumerate(self._problem.settings.items()):
             detail = rule.objection({**setting, **configuration})
             if detail is not None:
-                depends = bool(rule.names & (setting.keys() - Limits.known_names()))
+                depends = place > 0 or bool(rule.names & (setting.keys() - Limits.known_names()))
                 return Violation(rule.text, rule.reason, workload if depends else None, detail)
         return None
 
@@ -245,5 +256,5 @@ class Space:
         return tuple(removal for rule, removal in removals if removal.count or isinstance(rule, ConstraintRule))
 
 
-def space_of(kernel: Kernel, template: Template, limits: Limits) -> Space:
-    return Space.build(template.parameters, template.constraints, template.launch, kernel.workloads, limits)
+def space_of(kernel: Kernel, template: Template, limits: Limits, also: Mapping[str, Limits] = NO_LIMITS) -> Space:
+    return Space.build(template.parameters, template.constraints, template.launch, kernel.workloads, limits, also)

@@ -13,6 +13,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.spec.functions import check_function
+from warpsmith.spec.includes import folders_reached
 from warpsmith.spec.kernel import (
     Argument,
     Buffer,
@@ -59,6 +60,7 @@ class Builder:
 
     def kernel(self, file: KernelFile) -> Kernel:
         source = self._existing(("kernel", "source"), file.kernel.source)
+        include_dirs = tuple(self._folder_of(i, text) for i, text in enumerate(file.kernel.include_dirs))
         return Kernel(
             name=file.kernel.name,
             path=self._file,
@@ -82,7 +84,7 @@ class Builder:
             template_source=self._existing(("template", "source"), file.template.source) if file.template else None,
             template_entry=file.template.entry if file.template else None,
             defines={name: value for name, value in file.kernel.defines.items() if self._name(("kernel", "defines", name), name)},
-            include_dirs=tuple(self._folder_of(i, text) for i, text in enumerate(file.kernel.include_dirs)),
+            include_dirs=(*include_dirs, *folders_reached(source, (source.parent, *include_dirs))),
         )
 
     def _existing(self, path: TomlPath, text: str) -> Path:

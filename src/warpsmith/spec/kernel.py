@@ -82,6 +82,7 @@ class Workload:
     sizes: Mapping[str, int]
     weight: float = 1.0
     heldout: bool = False
+    scale: float = 1.0  # of random float inputs; only a tester's workloads have another
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,12 @@ class Kernel:
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         return tuple(a for a in self.arguments if isinstance(a, Buffer))
+
+    @property
+    def folders(self) -> frozenset[Path]:
+        """Where its files are: what compiling it may read, besides the toolchain."""
+        sources = (self.source, self.template_source) if self.template_source is not None else (self.source,)
+        return frozenset({*(source.parent for source in sources), *self.include_dirs})
 
     @property
     def tuning_workloads(self) -> tuple[Workload, ...]:

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpsmith.isolation.folders import lies_in
+from warpsmith.spec.includes import QUOTED_INCLUDE
+
 # Comments and literals, to be blanked out at equal length: offsets stay valid.
 _NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -66,14 +68,14 @@ def used_identifiers(source: str) -> frozenset[str]:
 
 
 def with_includes(path: Path, source: str, include_dirs: Iterable[Path]) -> list[str]:
-    """The source and, as far as they can be found, the files it includes with quotes, each once."""
+    """The source and, as far as they can be found in these folders, the files it includes with quotes, each once."""
     folders = tuple(include_dirs)
     texts, waiting, seen = [source], [(path.parent, source)], {path.resolve()}
     while waiting:
         folder, text = waiting.pop()
-        for name in _INCLUDE.findall(text):
+        for name in QUOTED_INCLUDE.findall(text):
             file = next((d / name for d in (folder, *folders) if (d / name).is_file()), None)
-            if file is not None and file.resolve() not in seen:
+            if file is not None and file.resolve() not in seen and lies_in(file, (path.parent, *folders)):
                 seen.add(file.resolve())
                 included = file.read_text(encoding="utf-8", errors="replace")
                 texts.append(included)

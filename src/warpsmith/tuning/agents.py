@@ -1,16 +1,27 @@
-"""Agents by name, found by entry point; the built-in ones live in `warpsmith.agents`."""
+"""Agents by name, found by entry point; the built-in ones live in `warpsmith.agents`.
+
+`rules` is one; `PROVIDER:MODEL` (`openai:gpt-5`, `ollama:qwen3-coder`) is a language model. Roles can be mixed:
+`rules,templater=openai:gpt-5` has the rules do everything but write forms of the kernel.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
-from typing import cast
+from typing import TypeAlias, cast
 
 from warpsmith.core.errors import InputError
-from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.planning import Agent
+from warpsmith.record.transcript import Role
+from warpsmith.refactor.proposal import Proposal
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.planning import Agent, Attempt, Desk, Facts, Finding, Plan
 
 RULES = "rules"
 NO_AGENT = "none"  # the kernel's own template is searched as it is
+_LANGUAGE_MODEL = "llm"  # the entry point behind every PROVIDER:MODEL
+
+MakeAgent: TypeAlias = Callable[[str, Desk], Agent]
 
 
 def default_agent(kernel: Kernel) -> str:
@@ -18,8 +29,59 @@ def default_agent(kernel: Kernel) -> str:
     return NO_AGENT if kernel.parameters else RULES
 
 
-def load_agent(name: str) -> Agent:
-    found = {entry.name: entry for entry in entry_points(group="warpsmith.agents")}
-    if name not in found:
-        raise InputError(f"no agent {name!r}", hint=f"there are {', '.join([*sorted(found), NO_AGENT])}")
-    return cast("Agent", found[name].load()())
+def load_agent(text: str, desk: Desk) -> Agent:
+    """The agent, or the crew, that the text names. Raises InputError for a name that is not there."""
+    leader, *others = [part.strip() for part in text.split(",")]
+    if "=" in leader:
+        leader, others = RULES, [leader, *others]
+    found = {leader: _load(leader, desk)}
+    roles: dict[Role, Agent] = {}
+    for part in others:
+        role, _, name = part.partition("=")
+        if role not in set(Role) or not name:
+            raise InputError(f"{part!r} gives no role to an agent", hint=f"write ROLE=AGENT; roles are {', '.join(Role)}")
+        if name not in found:
+            found[name] = _load(name, desk)
+        roles[Role(role)] = found[name]
+    return Crew(text, found[leader], roles) if roles else found[leader]
+
+
+def _load(name: str, desk: Desk) -> Agent:
+    known = {entry.name: entry for entry in entry_points(group="warpsmith.agents")}
+    entry = known.get(_LANGUAGE_MODEL if ":" in name else name)
+    if entry is None or name == _LANGUAGE_MODEL:
+        listed = ", ".join([*sorted(known.keys() - {_LANGUAGE_MODEL}), NO_AGENT])
+        raise InputError(f"no agent {name!r}", hint=f"there are {listed}, and language models as PROVIDER:MODEL")
+    return cast("MakeAgent", entry.load())(name, desk)
+
+
+class Crew:
+    """Several agents as one: a leader, and others in some of the roles."""
+
+    def __init__(self, name: str, leader: Agent, roles: dict[Role, Agent]) -> None:
+        self.name = name
+        self._leader = leader
+        self._roles = roles
+
+    def _in(self, role: Role) -> Agent:
+        return self._roles.get(role, self._leader)
+
+    def analyse(self, facts: Facts) -> tuple[Finding, ...]:
+        return self._in(Role.ANALYST).analyse(facts)
+
+    def plan(self, facts: Facts, findings: Sequence[Finding]) -> Plan | None:
+        plan = self._in(Role.PLANNER).plan(facts, findings)
+        # Who names a templater wants forms of it; a planner that does not know of it asks for none.
+        return replace(plan, write=True) if plan is not None and Role.TEMPLATER in self._roles else plan
+
+    def propose(self, facts: Facts, plan: Plan) -> Proposal | None:
+        return self._in(Role.TEMPLATER).propose(facts, plan)
+
+    def repair(self, facts: Facts, proposal: Proposal, problem: str) -> Proposal | None:
+        return self._in(Role.TEMPLATER).repair(facts, proposal, problem)
+
+    def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
+        return self._in(Role.TESTER).adversaries(facts)
+
+    def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:
+        return self._in(Role.AUTHOR).rewrite(facts, attempts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from warpsmith.compile.pool import CompilePool
@@ -21,7 +23,7 @@ def certify(
     pool: CompilePool,
     bench: Bench,
     original: Candidate,
-    prepared: dict[str, PreparedWorkload],
+    prepared: Mapping[str, PreparedWorkload],
     rng: np.random.Generator,
 ) -> Certificate:
     """Same tokens, else same code, else bitwise equal outputs on every tuning workload in neutral time."""
@@ -31,8 +33,8 @@ def certify(
     workloads = kernel.tuning_workloads
     first = workloads[0]
     difference = first_difference(
-        pool.preprocess(builder.original_request(first)),
-        pool.preprocess(builder.template_request(kernel.default_configuration, first)),
+        pool.preprocess(builder.requests.original(first)),
+        pool.preprocess(builder.requests.templated(kernel.default_configuration, first)),
     )
     if difference is None:
         return Certificate("tokens", "same tokens after preprocessing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Claimant:
         listed = finalists.shortlist(evaluations, list(self._weights))
         built = self._build(listed)
         roofline = make_roofline(self._kernel, self._pool, self._info)
-        with self._quiet():
+        with self._builder.quiet():
             while True:
                 try:
                     choice = self._choose(listed, built)
@@ -71,14 +72,6 @@ class Claimant:
                 except _FinalistFailed as failed:
                     # Verified before, but not to be trusted after all: the others go on without it.
                     del built[failed.configuration]
-
-    @contextlib.contextmanager
-    def _quiet(self) -> Iterator[None]:
-        self._pool.pause()
-        try:
-            yield
-        finally:
-            self._pool.resume()
 
     @contextlib.contextmanager
     def _bench(self, roofline: Roofline | None = None) -> Iterator[Bench]:
@@ -152,10 +145,12 @@ class Claimant:
     def measure_in_fresh_processes(
         self, choice: Choice, built: Mapping[Configuration, Candidate], roofline: Roofline
     ) -> list[ProcessMeasurement]:
-        self._emit(StageStarted("claims", _PROCESSES))
+        # With nothing beside the original there is no ratio to be sure of: its own times are all there is to measure.
+        wanted = _PROCESSES if {choice.general, *choice.per_workload.values()} - {self._default} else 1
+        self._emit(StageStarted("claims", wanted))
         done: list[ProcessMeasurement] = []
         repeats = 0
-        while len(done) < _PROCESSES:
+        while len(done) < wanted:
             measured = self._one_process(choice, built, roofline)
             if measured.others is not None and measured.others > finalists.DISTURBED_ABOVE and repeats < _REPEATS_AT_MOST:
                 repeats += 1
@@ -173,8 +168,9 @@ class Claimant:
                 wanted = {self._default, choice.general, choice.per_workload.get(workload, choice.general)}
                 lanes = {c: built[c] for c in built if c in wanted}
                 tables[workload] = self._table(bench, workload, lanes, finalists.ROUND_SECONDS)
+            reading = bench.reading()
             roof_us = roofline.measure(bench, self._rng)
-            return ProcessMeasurement(tables, roof_us, disturbance.others())
+            return ProcessMeasurement(tables, roof_us, disturbance.others(), reading)
 
     # ── reporting ──
 
@@ -197,7 +193,10 @@ class Claimant:
                 "process_spread": round(finalists.spread_between_processes(choice.general, processes, self._weights), 4),
                 "others_share": round(max(others), 3) if others else None,
                 "oracle": "the NumPy reference" if self._kernel.reference.file else "the original kernel",
-                "cache": "warm: launches back to back, nothing flushed",
+                "readings": [asdict(p.reading) for p in processes if p.reading is not None],
+                "cache": "cold: emptied before each launch"
+                if self._info.empties_caches
+                else "warm: launches back to back, nothing flushed",
             },
         }
 

@@ -1,17 +1,25 @@
-"""One configuration → one outcome: bind, compile, verify on every tuning workload, then time beside the incumbent."""
+"""One configuration → one outcome: bind, compile, verify on every tuning workload, then time beside the incumbent.
+
+What compiling already tells is not launched: what cannot run, here or on a target that is compiled for too, and what is the same
+code as something measured before.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from types import MappingProxyType
+from typing import Protocol, assert_never
 
 import numpy as np
 
-from warpsmith.compile.binding import Binder, Source
+from warpsmith.analysis.inspection import Inspector, launch_problem, occupancy_of
+from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.configuration import Configuration
+from warpsmith.compile.requests import Requests
+from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.outcome import (
     ArgumentCheck,
     CompileFailed,
@@ -26,56 +34,73 @@ from warpsmith.core.outcome import (
     WorkloadTime,
     WrongResult,
 )
-from warpsmith.devices.base import CompileRequest
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.candidates import assemble
 from warpsmith.measure.paired import PairPlan, time_beside
 from warpsmith.measure.statistics import weighted_mean
-from warpsmith.space import Space
-from warpsmith.spec.document import read_source
+from warpsmith.space import Violation
 from warpsmith.spec.kernel import Workload
 from warpsmith.template import Template
+
+_NO_TARGETS: Mapping[str, Inspector] = MappingProxyType({})
 
 
 class Builder:
     """Compiles configurations into candidates. The default configuration is the *original* source, not the template."""
 
-    def __init__(self, binder: Binder, template: Template, pool: CompilePool) -> None:
+    def __init__(
+        self, binder: Binder, template: Template, pool: CompilePool, targets: Mapping[str, Inspector] = _NO_TARGETS
+    ) -> None:
         self.binder = binder
         self.template = template
+        self.targets = targets
+        self.requests = Requests(binder, template)
         self._pool = pool
-        kernel = binder.kernel
-        self._original = Source(read_source(kernel.source), kernel.source)
-        self._templated = Source(template.source, template.path, kernel.template_entry)
-
-    def requests(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:
-        if configuration == self.binder.kernel.default_configuration:
-            return {w.name: self.original_request(w) for w in workloads}
-        return {w.name: self.template_request(configuration, w) for w in workloads}
-
-    def original_request(self, workload: Workload) -> CompileRequest:
-        """The original needs its parameters only where kernel.toml names no template of its own."""
-        kernel = self.binder.kernel
-        defines = self.template.defines(kernel.default_configuration) if kernel.template_source is None else {}
-        return self.binder.request(self._original, kernel.default_configuration, workload, defines)
-
-    def template_request(self, configuration: Configuration, workload: Workload) -> CompileRequest:
-        return self.binder.request(self._templated, configuration, workload, self.template.defines(configuration))
 
     def prefetch(self, configuration: Configuration, workloads: Iterable[Workload]) -> None:
-        for request in self.requests(configuration, workloads).values():
+        for request in self.requests.of(configuration, workloads).values():
             self._pool.submit(request)
+        for target in self.targets.values():
+            target.submit(configuration)
 
     def build(
         self, configuration: Configuration, workloads: Iterable[Workload]
     ) -> Candidate | CompileFailed | Crashed | TimedOut:
         workloads = tuple(workloads)
-        return assemble(self._pool, self.binder, configuration, self.requests(configuration, workloads), workloads)
+        return assemble(self._pool, self.binder, configuration, self.requests.of(configuration, workloads), workloads)
+
+    def refusal(self, configuration: Configuration, candidate: Candidate) -> Infeasible | CompileFailed | None:
+        """What the compilers' output says against launching it, here or on a target; None if there is nothing."""
+        for workload, binary in candidate.binaries.items():
+            geometry = candidate.geometries[workload]
+            occupancy = occupancy_of(self._pool.device, binary.resources, geometry)
+            problem = launch_problem(self.binder.limits, binary.resources, geometry, occupancy)
+            if problem is not None:
+                return Infeasible(f"{problem} (workload {workload!r})")
+        if configuration == self.binder.kernel.default_configuration:
+            return None  # whether the original can run on the targets was asked before anything else
+        for name, target in self.targets.items():
+            report = target.report(configuration)
+            if report.problem is not None:
+                return (CompileFailed if report.kind == "failed" else Infeasible)(f"{name}: {report.problem}")
+        return None
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Nothing compiles meanwhile, for this device or for a target."""
+        pools = [self._pool, *(target.pool for target in self.targets.values())]
+        for pool in pools:
+            pool.pause()
+        try:
+            yield
+        finally:
+            for pool in pools:
+                pool.resume()
 
     def build_template_default(self, workloads: Sequence[Workload]) -> Candidate | CompileFailed | Crashed | TimedOut:
         """The template at its defaults as a candidate of its own, to be proved equal to the original."""
         default = self.binder.kernel.default_configuration
-        requests = {w.name: self.template_request(default, w) for w in workloads}
+        requests = {w.name: self.requests.templated(default, w) for w in workloads}
         return assemble(self._pool, self.binder, default, requests, workloads, name="template at its defaults")
 
 
@@ -88,13 +113,31 @@ class _Incumbent:
     score: float
 
 
+class Feasible(Protocol):
+    """What may be launched: a `Space`, or the rewrites of direct mode."""
+
+    def __contains__(self, configuration: object) -> bool: ...
+
+    def explain(self, configuration: Configuration) -> Sequence[Violation]: ...
+
+    def allows(self, names: Mapping[str, Value]) -> bool: ...
+
+
 class Evaluator:
     """Implements `tuning.search.Evaluate` on a real device."""
 
     def __init__(
-        self, space: Space, builder: Builder, bench: Bench, *, rng: np.random.Generator, plan: PairPlan | None = None
+        self,
+        space: Feasible,
+        builder: Builder,
+        bench: Bench,
+        *,
+        rng: np.random.Generator,
+        plan: PairPlan | None = None,
+        adversaries: Sequence[Workload] = (),
     ) -> None:
         self._space = space
+        self._adversaries = tuple(adversaries)
         self._builder = builder
         self._bench = bench
         self._rng = rng
@@ -102,13 +145,16 @@ class Evaluator:
         self._workloads = builder.binder.kernel.tuning_workloads
         self._weights = {w.name: w.weight for w in self._workloads}
         self._best: Evaluation | None = None
+        self._measured: dict[str, Measured] = {}
         self._incumbent: _Incumbent | None = None
 
     def prefetch(self, configuration: Configuration) -> None:
         if configuration in self._space:
-            self._builder.prefetch(configuration, self._workloads)
+            self._builder.prefetch(configuration, self._verified_on(configuration))
 
     def observe(self, evaluation: Evaluation) -> None:
+        if isinstance(evaluation.outcome, Measured) and evaluation.outcome.identity:
+            self._measured.setdefault(evaluation.outcome.identity, evaluation.outcome)
         if evaluation.score is not None and (
             self._best is None or self._best.score is None or evaluation.score < self._best.score
         ):
@@ -123,19 +169,31 @@ class Evaluator:
         violations = self._space.explain(configuration)
         if violations:
             return Infeasible(str(violations[0]))
-        candidate = self._builder.build(configuration, self._workloads)
+        workloads = self._verified_on(configuration)
+        candidate = self._builder.build(configuration, workloads)
         if not isinstance(candidate, Candidate):
             return candidate
-        verdict = self._verify(candidate)
+        refusal = self._builder.refusal(configuration, candidate)
+        if refusal is not None:
+            return refusal
+        # Other parameters may be the same to the compiler: what was measured then holds for these too.
+        twin = self._measured.get(candidate.identity)
+        return twin if twin is not None else self._judged(candidate, workloads)
+
+    def _judged(self, candidate: Candidate, workloads: Sequence[Workload]) -> Outcome:
+        verdict = self._verify(candidate, workloads)
         if not isinstance(verdict, Verdict):
             return verdict
-        if not verdict.passed:
-            return WrongResult(verdict)
-        return self._time(candidate, verdict)
+        return self._time(candidate, verdict) if verdict.passed else WrongResult(verdict)
 
-    def _verify(self, candidate: Candidate) -> Verdict | LaunchFailed | Crashed | TimedOut:
+    def _verified_on(self, configuration: Configuration) -> tuple[Workload, ...]:
+        """Every tuning workload, and what the tester added where the constraints allow the configuration on it."""
+        names = self._builder.binder.names
+        return (*self._workloads, *(w for w in self._adversaries if self._space.allows(names(configuration, w))))
+
+    def _verify(self, candidate: Candidate, workloads: Sequence[Workload]) -> Verdict | LaunchFailed | Crashed | TimedOut:
         checks: list[ArgumentCheck] = []
-        for workload in self._workloads:
+        for workload in workloads:
             answer = self._bench.verify(candidate, workload.name)
             match answer:
                 case Verdict():
@@ -162,7 +220,7 @@ class Evaluator:
             times.append(WorkloadTime(workload, paired.candidate_us, ratio * scale, interval, paired.launches))
         relative = {t.workload: t.relative for t in times}
         resources = next(iter(candidate.binaries.values())).resources
-        return Measured(verdict, tuple(times), weighted_mean(relative, self._weights), resources)
+        return Measured(verdict, tuple(times), weighted_mean(relative, self._weights), resources, candidate.identity)
 
     def _current_incumbent(self) -> _Incumbent | None:
         """The best evaluation as something to launch; rebuilt (from the cache) after a change or a resume."""

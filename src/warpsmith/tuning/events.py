@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.source import SourceSummary
+from warpsmith.record.transcript import Message
+from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.planning import Plan
 
@@ -44,6 +46,31 @@ class RoundPlanned:
 
     number: int
     plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class AdversariesChosen:
+    """What a tester added to verification, and why the rest of what it asked for does not count."""
+
+    kept: tuple[Workload, ...]
+    dropped: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageNoted:
+    """Something was said to a model or by one; with what all of it has cost so far."""
+
+    message: Message
+    tokens: int
+    usd: float
+    unpriced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AgentGaveUp:
+    """The agent cannot go on; the run does, with what it has."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +138,9 @@ Event: TypeAlias = (
     | SourceLearned
     | Warned
     | RoundPlanned
+    | AdversariesChosen
+    | MessageNoted
+    | AgentGaveUp
     | RoundStarted
     | RoundFinished
     | TemplateCertified

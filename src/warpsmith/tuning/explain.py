@@ -5,22 +5,46 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, assert_never
 
+from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Limits
 from warpsmith.record.store import RunRecord, Store
 from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
-from warpsmith.space import space_of
+from warpsmith.space import Space, space_of
+from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.order import kernel_of
+from warpsmith.tuning.order import Mode, kernel_fingerprint, kernel_of
 from warpsmith.tuning.round import carried_over
+
+
+def searched_kernel(record: RunRecord, store: Store) -> Kernel:
+    """The kernel with the template that the run searched last. Raises InputError when its files are no longer what they were."""
+    rounds = store.rounds(record.run)
+    if record.header.settings.get("mode") == Mode.DIRECT:
+        raise InputError(
+            f"run {record.run} rewrote whole kernels, so it has no template",
+            hint=f"its rewrites lie in {Path(rounds[-1].kernel_path).parents[1]}" if rounds else None,
+        )
+    if not rounds:
+        return kernel_of(record)
+    kernel = load_kernel(Path(rounds[-1].kernel_path))
+    if kernel_fingerprint(kernel) != rounds[-1].fingerprint:
+        raise InputError(
+            f"the template of round {rounds[-1].number} changed since run {record.run} searched it",
+            location=Location(kernel.path),
+            hint="bring the file back, or start a new run with `warpsmith tune`",
+        )
+    return kernel
+
+
+def searched_space(record: RunRecord, kernel: Kernel) -> Space:
+    """The space of `searched_kernel`, on the device that the run was on; needs no device."""
+    return space_of(kernel, template_of(kernel), Limits(**record.header.device_info["limits"]))
 
 
 def explain(record: RunRecord, store: Store) -> Importance | TooFewResults:
     """From the run's own results: a warm start's sources may be of another device. Needs the kernel's files, and no device."""
-    rounds = store.rounds(record.run)
-    kernel = load_kernel(Path(rounds[-1].kernel_path)) if rounds else kernel_of(record)
-    limits = Limits(**record.header.device_info["limits"])
-    space = space_of(kernel, template_of(kernel), limits)
+    space = searched_space(record, searched_kernel(record, store))
     return importance_of(space, carried_over(store.evaluations(record.run), space))
 
 

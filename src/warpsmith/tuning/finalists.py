@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.hardware import Reading
 from warpsmith.core.outcome import Evaluation, Measured, Verdict
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.paired import time_interleaved
@@ -36,11 +37,17 @@ class Shortlist:
 
 
 def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, general: int = 8, each: int = 3) -> Shortlist:
-    """The best few by score and by each workload's own relative time; several, because the search saw only part of the cores."""
-    measured = [(e.configuration, e.outcome) for e in evaluations if isinstance(e.outcome, Measured)]
+    """The best few by score and by each workload's own relative time; several, because the search saw only part of the cores.
+
+    Of configurations that are the same code, one: measuring the others would say nothing new.
+    """
+    distinct: dict[str, tuple[Configuration, Measured]] = {}
+    for number, evaluation in enumerate(evaluations):
+        if isinstance(evaluation.outcome, Measured):
+            distinct.setdefault(evaluation.outcome.identity or str(number), (evaluation.configuration, evaluation.outcome))
 
     def best(key: Callable[[Measured], float], count: int) -> tuple[Configuration, ...]:
-        return tuple(configuration for configuration, _ in sorted(measured, key=lambda pair: key(pair[1]))[:count])
+        return tuple(configuration for configuration, _ in sorted(distinct.values(), key=lambda pair: key(pair[1]))[:count])
 
     def relative_on(workload: str) -> Callable[[Measured], float]:
         return lambda outcome: next(t.relative for t in outcome.times if t.workload == workload)
@@ -119,11 +126,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ProcessMeasurement:
-    """What one fresh process measured; `others` is the share of the cores that other programs took meanwhile."""
+    """What one fresh process measured; `others` is the share of the cores that other programs took meanwhile.
+
+    `reading` is what the device said of its clock right after a claim was timed.
+    """
 
     tables: Mapping[str, Table]
     roof_us: Mapping[str, float]
     others: float | None
+    reading: Reading | None = None
 
 
 def claim_on(

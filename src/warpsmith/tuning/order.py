@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.fingerprint import fingerprint
@@ -13,9 +15,24 @@ from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agents import NO_AGENT
+from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 
 DEFAULT_ROUNDS = 3
+
+
+class Mode(StrEnum):
+    """Templates that are searched, or, for comparison, whole kernels that an agent rewrites one by one."""
+
+    TEMPLATE = "template"
+    DIRECT = "direct"
+
+
+def parse_mode(text: str) -> Mode:
+    try:
+        return Mode(text)
+    except ValueError:
+        raise InputError(f"no mode {text!r}", hint=f"modes are {', '.join(Mode)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +47,49 @@ class Order:
     warm: tuple[Source, ...] = ()
     agent: str = NO_AGENT
     rounds: int = DEFAULT_ROUNDS
+    mode: Mode = Mode.TEMPLATE
+    allowance: Allowance = Allowance()  # noqa: RUF009 - frozen
+    also_compile: tuple[str, ...] = ()  # targets on which every configuration must be able to run
+    comparison: str | None = None  # the name of one that the run belongs to: its claims are then measured with the others'
+
+    def __post_init__(self) -> None:
+        if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
+            raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
+        if self.mode is Mode.DIRECT and (self.warm or self.also_compile):
+            raise InputError("--warm and --also-compile are about templates, so they do not go with --mode direct")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What of it a run's record keeps beside its header."""
+        return {
+            "evaluations": self.budget.evaluations,
+            "seconds": self.budget.seconds,
+            "rounds": self.rounds,
+            "mode": self.mode,
+            "max_usd": self.allowance.usd,
+            "max_tokens": self.allowance.tokens,
+            "also_compile": list(self.also_compile),
+            "comparison": self.comparison,
+        }
 
 
 def order_of(record: RunRecord, store: Store) -> Order:
-    header = record.header
-    budget = Budget(header.settings["evaluations"], header.settings["seconds"])
-    rounds = header.settings.get("rounds", DEFAULT_ROUNDS)  # runs of earlier versions had one, and no agent
-    sources = store.sources(record.run)
-    return Order(kernel_of(record), header.device, header.strategy, budget, header.seed, sources, header.agent, rounds)
+    header, settings = record.header, record.header.settings
+    return Order(
+        kernel=kernel_of(record),
+        device=header.device,
+        strategy=header.strategy,
+        budget=Budget(settings["evaluations"], settings["seconds"]),
+        seed=header.seed,
+        warm=store.sources(record.run),
+        agent=header.agent,
+        # Runs of earlier versions had one round and no agent, then no models.
+        rounds=settings.get("rounds", DEFAULT_ROUNDS),
+        mode=Mode(settings.get("mode", Mode.TEMPLATE)),
+        allowance=Allowance(settings.get("max_usd"), settings.get("max_tokens")),
+        also_compile=tuple(settings.get("also_compile", ())),
+        comparison=settings.get("comparison"),
+    )
 
 
 def kernel_of(record: RunRecord) -> Kernel:

@@ -1,19 +1,25 @@
-"""What an agent is told after each round and what it answers: the protocol of planning, filled by `warpsmith.agents`.
+"""What an agent is told after each round and what it answers: the roles, filled by `warpsmith.agents`.
 
 The loop (`tuning.rounds`) measures and searches; an agent only reads `Facts` (the paper's m = M(S, x; h)), turns them into
-`Finding`s (g = A(m)) and picks the next passes. Both are recorded, so that a run can say why it did what it did.
+`Finding`s (g = A(m)), picks the next passes, and may write forms of the kernel itself. All of it is recorded, so that a run can
+say why it did what it did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from warpsmith.core.hardware import Limits, Resources
+from warpsmith.core.outcome import Evaluation
+from warpsmith.record.transcript import Message
 from warpsmith.refactor.base import Concern
+from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.proposal import Proposal
 from warpsmith.search.importance import Importance
-from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.allowance import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,23 @@ class PassReport:
     concerns: frozenset[Concern]
     applied_in: int | None = None
     declined: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalReport:
+    """What became of a form that an agent wrote: kept, or given up for this reason."""
+
+    proposal: Proposal
+    problem: str | None = None
+    speedup: float | None = None  # of its best configuration, as searched; None when none was measured
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A rewrite in direct mode and what came of it."""
+
+    proposal: Proposal
+    evaluation: Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +84,81 @@ class Facts:
     failures: Mapping[str, int] = field(default_factory=dict)  # by kind of outcome
     rounds: Sequence[RoundReport] = ()
     passes: Sequence[PassReport] = ()
+    proposals: Sequence[ProposalReport] = ()
+    best_times_us: Mapping[str, float] = field(default_factory=dict)  # of the best so far, by workload
+    baseline_times_us: Mapping[str, float] = field(default_factory=dict)
+    failed: Sequence[Evaluation] = ()  # the latest of those that were not measured, with their reasons
+    moves: Callable[[], Draft] | None = None  # direct mode: all that the passes make of the kernel and the device finds right
+    device: str = ""  # what it is, in words
+
+    @property
+    def round(self) -> int:
+        """The one to be planned."""
+        return len(self.rounds) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The next round: the passes to apply to the original (earlier rounds' included), and why."""
+    """The next round: the passes to apply to the original (earlier rounds' included), and why.
+
+    `proposals` are the forms that an agent wrote for this round, as they were kept after repairs.
+    """
 
     passes: tuple[str, ...]
     reason: str
     findings: tuple[Finding, ...] = ()
     is_last: bool = False  # nothing would be left to plan after it: it may spend what there is
+    share: float | None = None  # of what is left of the budget; None: an equal share of the rounds to come
+    write: bool = False  # the templater is asked for a form of its own
+    proposals: tuple[Proposal, ...] = ()
+
+
+class AgentStopped(Exception):  # noqa: N818 - reads as the fact it states
+    """An agent cannot go on: its allowance is spent, or its model cannot be reached. The run ends with what it has."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What an agent has at hand besides the facts."""
+
+    seed: int
+    ledger: Ledger
+    note: Callable[[Message], None]  # recorded, charged and shown when it returns
+    seconds_left: Callable[[], float | None]
 
 
 class Agent(Protocol):
-    """Found by entry point (`warpsmith.agents`)."""
+    """The roles of a run. Found by entry point (`warpsmith.agents`): a factory that takes the agent's name and its desk.
+
+    Whatever needs a model may raise AgentStopped.
+    """
 
     name: str
 
     def analyse(self, facts: Facts) -> tuple[Finding, ...]:
-        """Suggestions, the weightiest first."""
+        """Analyst: suggestions, the weightiest first."""
         ...
 
     def plan(self, facts: Facts, findings: Sequence[Finding]) -> Plan | None:
-        """The next round; None when there is nothing left worth trying."""
+        """Planner: the next round; None when there is nothing left worth trying."""
+        ...
+
+    def propose(self, facts: Facts, plan: Plan) -> Proposal | None:
+        """Templater: a form of its own for the planned round; None when the passes are all there is to it."""
+        ...
+
+    def repair(self, facts: Facts, proposal: Proposal, problem: str) -> Proposal | None:
+        """Templater: the form again without the problem that was found in it; None to give it up."""
+        ...
+
+    def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
+        """Tester: small workloads that a wrong configuration would stumble over. Those the original cannot do are dropped."""
+        ...
+
+    def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:
+        """Author, in direct mode: a whole kernel with every choice fixed, better than those before; None to stop."""
         ...

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.configuration import Configuration
+from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location, WarpsmithError
 from warpsmith.core.outcome import Verdict, WrongResult
 from warpsmith.devices.base import DeviceInfo
@@ -39,6 +39,7 @@ class Lab:
     info: DeviceInfo
     bench: Bench
     prepared: Mapping[str, PreparedWorkload]
+    adversaries: tuple[Workload, ...] = ()  # what a tester added; the bench has them too
 
 
 def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
@@ -60,7 +61,7 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
     plain = untouched(kernel)
     with ExitStack() as stack:
         # Nothing is timed here, so nobody needs a core to itself.
-        pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache))
+        pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache, folders=kernel.folders))
         info = pool.describe()
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
@@ -87,47 +88,60 @@ def require_language(kernel: Kernel, info: DeviceInfo) -> None:
 
 
 class Probe:
-    """One draft's template, compiled and launched without being written anywhere."""
+    """One draft's template, compiled and launched without being written anywhere.
 
-    def __init__(self, found: Refactored, lab: Lab) -> None:
+    With `form`, that text is compiled in place of the template's: what is said about it then has its own line numbers.
+    """
+
+    def __init__(self, found: Refactored, lab: Lab, form: str | None = None) -> None:
         self.found = found
         self.space: Space = space_of_refactored(found)
         self._lab = lab
         kernel = _kernel_of(found)
         self._workloads = [workload for workload in probe_workloads(kernel) if workload.name in lab.prepared]
-        self._builder = Builder(Binder(kernel, lab.info.limits), _template_of(found, kernel), lab.pool)
+        self._builder = Builder(Binder(kernel, lab.info.limits), _template_of(found, kernel, form), lab.pool)
 
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
         default = self.space.default
-        original = self._lab.pool.preprocess(self._builder.original_request(self._workloads[0]))
+        original = self._lab.pool.preprocess(self._builder.requests.original(self._workloads[0]))
         try:
-            template = self._lab.pool.preprocess(self._builder.template_request(default, self._workloads[0]))
+            template = self._lab.pool.preprocess(self._builder.requests.templated(default, self._workloads[0]))
         except WarpsmithError as error:
             return error.message
         return first_difference(original, template)
 
     def prefetch(self, configurations: Iterable[Configuration]) -> None:
         for configuration in configurations:
-            self._builder.prefetch(configuration, self._workloads)
+            self._builder.prefetch(configuration, self._tried_on(configuration))
 
-    def problem(self, configuration: Configuration) -> str | None:
-        """Why this configuration is not right, as one line; None when it compiled and its outputs were."""
-        candidate = self._builder.build(configuration, self._workloads)
+    def _tried_on(self, configuration: Configuration) -> list[Workload]:
+        names = self._builder.binder.names
+        return [*self._workloads, *(w for w in self._lab.adversaries if self.space.allows(names(configuration, w)))]
+
+    def problem(self, configuration: Configuration, *, whole: bool = False) -> str | None:
+        """Why this configuration is not right, as one line or as a `whole`; None when it compiled and its outputs were."""
+        said = str.strip if whole else _first_line
+        workloads = self._tried_on(configuration)
+        candidate = self._builder.build(configuration, workloads)
         if not isinstance(candidate, Candidate):
-            return f"does not compile: {_first_line(candidate.reason)}"
-        for workload in self._workloads:
+            return f"does not compile: {said(candidate.reason)}"
+        for workload in workloads:
             verdict = self._lab.bench.verify(candidate, workload.name)
             if not isinstance(verdict, Verdict):
-                return f"does not run on {workload.name}: {_first_line(verdict.reason)}"
+                return f"does not run on {workload.name}: {said(verdict.reason)}"
             if not verdict.passed:
-                return f"wrong result: {_first_line(WrongResult(verdict).reason)}"
+                return f"wrong result: {said(WrongResult(verdict).reason)}"
         return None
+
+    def explain(self, values: Mapping[str, Value]) -> list[str]:
+        """What a configuration with these values breaks, the rest at their defaults."""
+        return [str(violation) for violation in self.space.explain(Configuration.of({**self.space.default, **values}))]
 
     def same_launch(self, left: Configuration, right: Configuration) -> bool:
         """Whether two configurations are the same code, launched the same way."""
         first, second = self._built(left), self._built(right)
-        return first is not None and second is not None and _launched(first) == _launched(second)
+        return first is not None and second is not None and first.identity == second.identity
 
     def _built(self, configuration: Configuration) -> Candidate | None:
         default = configuration == self.space.default  # which the builder takes for the original's source
@@ -148,22 +162,18 @@ def _kernel_of(found: Refactored) -> Kernel:
     )
 
 
-def _template_of(found: Refactored, kernel: Kernel) -> Template:
-    text = template_text(found)
+def _template_of(found: Refactored, kernel: Kernel, form: str | None) -> Template:
+    text = form if form is not None else template_text(found)
     names = used_identifiers(text) | used_identifiers(found.entry)
+    path = template_path(kernel.source.parent, kernel)
     return Template(
         source=text,
-        path=template_path(kernel.source.parent, kernel),
+        path=path if form is None else path.with_name(f"form{kernel.source.suffix}"),
         parameters=kernel.parameters,
         constraints=kernel.constraints,
         launch=kernel.launch,
         used=frozenset(parameter.name for parameter in kernel.parameters if parameter.name in names),
     )
-
-
-def _launched(candidate: Candidate) -> tuple[object, ...]:
-    codes = {workload: (binary.code, binary.entry) for workload, binary in candidate.binaries.items()}
-    return codes, candidate.geometries, candidate.scalars
 
 
 def _first_line(text: str) -> str:

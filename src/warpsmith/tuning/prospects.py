@@ -15,9 +15,11 @@ from warpsmith.tuning.planning import PassReport
 def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
     """All passes; what has nothing to do here says so before a plan is made, without a device.
 
-    Those that restructure are asked about the kernel with its numbers lifted, as they will find it.
+    Those that restructure are asked about the kernel with its numbers lifted, as they will find it. Those that decorate see the
+    forms that restructuring makes, too: what they need may be there only.
     """
     draft = Draft.of(kernel, limits)
+    restructured: list[Draft] = []
     found = []
     for transform in load_passes():
         tried = apply_pass(draft, transform)
@@ -26,6 +28,10 @@ def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
             reason = "no workload and no limit of the device allows another value"
         if transform.stage is Stage.LIFT:
             draft = tried
+        elif transform.stage is Stage.RESTRUCTURE:
+            restructured += [tried] if reason is None else []
+        elif reason is not None and any(apply_pass(d, transform).applications[-1].reason is None for d in restructured):
+            reason = None
         found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=reason))
     return found
 

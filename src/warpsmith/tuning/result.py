@@ -33,6 +33,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
         "kernel": header.kernel,
         "device": header.device,
         "agent": header.agent,
+        "mode": header.settings.get("mode", "template"),  # runs of earlier versions knew no other
         "strategy": header.strategy,
         "seed": header.seed,
         "warm": [
@@ -48,6 +49,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
         ],
         "rounds": 1,
         "plan": [],
+        "also_compile": [],
         "evaluations": {kind: counts.get(kind, 0) for kind in OUTCOME_KINDS},
         "seconds": round(record.seconds, 3),
         "baseline": None,
@@ -59,7 +61,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
 
 def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """A finished run's object as it was recorded; those of earlier versions lack what came later."""
-    return {"warm": [], "plan": [], **result}
+    return {"mode": "template", "warm": [], "plan": [], "also_compile": [], **result}
 
 
 def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) -> list[dict[str, Any]]:
@@ -70,6 +72,7 @@ def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) 
             "round": about.number,
             "reason": about.plan["reason"],
             "findings": [finding["text"] for finding in about.plan["findings"]],
+            "forms": {entry["number"]: entry["hypothesis"] for entry in about.plan.get("proposals", ())},
             "applied": list(about.report["applied"]),
             "declined": dict(about.report["declined"]),
             "evaluations": searched[about.number].evaluations if about.number in searched else 0,

@@ -14,6 +14,9 @@ from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import Template, template_of
 from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.targets import Targets
+
+_NO_TARGETS = Targets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ def carried_over(evaluations: Sequence[Evaluation], space: Space) -> list[Evalua
     return list(found.values())
 
 
-def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Round:
+def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo, targets: Targets = _NO_TARGETS) -> Round:
     template = template_of(kernel)
-    return Round(
-        number, kernel, template, space_of(kernel, template, info.limits), Builder(Binder(kernel, info.limits), template, pool)
-    )
+    space = space_of(kernel, template, info.limits, targets.limits)
+    builder = Builder(Binder(kernel, info.limits), template, pool, targets.inspectors(kernel, template))
+    return Round(number, kernel, template, space, builder)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,26 +19,43 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench
 from warpsmith.measure.roofline import make_roofline
 from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
-from warpsmith.refactor.registry import load_passes
+from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings
+from warpsmith.spec.kernel import Workload
 from warpsmith.template import Certificate
+from warpsmith.tuning.adversaries import Adversaries
+from warpsmith.tuning.agenda import Agenda, Templating
 from warpsmith.tuning.agents import NO_AGENT, load_agent
 from warpsmith.tuning.certify import certify
 from warpsmith.tuning.claims import Claimant
+from warpsmith.tuning.comparison.templates import SharedTemplates
 from warpsmith.tuning.cores import divide_cores
+from warpsmith.tuning.direct import Direct
 from warpsmith.tuning.evaluate import Evaluator
-from warpsmith.tuning.events import BaselineMeasured, Emit, RunFinished, RunStarted, TemplateCertified
-from warpsmith.tuning.order import Order, kernel_fingerprint, order_of
+from warpsmith.tuning.events import (
+    AdversariesChosen,
+    BaselineMeasured,
+    Emit,
+    RunFinished,
+    RunStarted,
+    TemplateCertified,
+    Warned,
+)
+from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
 from warpsmith.tuning.original import establish_original
-from warpsmith.tuning.planning import Agent
+from warpsmith.tuning.planning import AgentStopped, Facts
 from warpsmith.tuning.probes import Lab
-from warpsmith.tuning.result import header_of, recorded_result, round_entries
+from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.round import Round, make_round
-from warpsmith.tuning.rounds import Rounds, Workshop
-from warpsmith.tuning.templating import templatize
+from warpsmith.tuning.rounds import Rounds
+from warpsmith.tuning.secretary import Secretary
+from warpsmith.tuning.targets import Targets, open_targets, require_original
 from warpsmith.tuning.warm import announce, check_sources
+from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.workshop import Workshop
 from warpsmith.verify.prepared import PreparedWorkload
 
 # A launch this many times slower than the original is as good as hanging; but a busy machine must not miss the deadline either.
@@ -45,10 +63,10 @@ _HOPELESS = 50
 _SHORTEST_DEADLINE_S = 2.0
 
 
-def start(order: Order, settings: Settings, emit: Emit) -> dict[str, Any]:
+def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
+    """`ready` are the kernel's workloads, prepared already: runs that follow each other in one process may share them."""
     load_strategy(order.strategy)  # an unknown name is the user's mistake: say so before anything is measured
-    agent = _agent(order)
-    with Store(settings.database) as store, _pool(order, settings) as pool:
+    with Store(settings.database) as store, _pool(order, settings) as pool, _targets(order, settings) as targets:
         info = pool.describe()
         header = RunHeader(
             kernel=order.kernel.name,
@@ -58,45 +76,62 @@ def start(order: Order, settings: Settings, emit: Emit) -> dict[str, Any]:
             agent=order.agent,
             strategy=order.strategy,
             seed=order.seed,
-            settings={"evaluations": order.budget.evaluations, "seconds": order.budget.seconds, "rounds": order.rounds},
+            settings=order.settings,
             device_info={"description": info.description, "limits": asdict(info.limits), "versions": dict(info.versions)},
         )
-        return _Run(order, agent, settings, store, pool, info, emit).work(header)
+        return _Run(order, settings, store, pool, info, targets, emit, ready).work(header)
 
 
-def resume(name: str, settings: Settings, emit: Emit) -> dict[str, Any]:
+def resume(name: str, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
     with Store(settings.database) as store:
         record = store.find(name)
         if record.status == "finished" and record.result is not None:
             return recorded_result(record.result)
         order = order_of(record, store)
-        with _pool(order, settings) as pool:
-            return _Run(order, _agent(order), settings, store, pool, pool.describe(), emit).work(record)
-
-
-def _agent(order: Order) -> Agent | None:
-    return None if order.agent == NO_AGENT else load_agent(order.agent)
+        with _pool(order, settings) as pool, _targets(order, settings) as targets:
+            return _Run(order, settings, store, pool, pool.describe(), targets, emit, ready).work(record)
 
 
 def _pool(order: Order, settings: Settings) -> CompilePool:
     cores = divide_cores()
-    return CompilePool(order.device, workers=cores.compilers, cache_dir=settings.binary_cache, cores=cores.compiling)
+    return CompilePool(
+        order.device,
+        workers=cores.compilers,
+        cache_dir=settings.binary_cache,
+        cores=cores.compiling,
+        folders=order.kernel.folders,
+    )
+
+
+def _targets(order: Order, settings: Settings) -> AbstractContextManager[Targets]:
+    return open_targets(order.also_compile, order.kernel.language, cache_dir=settings.binary_cache, cores=divide_cores())
 
 
 class _Run:
     """One run under way: the pieces that every stage needs."""
 
     def __init__(
-        self, order: Order, agent: Agent | None, settings: Settings, store: Store, pool: CompilePool, info: DeviceInfo, emit: Emit
+        self,
+        order: Order,
+        settings: Settings,
+        store: Store,
+        pool: CompilePool,
+        info: DeviceInfo,
+        targets: Targets,
+        emit: Emit,
+        ready: Mapping[str, PreparedWorkload] | None = None,
     ) -> None:
+        self.ready = ready
         self.order = order
-        self.agent = agent
         self.settings = settings
         self.store = store
         self.pool = pool
         self.info = info
+        self.targets = targets
         self.emit = emit
-        kernel = order.kernel if agent is None else untouched(order.kernel)
+        self.secretary = Secretary(store, order, emit)
+        self.agent = None if order.agent == NO_AGENT else load_agent(order.agent, self.secretary.desk)
+        kernel = order.kernel if self.agent is None else untouched(order.kernel)
         if kernel.language not in info.languages:
             raise InputError(
                 f"device {order.device!r} does not run {kernel.language} kernels, only {', '.join(sorted(info.languages))}",
@@ -104,8 +139,9 @@ class _Run:
                 hint="`warpsmith devices` lists what runs here",
             )
         self.kernel = kernel
-        self.original = make_round(0, kernel, pool, info)
-        if agent is None:
+        self.original = make_round(0, kernel, pool, info, targets)
+        require_original(self.original.builder.targets, kernel)
+        if self.agent is None:
             check_sources(order.strategy, self.original.space, order.warm)
 
     def work(self, about: RunHeader | RunRecord) -> dict[str, Any]:
@@ -113,13 +149,18 @@ class _Run:
         run = about.run if isinstance(about, RunRecord) else self.store.begin(about, self.order.warm)
         # A killed run could not say how long it took: its evaluations can.
         spent_before = max(self.store.find(run).seconds, sum(e.seconds for e in self.store.evaluations(run)))
+
+        def elapsed_s() -> float:
+            return spent_before + time.perf_counter() - began
+
+        self.secretary.begin(run, elapsed_s)
         folder = self.settings.run_folder(run)
         with run_lock(folder):
             self.store.finish(run, "running", None)
             status = "failed"
             try:
-                result = self._stages(run, folder, lambda: spent_before + time.perf_counter() - began)
-                status = "finished"
+                result = self._stages(run, folder, elapsed_s)
+                status = "finished" if self.order.comparison is None else "searched"
             except KeyboardInterrupt:
                 status = "interrupted"
                 raise
@@ -130,7 +171,8 @@ class _Run:
             # Status and result are written at once: a run is never marked finished without its result.
             header = header_of(self.store.find(run), self.store.outcome_counts(run), self.store.source_summaries(run))
             whole = {**header, "status": status, **result, "stored_in": str(self.settings.database)}
-            self.store.finish(run, status, whole)
+            if status == "finished":
+                self.store.finish(run, status, whole)
         self.emit(RunFinished(whole))
         return whole
 
@@ -142,17 +184,23 @@ class _Run:
         rng = np.random.default_rng([order.seed, len(recorded)])  # only orders launches; the strategy has its own
         geometry, default = self.original.builder.binder.geometry, self.kernel.default_configuration
         with contextlib.ExitStack() as stack:
-            prepared = {
+            prepared = self.ready or {
                 w.name: stack.enter_context(PreparedWorkload.prepare(self.kernel, w, order.seed, geometry(default, w)))
                 for w in self.kernel.workloads
             }
-            certificate, last, evaluations, rounds = self._search(run, folder, prepared, rng, elapsed_s)
+            certificate, last, evaluations, searched = self._search(run, folder, prepared, rng, elapsed_s)
+            if order.comparison is not None:
+                return {}  # claims are measured for all of the comparison's runs together
             claimant = Claimant(last.builder, self.pool, self.info, prepared, device=order.device, rng=rng, emit=self.emit)
             result = claimant.claims(evaluations)
+            compiled = self.targets.entries(last.builder.targets, result)
+        entries = searched.entries
         return {
             **result,
-            "rounds": max(1, len(rounds)),
-            "plan": rounds,
+            "also_compile": compiled,
+            "agent_stopped": searched.gave_up,
+            "model": self.secretary.spent,
+            **({"rewrites": entries} if order.mode is Mode.DIRECT else {"rounds": max(1, len(entries)), "plan": entries}),
             "template": {
                 "path": str(last.template.path),
                 "parameters": {p.name: {"values": list(p.values), "default": p.default} for p in last.template.parameters},
@@ -164,38 +212,83 @@ class _Run:
         self,
         run: str,
         folder: Path,
-        prepared: dict[str, PreparedWorkload],
+        prepared: Mapping[str, PreparedWorkload],
         rng: np.random.Generator,
         elapsed_s: Callable[[], float],
-    ) -> tuple[Certificate, Round, list[Evaluation], list[dict[str, Any]]]:
+    ) -> tuple[Certificate, Round, list[Evaluation], Rounds | Direct]:
         cores = divide_cores()
         roofline = make_roofline(self.kernel, self.pool, self.info) if self.agent is not None else None
-        workloads = [*prepared.values(), *(roofline.prepared if roofline is not None else ())]
-        with Bench(self.order.device, workloads, compute_units=cores.measuring_units, cores=cores.measuring) as bench:
+        with contextlib.ExitStack() as stack:
+            tested = self._tested(run, stack)
+            workloads = [*prepared.values(), *tested.ready.values(), *(roofline.prepared if roofline is not None else ())]
+            bench = stack.enter_context(
+                Bench(self.order.device, workloads, compute_units=cores.measuring_units, cores=cores.measuring)
+            )
             original = establish_original(self.original.builder, bench, prepared)
             if self.agent is None:
                 certificate = certify(self.original.builder, self.pool, bench, original, prepared, rng)
                 self.emit(TemplateCertified(certificate.level, certificate.detail))
             baseline = self._baseline(run, bench, rng)
-            shop = Workshop(run, self.order, self.store, self.pool, self.info, bench, rng, self.emit, elapsed_s, folder)
-
-            lab = Lab(self.pool, self.info, bench, prepared)
-
-            def make_template(passes: Sequence[str], into: Path) -> tuple[Path, Mapping[str, Any]]:
-                # Every configuration is verified when it is evaluated: no need to try a sample beforehand.
-                made = templatize(self.kernel, lab, passes=load_passes(passes), folder=into, combinations=0, emit=self.emit)
-                applied = [a.name for a in made.applications if a.applied]
-                declined = {a.name: a.reason for a in made.applications if a.reason is not None}
-                return made.kernel.path, {"applied": applied, "declined": declined}
-
-            rounds = Rounds(shop, self.agent, self.original, baseline, make_template)
+            adversaries = self._settled(run, tested, bench)
+            shop = Workshop(
+                run=run,
+                order=self.order,
+                store=self.store,
+                pool=self.pool,
+                info=self.info,
+                targets=self.targets,
+                bench=bench,
+                rng=rng,
+                emit=self.emit,
+                elapsed_s=elapsed_s,
+                folder=folder,
+                note=self.secretary.desk.note,
+                adversaries=adversaries,
+            )
+            workbench = Workbench(self.kernel, Lab(self.pool, self.info, bench, prepared, adversaries), self.emit)
+            searching = self._searching(shop, baseline, workbench)
             if roofline is not None:
-                rounds.roofline_us = roofline.measure(bench, rng)
-            last, evaluations = rounds.search()
+                searching.roofline_us = roofline.measure(bench, rng)
+            last, evaluations = searching.search()
             if self.agent is not None:
                 certificate = certify(last.builder, self.pool, bench, original, prepared, rng)
                 self.emit(TemplateCertified(certificate.level, certificate.detail))
-        return certificate, last, evaluations, round_entries(rounds.plans, rounds.reports)
+        return certificate, last, evaluations, searching
+
+    def _searching(self, shop: Workshop, baseline: Evaluation, workbench: Workbench) -> Rounds | Direct:
+        if self.order.mode is Mode.DIRECT:
+            assert self.agent is not None, "an order without an agent has nobody to rewrite"
+            return Direct(shop, self.agent, self.original, baseline, workbench.moves)
+        templating: Templating = workbench
+        # Under a time limit each run pays for its own templates.
+        if self.order.comparison is not None and self.order.budget.seconds is None:
+            templating = SharedTemplates(workbench, self.settings.comparison_folder(self.order.comparison) / "templates")
+        agenda = None
+        if self.agent is not None:
+            agenda = Agenda(shop, self.agent, templating, passes_for(self.kernel, self.info.limits))
+        return Rounds(shop, agenda, self.original, baseline)
+
+    def _tested(self, run: str, stack: contextlib.ExitStack) -> Adversaries:
+        """What the tester wants verified too; a resumed run has it on record."""
+        wanted = self.store.adversaries(run)
+        if not wanted and self.agent is not None:
+            try:
+                wanted = list(
+                    self.agent.adversaries(Facts(self.kernel, self.info.limits, None, None, {}, device=self.info.description))
+                )
+            except AgentStopped as stopped:  # it may be back for the first plan
+                self.emit(Warned(f"no workloads from the tester: {stopped.reason}"))
+        return Adversaries(wanted, self.original.builder, self.order.seed, stack)
+
+    def _settled(self, run: str, tested: Adversaries, bench: Bench) -> tuple[Workload, ...]:
+        kept = tested.settle(bench)
+        if self.agent is not None and not self.store.adversaries(run):
+            self.store.add_adversaries(run, kept)
+            self.emit(AdversariesChosen(kept, tested.dropped))
+            left_out = [f"{name} left out: {reason}" for name, reason in tested.dropped.items()]
+            said = [f"also verified on {', '.join(w.name for w in kept) or 'nothing'}", *left_out]
+            self.secretary.desk.note(Message(Role.TESTER, Kind.DECISION, "\n".join(said)))
+        return kept
 
     def _baseline(self, run: str, bench: Bench, rng: np.random.Generator) -> Evaluation:
         """The original as it is, measured once: the reference of every ratio that follows."""

@@ -52,6 +52,17 @@ def templatize(
     """
     require_language(kernel, lab.info)
     check_folder(folder, kernel)
+    draft = settled_draft(kernel, lab, passes=passes, combinations=combinations, emit=emit)
+    found = combined(draft)
+    difference = Probe(found, lab).difference()
+    assert difference is None, difference  # every pass was held to it
+    written = load_kernel(write_template(found, folder))
+    certificate = Certificate("tokens", "same tokens after preprocessing")
+    return Templated(written, replace(template_of(written), certificate=certificate), certificate, found.parameters, draft)
+
+
+def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], combinations: int, emit: Emit = ignore) -> Draft:
+    """What the passes make of the kernel and the device finds right, written nowhere yet."""
     ordered = in_order(passes)
     emit(StageStarted("template", len(ordered) + 1))
     trial = Trial(Draft.of(kernel, lab.info.limits), lab)
@@ -59,13 +70,7 @@ def templatize(
         emit(StageAdvanced(number, transform.name))
         trial.apply(transform)
     emit(StageAdvanced(len(ordered), "all of them together"))
-    draft = trial.settled(combinations)
-    found = combined(draft)
-    difference = Probe(found, lab).difference()
-    assert difference is None, difference  # every pass was held to it
-    written = load_kernel(write_template(found, folder))
-    certificate = Certificate("tokens", "same tokens after preprocessing")
-    return Templated(written, replace(template_of(written), certificate=certificate), certificate, found.parameters, draft)
+    return trial.settled(combinations)
 
 
 def template_entry(made: Templated) -> dict[str, Any]:

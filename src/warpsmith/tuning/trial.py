@@ -14,7 +14,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Pass, Stage
 from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.draft import Branch, Draft
 from warpsmith.refactor.values import nearest_with, with_possible_values
 from warpsmith.tuning.combinations import Combinations, away
 from warpsmith.tuning.probes import Lab, Probe
@@ -86,6 +86,7 @@ class Trial:
             default = probe.space.default[name]
             tried = {value: found for (of, value), found in self._tried.items() if of == name}
             pairs = [(found, Configuration.of({**found, name: default})) for found in tried.values()]
+            probe.prefetch(plain for _, plain in pairs if plain in probe.space)
             if pairs and all(plain in probe.space and probe.same_launch(found, plain) for found, plain in pairs):
                 dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
                 for value in tried:
@@ -95,13 +96,18 @@ class Trial:
     def _drop_forms(self, probe: Probe, before: Draft) -> list[str]:
         """Try every new form as a whole: one that is right in the original may not be in what an earlier pass made of it."""
         old = [branch.guard for branch in before.branches]
-        dropped = []
+        waiting: list[tuple[Branch, Configuration]] = []
         for branch in self._draft.branches[1:]:
             guard = {name: self._draft.groups[name][key][0] for name, key in branch.guard.items()}
             configuration = Configuration.of({**probe.space.default, **guard})
-            if branch.guard in old or len(away(configuration, probe.space.default)) < 2 or configuration not in probe.space:
-                continue  # of one parameter, it was tried as a value
+            # Of one parameter, it was tried as a value.
+            if branch.guard not in old and len(away(configuration, probe.space.default)) > 1 and configuration in probe.space:
+                waiting.append((branch, configuration))
+        probe.prefetch(configuration for _, configuration in waiting)
+        dropped = []
+        for branch, configuration in waiting:
             if (problem := probe.problem(configuration)) is not None:
-                dropped.append(f"{' '.join(f'{name}={value}' for name, value in guard.items())} {problem}")
+                shown = " ".join(f"{name}={configuration[name]}" for name in branch.guard)
+                dropped.append(f"{shown} {problem}")
                 self._draft = self._draft.without_form(branch.guard)
         return dropped

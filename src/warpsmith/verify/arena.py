@@ -12,6 +12,7 @@ import mmap
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,9 +27,17 @@ _MIN_GUARD, _MAX_GUARD = 64 << 10, 1 << 20
 _MIN_VIEW = 16
 _CHUNK = 1 << 18
 
-# 0xFFFD over and over is NaN as f16, bf16, f32 and f64, so that what reads past the end shows in the result; and, unlike 0xFFFF,
-# it is not the -1 that integer kernels like to store.
-_GUARD = np.tile(np.array([0xFD, 0xFF], np.uint8), (_MAX_GUARD + 2 * _PAGE) // 2)
+# Guards are one 16-bit word over and over. As a float it is NaN, so that what reads past the end shows in the result: a
+# signalling one, which arithmetic makes quiet, so that computing in place past the end shows in the guard. A buffer that is
+# written has another word than one that is only read: a kernel that copies from guard to guard leaves a trace too. For
+# integers, unlike 0xFFFF, it is not the -1 that kernels like to store.
+_READ_ONLY_WORD, _WRITTEN_WORD = 0xFFFD, 0xFFFB
+_FLOAT_WORDS = {
+    DType.F64: (0xFFF5, 0xFFF3),
+    DType.F32: (0xFFA5, 0xFF95),
+    DType.BF16: (0xFFA5, 0xFF95),
+    DType.F16: (0xFDA5, 0xFD95),
+}
 _FLOAT_POISON = 0xFF
 # Integers have no NaN: outputs get noise, no byte of which is a valid bool, so that what was not written differs somewhere.
 _NOISE = np.random.default_rng(0x5EED).integers(2, 256, 1 << 16, np.uint8)
@@ -120,14 +129,14 @@ class Arena:
                     _poison(data, region.dtype)
             if not self._intact:
                 for start, end in self._guards(region.name):
-                    np.copyto(self._bytes[start:end], _guard_bytes(start, end))
+                    np.copyto(self._bytes[start:end], _guard_bytes(region, start, end))
         self._intact = False
 
     def inspect(self) -> list[Damage]:
         """What the launches since the last reset did that they must not: writes outside buffers, and to inputs."""
         found: list[Damage] = []
         for region in self._regions:
-            found += self._guard_damage(region.name)
+            found += self._guard_damage(region)
             if region.role is Role.IN:
                 found += self._input_damage(region)
         self._intact = not found
@@ -151,10 +160,11 @@ class Arena:
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         return fd
 
-    def _guard_damage(self, name: str) -> list[Damage]:
-        place, found = self._places[name], []
+    def _guard_damage(self, region: Region) -> list[Damage]:
+        name, found = region.name, []
+        place = self._places[name]
         for start, end in self._guards(name):
-            hits = np.flatnonzero(self._bytes[start:end] != _guard_bytes(start, end))
+            hits = np.flatnonzero(self._bytes[start:end] != _guard_bytes(region, start, end))
             if hits.size:
                 distance, side = int(hits[0]), "past its end"
                 if start < place.offset:
@@ -207,9 +217,15 @@ def _sealed_file(name: str, size: int) -> int:
     return fd
 
 
-def _guard_bytes(start: int, end: int) -> Array:
+def _guard_bytes(region: Region, start: int, end: int) -> Array:
     """The pattern keeps its place relative to the arena, also after a buffer of odd size."""
-    return _GUARD[start % 2 : start % 2 + end - start]
+    read_only, written = _FLOAT_WORDS.get(region.dtype, (_READ_ONLY_WORD, _WRITTEN_WORD))
+    return _repeated(read_only if region.role is Role.IN else written)[start % 2 : start % 2 + end - start]
+
+
+@cache
+def _repeated(word: int) -> Array:
+    return np.full((_MAX_GUARD + 2 * _PAGE) // 2, word, "<u2").view(np.uint8)
 
 
 def _as_bytes(array: Array) -> Array:

@@ -22,6 +22,7 @@ from warpsmith.verify.userfunctions import call_by_name, load_function
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
+_SCALED = frozenset({"normal", "uniform"})
 _NOT_IN_NUMPY = frozenset({DType.BF16, DType.F8E4M3, DType.F8E5M2})
 
 
@@ -85,7 +86,10 @@ def _fill(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, earlier
         return _from_python(buffer, shape, rng, kernel=kernel, workload=workload, earlier=earlier)
     names = default_names(kernel, workload)
     low, high = (float(b.evaluate(names)) if isinstance(b, Expression) else b for b in (buffer.init.low, buffer.init.high))
-    return generate(buffer.init.kind, buffer.dtype, shape, rng, low=low, high=high)
+    values = generate(buffer.init.kind, buffer.dtype, shape, rng, low=low, high=high)
+    if workload.scale == 1.0 or not buffer.dtype.is_float or buffer.init.kind not in _SCALED:
+        return values
+    return (values.astype(np.float64) * workload.scale).astype(buffer.dtype.numpy)
 
 
 def generate(

@@ -8,7 +8,10 @@ from warpsmith.agents.rules import RulesAgent
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.refactor.base import Concern
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.events import ignore
 from warpsmith.tuning.planning import Facts, Finding, PassReport, RoundReport
+from warpsmith.tuning.secretary import desk_without_record
 
 LIMITS = Limits(8192, 8192, 8192, 8192, 32768, 32, 2)
 PASSES = (
@@ -18,7 +21,7 @@ PASSES = (
     PassReport("fast_math", "approximate functions", frozenset({Concern.BALANCE})),
     PassReport("mine", "a plug-in's", frozenset()),
 )
-AGENT = RulesAgent()
+AGENT = RulesAgent("rules", desk_without_record(Allowance(), ignore))
 
 
 def facts(**changes) -> Facts:
@@ -40,6 +43,11 @@ def test_findings_name_the_fact_they_rest_on():
     assert any("expf (line 18)" in f.text for f in found if f.concern is Concern.BALANCE)
     assert any("20% of the roofline on 'llama-7b'" in f.text for f in found)
     assert [f.weight for f in found] == sorted((f.weight for f in found), reverse=True)
+
+
+def test_conditions_in_the_steps_of_a_loop_are_found():
+    assert any("condition of its own (line 33)" in f.text for f in AGENT.analyse(facts(kernel=load_kernel("matmul"))))
+    assert not any("condition of its own" in f.text for f in AGENT.analyse(facts()))
 
 
 def test_a_kernel_at_its_roof_has_no_findings_and_no_further_round():
@@ -78,3 +86,15 @@ def test_two_rounds_without_a_gain_are_enough():
     assert AGENT.plan(stalled, AGENT.analyse(stalled)) is None
     gaining = facts(rounds=rounds[:2])
     assert AGENT.plan(gaining, AGENT.analyse(gaining)) is not None
+
+
+def test_the_tester_offers_odd_sizes_and_large_values_and_leaves_the_meaning_alone():
+    found = AGENT.adversaries(facts(kernel=load_kernel("rope")))
+    declared = load_kernel("rope").workloads
+    constant = {name for name in declared[0].sizes if len({w.sizes[name] for w in declared}) == 1}
+    assert {w.scale for w in found} == {1.0, 100.0}
+    for workload in found:
+        assert workload.sizes.keys() == declared[0].sizes.keys()
+        assert all(workload.sizes[name] == declared[0].sizes[name] for name in constant)
+    odd = next(w for w in found if w.name == "odd-1")
+    assert all(size % 2 == 1 for name, size in odd.sizes.items() if name not in constant)

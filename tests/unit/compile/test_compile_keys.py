@@ -1,9 +1,12 @@
 import os
 from pathlib import Path
 
-from warpsmith.compile.keys import included_files
-from warpsmith.core.hardware import Geometry, Language
-from warpsmith.devices.base import CompileRequest
+import pytest
+
+from warpsmith.compile.keys import environment_key, included_files
+from warpsmith.core.hardware import Geometry, Language, Limits
+from warpsmith.devices.base import CompileRequest, DeviceInfo
+from warpsmith.devices.registry import load_device
 
 
 def included(folder: Path, source: str, *include_dirs: Path) -> dict[str, str] | None:
@@ -44,3 +47,15 @@ def test_an_edit_changes_the_hash_and_only_that_one(tmp_path):
 
 def test_an_include_through_a_macro_cannot_be_told(tmp_path):
     assert included(tmp_path, "#define F <x.h>\n#include F\n") is None
+
+
+@pytest.mark.parametrize(
+    ("device", "file"), [("cuda:sm_90", "_elf.py"), ("hip:gfx942", "_gpu/requests.py"), ("cpu", "cpu/lower.py")]
+)
+def test_an_edit_of_what_compiles_or_reads_the_result_voids_it(device, file, monkeypatch):
+    info = DeviceInfo(device, "", Limits(1, 1, 1, 1, 1, 1, 1), frozenset())
+    before = environment_key(load_device(device), info)
+    assert environment_key(load_device(device), info) == before
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * path.as_posix().endswith(f"devices/{file}"))
+    assert environment_key(load_device(device), info) != before

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warpsmith.devices._clang.host_code import without_host_code, without_host_headers, without_host_lines
 from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices._clang.tokens import tokenize
 from warpsmith.devices.cpu.assembly import MARKER, without_assembly
-from warpsmith.devices.cpu.host_code import without_host_code, without_host_headers, without_host_lines
 from warpsmith.devices.cpu.set_aside import without_refused_code
 
 

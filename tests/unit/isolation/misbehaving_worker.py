@@ -75,7 +75,8 @@ def misbehave(job, blobs, fds):  # noqa: C901, PLR0912 - a list of sins
         case "leave a child":
             return subprocess.Popen(["sleep", "1000"]).pid, ()
         case "leave a child and crash":
-            Path(blobs[0].decode()).write_text(str(subprocess.Popen(["sleep", "1000"]).pid))
+            sys.stderr.write(f"{subprocess.Popen(['sleep', '1000']).pid}\n")
+            sys.stderr.flush()
             os.abort()
     return 0, ()
 

@@ -17,8 +17,10 @@ from warpsmith.isolation.process import WorkerDied, WorkerProcess, WorkerTimedOu
 HERE = Path(__file__).parent
 
 
-def start(**options) -> WorkerProcess:
-    return WorkerProcess("misbehaving_worker", environment={"PYTHONPATH": str(HERE)}, **options)
+def start(may_start_processes: bool = True, **options) -> WorkerProcess:
+    return WorkerProcess(
+        "misbehaving_worker", may_start_processes=may_start_processes, environment={"PYTHONPATH": str(HERE)}, **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +107,10 @@ def test_children_of_a_closed_worker_are_gone():
     assert gone(child)
 
 
-def test_children_of_a_crashed_worker_are_gone(tmp_path):
-    note = tmp_path / "pid"
-    with start() as worker, pytest.raises(WorkerDied):
-        worker.call(Misbehave("leave a child and crash"), [str(note).encode()], deadline_s=20)
-    assert gone(int(note.read_text()))
+def test_children_of_a_crashed_worker_are_gone():
+    with start() as worker, pytest.raises(WorkerDied) as caught:
+        worker.call(Misbehave("leave a child and crash"), deadline_s=20)
+    assert gone(int(caught.value.reason.rpartition(": ")[2]))
 
 
 def test_the_environment_is_an_allow_list(monkeypatch):
@@ -146,7 +147,8 @@ def test_kill_minus_nine_of_the_owner_leaves_no_orphan(busy):
         from warpsmith.isolation.process import WorkerProcess
         made = []
         def start():
-            made.append(WorkerProcess("misbehaving_worker", environment={{"PYTHONPATH": {str(HERE)!r}}}))
+            environment = {{"PYTHONPATH": {str(HERE)!r}}}
+            made.append(WorkerProcess("misbehaving_worker", environment=environment, may_start_processes=True))
         thread = threading.Thread(target=start); thread.start(); thread.join()
         child, _ = made[0].call(Misbehave("leave a child"), deadline_s=20)
         print(made[0].pid, child, flush=True)

@@ -242,9 +242,18 @@ def test_conditions_about_a_constant_are_decided(start: Draft) -> None:
     variant = replace(start.branches[0].variant, text=decorated, tunables=(Tunable("U", (0, 1), 0, "?"),))
     text = with_constant(variant, "U", 0).text
     assert text.startswith(
-        "#if BLOCK > 1 && 0 != 0\n#pragma unroll 0\n#endif\n  a();\n#if V\n  v(0);\n#endif\n#if 0\n  c();\n#elif W"
+        "#if BLOCK > 1 && 0 != 0\n#pragma unroll 0\n#endif\n  a();\n#if V\n  v(0);\n#endif\n#if W\n  d();\n#endif"
     )
     assert with_constant(variant, "U", 1).text.split("\n")[3] == "  b();"
+
+
+@pytest.mark.parametrize(("value", "left"), [(0, "n();"), (1, "a();"), (2, "b();"), (3, "c();")])
+def test_a_chain_of_conditions_is_decided_down_to_one_branch(start: Draft, value: int, left: str) -> None:
+    chain = "#if EXP == 1\na();\n#elif EXP == 2\n#if OTHER\n#elif X\n#endif\nb();\n#elif EXP == 3\nc();\n#else\nn();\n#endif"
+    text = with_constant(replace(start.branches[0].variant, text=chain), "EXP", value).text
+    assert [line for line in text.split("\n") if line.endswith(";")] == [left]
+    assert "EXP" not in text
+    assert text.count("#") == (3 if value == 2 else 0), "other conditions stay"
 
 
 def test_without_a_form(start: Draft) -> None:

@@ -11,7 +11,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.search.base import Learner, Prior
 from warpsmith.search.gp import GaussianProcess
-from warpsmith.search.gp.candidates import all_of, sampled_from
+from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
 from warpsmith.search.gp.encoding import distances
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.hyper import Fit, Hyper, Weight
@@ -148,17 +148,29 @@ def test_a_point_added_twice_does_no_harm():
     assert np.all(np.isfinite(found))
 
 
-def test_what_it_holds_is_bounded():
+def test_what_it_holds_is_bounded(monkeypatch):
+    monkeypatch.setattr("warpsmith.search.gp.model._HELD_AT_MOST", 160)
+    monkeypatch.setattr("warpsmith.search.gp.model._FITTED_AT_MOST", 60)
     space = large_space()
     rng = np.random.default_rng(0)
-    numbers = space.sample(900, rng)
+    numbers = space.sample(300, rng)
     results = {n: Result(space.row(n), float(space.row(n).sum())) for n in numbers}
     model = Model([distances(p.values) for p in space.parameters], [], rng)
     candidates = sampled_from(space, numbers[:3], rng)
     predictions = model.predict(candidates, results, {})
-    assert len(model._held) <= 400
+    assert len(model._held) == 160
     truth = candidates.rows.sum(axis=1)
     assert np.corrcoef(truth, predictions.mean)[0, 1] > 0.9
+
+
+def test_jumps_change_two_or_three_parameters_by_any_value():
+    row = np.array([0, 3, 1, 2, 0], dtype=np.int32)
+    sizes = (4, 5, 2, 9, 1)
+    jumps = _jumps(row, sizes, np.random.default_rng(0))
+    changed = np.count_nonzero(jumps != row, axis=1)
+    assert set(changed.tolist()) == {0, 1, 2, 3}  # a change may land on the value that was there
+    assert [len(np.unique(column)) for column in jumps.T] == list(sizes)
+    assert _jumps(row[:1], sizes[:1], np.random.default_rng(0)).max() == 3
 
 
 def test_failures_lower_the_chance_around_them():

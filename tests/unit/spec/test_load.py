@@ -357,3 +357,17 @@ def test_a_damaged_file_raises_nothing_but_input_errors(folder, start, length, i
     damaged = GOOD[:start] + "".join(inserted) + GOOD[start + length :]
     with suppress(InputError):
         load_kernel(write(folder, damaged))
+
+
+def test_what_the_source_includes_from_elsewhere_belongs_to_the_kernel(folder):
+    common = folder.parent / f"{folder.name}-common"
+    (common / "deep").mkdir(parents=True)
+    (common / "outer.h").write_text('#include "deep/inner.h"\n')
+    (common / "deep" / "inner.h").write_text("")
+    (folder / "beside.h").write_text("")
+    source = folder / "silu.cu"
+    source.write_text(
+        '#include "beside.h"\n#include "../@/outer.h"\n#include "missing.h"\n#include <vector>\n'.replace("@", common.name)
+    )
+    write(folder, GOOD)
+    assert load_kernel(folder).include_dirs == (folder / "include", common)

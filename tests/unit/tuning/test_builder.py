@@ -34,4 +34,4 @@ def test_an_original_in_another_encoding_is_compiled(prefix: bytes, tmp_path: Pa
     kernel = load_kernel(tmp_path)
     template = template_of(kernel)
     builder = Builder(Binder(kernel, Limits(1024, 1024, 1024, 64, 49152, 32, 2)), template, pool=None)
-    assert builder.original_request(kernel.workloads[0]).source == template.source
+    assert builder.requests.original(kernel.workloads[0]).source == template.source

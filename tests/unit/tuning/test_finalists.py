@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +57,16 @@ def test_the_shortlist_has_the_best_overall_and_of_each_workload():
     assert listed.general == (config(1),)
     assert listed.per_workload == {"a": (config(2),), "b": (config(3),)}
     assert set(listed.all) == {config(1), config(2), config(3)}
+
+
+def test_the_same_code_is_listed_once():
+    def of(code: str, n: int, time: float) -> Evaluation:
+        found = evaluation(n, time, time)
+        assert isinstance(found.outcome, Measured)
+        return replace(found, outcome=replace(found.outcome, identity=code))
+
+    evaluations = [of("x", 0, 1.0), of("y", 1, 0.5), of("y", 2, 0.5), of("z", 3, 0.6), of("", 4, 0.7), of("", 5, 0.8)]
+    assert shortlist(evaluations, ["a"], general=4).general == (config(1), config(3), config(4), config(5))
 
 
 def test_general_is_the_best_mean_and_each_workload_has_its_own():

@@ -53,11 +53,45 @@ def test_what_a_launch_finds(arena):
     assert arena.inspect() == []
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-def test_reading_a_guard_gives_nan(arena, dtype):
-    first = place(arena, "a")
-    raw = os.pread(arena.fd, 64, first.offset + first.nbytes)
-    assert np.isnan(np.frombuffer(raw, dtype)).all()
+FLOATS = [DType.F64, DType.F32, DType.F16, DType.BF16]
+
+
+@pytest.fixture(params=FLOATS)
+def three(request):
+    """Read only, changed in place, written."""
+    shape, values = (5,), np.ones(5, request.param.numpy)
+    roles = {"read": Role.IN, "changed": Role.INOUT, "written": Role.OUT}
+    arena = Arena([Region(name, request.param, shape, role) for name, role in roles.items()], {"read": values, "changed": values})
+    yield arena, request.param.numpy
+    arena.close()
+
+
+def past_the_end(arena, name, dtype):
+    item = place(arena, name)
+    return np.frombuffer(os.pread(arena.fd, 64, item.offset + item.nbytes), dtype)
+
+
+def test_reading_a_guard_gives_nan(three):
+    arena, dtype = three
+    for name in ("read", "changed", "written"):
+        assert np.isnan(past_the_end(arena, name, dtype).astype(np.float64)).all()
+
+
+def test_copying_past_the_end_from_an_input_to_an_output_is_found(three):
+    arena, dtype = three
+    target = place(arena, "written")
+    write(arena, target.offset + target.nbytes, past_the_end(arena, "read", dtype).tobytes())
+    [damage] = arena.inspect()
+    assert damage.argument == "written"
+
+
+def test_arithmetic_past_the_end_in_place_is_found(three):
+    arena, dtype = three
+    target = place(arena, "changed")
+    doubled = past_the_end(arena, "changed", dtype) * dtype.type(2)
+    write(arena, target.offset + target.nbytes, doubled.tobytes())
+    [damage] = arena.inspect()
+    assert damage.argument == "changed"
 
 
 @pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])

@@ -11,6 +11,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.refactor.base import Concern
 from warpsmith.source import LoopKind, Names, loops_of, parse_kernel
 from warpsmith.source.effects import called_functions
+from warpsmith.source.tree import of_kind
 from warpsmith.spec.document import read_source
 from warpsmith.tuning.planning import Facts, Finding
 
@@ -67,6 +68,10 @@ def _from_the_source(facts: Facts) -> Iterator[Finding]:
     if strided:
         line = source.line_of(strided[0].node)
         yield Finding(Concern.DIVERGENCE, f"every step of a strided loop is checked against its bound (line {line})", 0.6)
+    checked = next((n for loop in loops for n in of_kind(loop.body, "if_statement", "conditional_expression")), None)
+    if checked is not None:
+        line = source.line_of(checked)
+        yield Finding(Concern.DIVERGENCE, f"every step of a loop has a condition of its own (line {line})", 0.75)
     if len(strided) > 1 and barriers:
         yield Finding(Concern.LOCALITY, f"{len(strided)} loops pass over the same rows", 0.55)
     if dear:

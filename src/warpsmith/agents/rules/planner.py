@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from warpsmith.tuning.planning import Facts, Finding, PassReport, Plan
 
 ALWAYS_FIRST = frozenset({"lift_constants", "block_size"})
-_PER_ROUND = 4
+_PER_ROUND = 5
 _GAIN_WORTH_ANOTHER = 1.02
 
 

@@ -54,5 +54,6 @@ def resources(cl: Any, program: Any, kernel: Any, device: Any) -> Resources:
         gathers=gathers,
         scatters=scatters,
         instructions=max((int(count) for count in _INSTRUCTIONS.findall(log)), default=None),
+        max_threads=int(kernel.get_work_group_info(facts.WORK_GROUP_SIZE, device)),
         remarks=tuple(remarks),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
 
 
 class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
@@ -55,4 +55,8 @@ class GpuApi(Protocol):
 
     def stop_clock(self) -> int:
         """Wait for the stream; nanoseconds since `start_clock`."""
+        ...
+
+    def reading(self) -> Reading | None:
+        """Clock and power, if the system tells."""
         ...

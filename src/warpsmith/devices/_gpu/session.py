@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
 from warpsmith.devices._gpu.api import GpuApi
 from warpsmith.devices.base import Binary, LaunchError
 
@@ -33,6 +33,9 @@ class GpuSession:
         if key not in self._buffers:
             self._buffers[key] = self.api.allocate(nbytes)
         return self._buffers[key]
+
+    def reading(self) -> Reading | None:
+        return self.api.reading()
 
     def empty_caches(self) -> None:
         if self._flush is not None:

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from warpsmith.devices._clang.items import Item, blank, device_words, split
 from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.devices.cpu.items import Item, blank, device_words, split
 
 MARKER = "__warpsmith_set_aside"
 DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'

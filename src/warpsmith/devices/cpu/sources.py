@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from warpsmith.core.errors import UnsupportedFeature
+from warpsmith.devices._clang import host_code
 from warpsmith.devices._clang.binary import clang_binary
+from warpsmith.devices._clang.items import names_taken_out
 from warpsmith.devices._clang.preprocess import Diagnostic, definitions, parse_log
 from warpsmith.devices._clang.tokens import words
 from warpsmith.devices.base import CompileError, CompileRequest
-from warpsmith.devices.cpu import assembly, clang, diagnostics, host_code, set_aside
+from warpsmith.devices.cpu import assembly, clang, diagnostics, set_aside
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import Module
-from warpsmith.devices.cpu.items import names_taken_out
 from warpsmith.devices.cpu.refusals import users_line
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -127,4 +128,13 @@ class Sources:
         if file == self._main:
             return True
         others = (str(clang.INCLUDE), str(clang_binary().parent), GENERATED_FILE, "<")
-        return not file.startswith(others) and Path(file).is_file()
+        return not file.startswith(others) and _can_be_read(file)
+
+
+def _can_be_read(file: str) -> bool:
+    """A `#line` may name any file, also one that a confined worker sees and may not open."""
+    try:
+        with Path(file).open("rb"):
+            return True
+    except OSError:
+        return False

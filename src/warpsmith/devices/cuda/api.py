@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.devices.cuda import nvml
 from warpsmith.devices.cuda.driver import call, driver
 
 _NS_PER_MS = 1_000_000
+_BUS_ID_BYTES = 32
 
 
 class CudaApi:
@@ -17,6 +19,7 @@ class CudaApi:
         self._stream = call("cuStreamCreate", 0)
         self._began = call("cuEventCreate", 0)
         self._ended = call("cuEventCreate", 0)
+        self._bus_id = call("cuDeviceGetPCIBusId", _BUS_ID_BYTES, device).rstrip(b"\0").decode()
 
     def allocate(self, nbytes: int) -> Any:
         return call("cuMemAlloc", nbytes)
@@ -64,3 +67,6 @@ class CudaApi:
         call("cuEventRecord", self._ended, self._stream)
         call("cuEventSynchronize", self._ended)
         return round(float(call("cuEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)
+
+    def reading(self) -> Reading | None:
+        return nvml.read(self._bus_id)

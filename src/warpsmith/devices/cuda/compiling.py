@@ -84,6 +84,7 @@ def compile_cubin(
         barriers=facts.barriers,
         instructions=code.instructions,
         load_bytes=code.load_bytes,
+        max_threads=facts.max_threads,
         remarks=(said,) if said else (),
     )
     kept = {variable: result.lowered[address] for variable, address in addresses.items()}

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Language, Occupancy, Resources
+from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
 from warpsmith.devices.cuda import headers, nvrtc, occupancy
-from warpsmith.devices.cuda.architecture import Architecture, architecture_of
+from warpsmith.devices.cuda.architecture import ARCHITECTURES, architecture_of
 from warpsmith.devices.cuda.compiling import compile_cubin
+from warpsmith.devices.cuda.diagnostics import errors
 from warpsmith.devices.cuda.preprocess import preprocessed_tokens
 from warpsmith.devices.cuda.target import CudaTarget, parse_target
 
@@ -40,10 +42,6 @@ class CudaDevice:
         assert self._gpu is not None
         return Gpu(self._gpu)
 
-    @cached_property
-    def architecture(self) -> Architecture:
-        return architecture_of(self.target)
-
     def describe(self) -> DeviceInfo:
         if self._named is None:
             return self._found.describe(self.name, _LANGUAGES, _versions())
@@ -53,7 +51,7 @@ class CudaDevice:
                 f"NVRTC {major}.{minor} does not compile for {self._named}",
                 hint="older GPUs need the wheel nvidia-cuda-nvrtc of an older release",
             )
-        known = self.architecture
+        known = architecture_of(self._named)
         return DeviceInfo(
             name=self.name,
             description=f"{self._named}, compile only (limits of a {known.product})",
@@ -62,8 +60,10 @@ class CudaDevice:
             versions=_versions(),
         )
 
-    def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy:
-        return occupancy.occupancy(self.architecture, resources, geometry)
+    def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy | None:
+        """A GPU that is there may be newer, or older, than our table: then there is none."""
+        known = ARCHITECTURES.get(self.target.capability)
+        return occupancy.occupancy(known, resources, geometry) if known is not None else None
 
     def compile_key(self, request: CompileRequest) -> str:
         return request_key(self.target.name, request)
@@ -74,14 +74,17 @@ class CudaDevice:
                 f"the {self.name} device compiles CUDA C++, not {request.language}",
                 hint="the opencl device runs it on NVIDIA GPUs too",
             )
-        compiled = compile_cubin(
-            request.source,
-            name=str(request.source_file),
-            target=self.target.name,
-            entry=request.entry,
-            include_dirs=(request.source_file.parent, *request.include_dirs),
-            defines=request.defines,
-            variables=[constant.name for constant in request.constants],
+        folders = (request.source_file.parent, *request.include_dirs)
+        compiled = Mixed(request.source, request.source_file, folders, errors).compiled(
+            lambda text: compile_cubin(
+                text,
+                name=str(request.source_file),
+                target=self.target.name,
+                entry=request.entry,
+                include_dirs=folders,
+                defines=request.defines,
+                variables=[constant.name for constant in request.constants],
+            )
         )
         require_fitting(compiled.facts.parameter_bytes, request.parameters)
         return Binary(

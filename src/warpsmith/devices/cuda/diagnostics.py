@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices.base import CompileError
 from warpsmith.devices.cuda.ptxas import without_chatter
 
@@ -14,6 +15,12 @@ _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
 _SHARED = re.compile(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)")
 _LAUNCH = "device-side kernel launch"
 _NAME_MAP = "__nv_name_map"  # the file NVRTC generates for name expressions
+
+
+def errors(log: str) -> list[Diagnostic]:
+    """What NVRTC's front end objects to, in the form that clang's words have too."""
+    found = (_ERROR.match(line) for line in log.splitlines())
+    return [Diagnostic(match["file"], int(match["line"]), "error", match["text"]) for match in found if match]
 
 
 def failure(log: str, entry: str) -> CompileError:

@@ -23,7 +23,7 @@ def occupancy(architecture: Architecture, used: Resources, geometry: Geometry) -
         (Limiter.BLOCKS, architecture.blocks),
     )
     blocks = min(count for _, count in by)
-    problem = _problem(architecture, by, used.registers or 0, threads, shared_bytes) if blocks == 0 else None
+    problem = _problem(architecture, by, used, threads, shared_bytes) if blocks == 0 else None
     return Occupancy(blocks, blocks * warps, architecture.warps, shared_bytes, by, problem)
 
 
@@ -51,15 +51,16 @@ def _by_barriers(architecture: Architecture, barriers: int) -> int:
 
 
 def _problem(
-    architecture: Architecture, by: tuple[tuple[Limiter, int], ...], registers: int, threads: int, shared_bytes: int
+    architecture: Architecture, by: tuple[tuple[Limiter, int], ...], used: Resources, threads: int, shared_bytes: int
 ) -> str:
     match next(limiter for limiter, count in by if count == 0):
         case Limiter.REGISTERS:
-            return f"{registers} registers in {threads} threads do not fit into the {architecture.registers} of a multiprocessor"
+            most = architecture.registers
+            return f"{used.registers} registers in {threads} threads do not fit into the {most} of a multiprocessor"
         case Limiter.SHARED_MEMORY:
             return f"{shared_bytes} bytes of shared memory exceed the {architecture.shared_bytes_per_block} of a block"
         case Limiter.BARRIERS:
-            return f"more barriers than the {architecture.barriers} of a multiprocessor"
+            return f"{used.barriers} barriers exceed the {architecture.barriers} of a multiprocessor"
         case _:
             return f"{threads} threads exceed the {architecture.threads_per_block} of a block"
 

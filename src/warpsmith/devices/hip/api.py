@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Reading
 from warpsmith.devices.hip.runtime import call, runtime
 
 _NS_PER_MS = 1_000_000
@@ -72,3 +72,7 @@ class HipApi:
         call("hipEventRecord", self._ended, self._stream)
         call("hipEventSynchronize", self._ended)
         return round(float(call("hipEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)
+
+    def reading(self) -> Reading | None:
+        """The runtime does not tell; AMD's management library is not asked."""
+        return None

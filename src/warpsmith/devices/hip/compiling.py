@@ -96,15 +96,16 @@ def compile_code_object(
         scalar_registers=facts.scalar_registers,
         instructions=text_facts.instructions,
         load_bytes=text_facts.load_bytes,
+        max_threads=facts.max_threads,
     )
     lowered = {variable: names[variable] for variable in variables}
     return CompiledCodeObject(code, names[entry], lowered, wanted, facts, resources, result.log)
 
 
-def preprocessed(request: CompileRequest, target: HipTarget) -> str:
-    """The text after preprocessing, with line markers. Raises CompileError."""
+def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str:
+    """The text, in place of the request's own, after preprocessing, with line markers. Raises CompileError."""
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
-    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{request.source}'
+    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{source}'
     flags = ("-E", *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
     result = run_clang(text.encode(), flags)
     if not result.succeeded:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Language, Occupancy, Resources
 from warpsmith.devices._clang.binary import clang_version
-from warpsmith.devices._clang.preprocess import users_tokens
+from warpsmith.devices._clang.preprocess import parse_log, users_tokens
+from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
@@ -62,15 +63,17 @@ class HipDevice:
                 f"the {self.name} device compiles HIP and CUDA C++, not {request.language}",
                 hint="the opencl device runs it on AMD GPUs too",
             )
-        compiled = compiling.compile_code_object(
-            request.source,
-            name=str(request.source_file),
-            target=self.target.name,
-            entry=request.entry,
-            language=request.language,
-            include_dirs=request.include_dirs,
-            defines=request.defines,
-            variables=[constant.name for constant in request.constants],
+        compiled = _mixed(request).compiled(
+            lambda text: compiling.compile_code_object(
+                text,
+                name=str(request.source_file),
+                target=self.target.name,
+                entry=request.entry,
+                language=request.language,
+                include_dirs=request.include_dirs,
+                defines=request.defines,
+                variables=[constant.name for constant in request.constants],
+            )
         )
         require_fitting(compiled.facts.parameter_bytes, request.parameters)
         return Binary(
@@ -81,7 +84,7 @@ class HipDevice:
         )
 
     def preprocess(self, request: CompileRequest) -> list[str]:
-        return users_tokens(compiling.preprocessed(request, self.target))
+        return _mixed(request).preprocessed(lambda text: users_tokens(compiling.preprocessed(text, request, self.target)))
 
     def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
         """A GPU is always used whole."""
@@ -90,3 +93,7 @@ class HipDevice:
                 f"{self.name} is a target to compile for, not a GPU to run on", hint="run on hip where there is a GPU, or on cpu"
             )
         return self._found.open()
+
+
+def _mixed(request: CompileRequest) -> Mixed:
+    return Mixed(request.source, request.source_file, (request.source_file.parent, *request.include_dirs), parse_log)

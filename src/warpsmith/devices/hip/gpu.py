@@ -39,10 +39,11 @@ class Gpu:
             compute_units=properties.multiProcessorCount,
         )
         found = {**versions, "runtime": str(call("hipRuntimeGetVersion"))}
-        return DeviceInfo(name, f"{_text(properties.name)} ({self.target.name})", limits, languages, found)
+        described = f"{_text(properties.name)} ({self.target.name})"
+        return DeviceInfo(name, described, limits, languages, found, empties_caches=True)
 
     def open(self) -> GpuSession:
-        return GpuSession(HipApi(self.index, cache_bytes=int(self._properties.l2CacheSize)))
+        return GpuSession(HipApi(self.index, cache_bytes=max(int(self._properties.l2CacheSize), self.target.cache_bytes)))
 
     @cached_property
     def _properties(self) -> Any:

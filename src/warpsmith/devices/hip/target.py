@@ -10,6 +10,7 @@ from warpsmith.core.hardware import Limits
 
 _NAME = re.compile(r"gfx[0-9a-f]{3,4}")
 _KIB = 1024
+_MIB = 1024 * _KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class HipTarget:
     """What a compute unit holds; on RDNA a workgroup processor, for there a block may use both of its halves.
 
     Sources: registers, granularities and waves are those of LLVM's AMDGPU back end, against whose remarks the occupancy is
-    tested; the sizes of the LDS those of AMD's ISA guides. `compute_units` is that of the product named; it was
-    checked for the MI300X and the MI355X, and is from memory for the others.
+    tested; the sizes of the LDS, the compute units and the caches those of the page "GPU hardware specifications" of ROCm's
+    documentation. `compute_units` and `cache_bytes` are the named product's; others of the same architecture may have less.
     """
 
     name: str
@@ -29,6 +30,7 @@ class HipTarget:
     shared_bytes: int
     product: str
     compute_units: int
+    cache_bytes: int  # of the last level: behind the L2 there may be an Infinity Cache, of which the runtime does not tell
     scalar_registers_limit: bool = False  # whether a wave's scalar registers can limit the number of waves
     blocks: int = 16  # of more than one wave: each needs a barrier
     simds: int = 4
@@ -53,26 +55,28 @@ class HipTarget:
         )
 
 
-def _cdna(name: str, product: str, units: int, shared_bytes: int = 64 * _KIB, granularity: int = 512) -> HipTarget:
+def _cdna(
+    name: str, product: str, units: int, cache_mib: int, shared_bytes: int = 64 * _KIB, granularity: int = 512
+) -> HipTarget:
     return HipTarget(
-        name, 64, 512, 8, 8, shared_bytes, product, units,
+        name, 64, 512, 8, 8, shared_bytes, product, units, cache_mib * _MIB,
         scalar_registers_limit=True, shared_bytes_per_block=shared_bytes, shared_granularity=granularity,
     )  # fmt: skip
 
 
-def _rdna(name: str, vector_registers: int, granularity: int, product: str, units: int) -> HipTarget:
-    return HipTarget(name, 32, vector_registers, granularity, 16, 128 * _KIB, product, units, blocks=32)
+def _rdna(name: str, vector_registers: int, granularity: int, product: str, units: int, cache_mib: int) -> HipTarget:
+    return HipTarget(name, 32, vector_registers, granularity, 16, 128 * _KIB, product, units, cache_mib * _MIB, blocks=32)
 
 
 TARGETS: dict[str, HipTarget] = {
     target.name: target
     for target in (
-        _cdna("gfx90a", "MI210", 104),
-        _cdna("gfx942", "MI300X", 304),
-        _cdna("gfx950", "MI355X", 256, shared_bytes=160 * _KIB, granularity=1280),
-        _rdna("gfx1030", 1024, 16, "Radeon RX 6900 XT", 80),
-        _rdna("gfx1100", 1536, 24, "Radeon RX 7900 XTX", 96),
-        _rdna("gfx1201", 1536, 24, "Radeon RX 9070 XT", 64),
+        _cdna("gfx90a", "MI210", 104, 8),
+        _cdna("gfx942", "MI300X", 304, 256),
+        _cdna("gfx950", "MI355X", 256, 256, shared_bytes=160 * _KIB, granularity=1280),
+        _rdna("gfx1030", 1024, 16, "Radeon RX 6900 XT", 80, 128),
+        _rdna("gfx1100", 1536, 24, "Radeon RX 7900 XTX", 96, 96),
+        _rdna("gfx1201", 1536, 24, "Radeon RX 9070 XT", 64, 64),
     )
 }
 

@@ -70,9 +70,13 @@ def sampled_from(space: Space, best: Sequence[int], rng: np.random.Generator) ->
 def _jumps(row: Array, sizes: tuple[int, ...], rng: np.random.Generator) -> Array:
     """The row with two or three parameters changed at random."""
     rows = np.repeat(row[None, :], _JUMPS, axis=0)
-    for jump in rows:
-        changed = rng.choice(len(sizes), size=min(len(sizes), int(rng.integers(2, 4))), replace=False)
-        jump[changed] = [rng.integers(sizes[c]) for c in changed]
+    changed = rng.random(rows.shape).argsort(axis=1)[:, :3]
+    values = rng.integers(np.array(sizes)[changed])
+    third = rng.random(_JUMPS) < 0.5
+    jumps = np.arange(_JUMPS)
+    for at, column in enumerate(changed.T):
+        moved = jumps if at < 2 else jumps[third]
+        rows[moved, column[moved]] = values[moved, at]
     return rows
 
 

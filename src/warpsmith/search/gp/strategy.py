@@ -26,8 +26,11 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _FIRST = 8
 _FEWEST_TO_MODEL = 2
 _LOOK_AROUND_EVERY = 6
-# A sample of a large space is drawn anew after so many results.
+# A sample of a large space is drawn anew after so many results: at first, then after so many for each there is, then at most.
+# Every time all predictions are made anew, which costs by the results there are.
 _RESAMPLED_AFTER = 8
+_RESAMPLED_GROWTH = 0.15
+_RESAMPLED_AFTER_AT_MOST = 50
 _WIDTH_OF_95 = 2 * 1.96
 
 
@@ -42,7 +45,7 @@ class GaussianProcess:
         self._contexts: list[Context] = []
         self._model: Model | None = None
         self._candidates: Candidates | None = None
-        self._sampled_at = 0
+        self._sampled_until = 0
         self._first: list[int] | None = None
         self._informed = False
         self._told: dict[int, Result] = {}
@@ -105,10 +108,11 @@ class GaussianProcess:
         if self._space.size <= LISTED_AT_MOST:
             if self._candidates is None:
                 self._candidates = all_of(self._space)
-        elif self._candidates is None or len(self._told) - self._sampled_at >= _RESAMPLED_AFTER:
+        elif self._candidates is None or len(self._told) >= self._sampled_until:
             best = sorted(self._told, key=lambda number: self._told[number].log)
             self._candidates = sampled_from(self._space, best, self._rng)
-            self._sampled_at = len(self._told)
+            growth = round(_RESAMPLED_GROWTH * len(self._told))
+            self._sampled_until = len(self._told) + min(max(_RESAMPLED_AFTER, growth), _RESAMPLED_AFTER_AT_MOST)
         return self._candidates
 
 

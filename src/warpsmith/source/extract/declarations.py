@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from warpsmith.devices._clang.items import Item, split, text_at
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import Token
-from warpsmith.devices.cpu.items import Item, split, text_at
 from warpsmith.source.extract.naming import alias_names, function_names, type_names, variable_names
 from warpsmith.source.extract.syntax import past_template
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from warpsmith.devices._clang.items import Item, split
 from warpsmith.devices._clang.tokens import Token
-from warpsmith.devices.cpu.items import Item, split
 from warpsmith.source.extract.declarations import Kind, declaration_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from warpsmith.devices._clang.items import text_at
 from warpsmith.devices._clang.tokens import Kind, Token
-from warpsmith.devices.cpu.items import text_at
 from warpsmith.source.extract.syntax import past_angles, past_brackets, split_commas
 
 _CLASS_KEYS = frozenset({"class", "struct", "union", "enum"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from warpsmith.devices._clang.items import device_words, split
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import tokenize
-from warpsmith.devices.cpu.items import device_words, split
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, declaration_of, declarations, plain, visible_from
 from warpsmith.source.extract.macros import Macro, expanded, macros
 from warpsmith.source.extract.members import member_names, without_host_members

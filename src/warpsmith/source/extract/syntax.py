@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from warpsmith.devices._clang.items import text_at
 from warpsmith.devices._clang.tokens import Kind, Token
-from warpsmith.devices.cpu.items import text_at
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())

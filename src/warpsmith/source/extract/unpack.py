@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warpsmith.core.errors import InputError
+from warpsmith.devices._clang.items import Item, split, text_at
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import Token
-from warpsmith.devices.cpu.items import Item, split, text_at
 from warpsmith.source.extract.declarations import Declaration, Kind, declaration_of
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.syntax import (

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from warpsmith.devices._clang.items import text_at
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.devices.cpu.items import text_at
 
 _KEYWORD = re.compile(
     r"""

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from warpsmith.core.errors import InputError, UnavailableError
-from warpsmith.devices.cuda import CudaDevice, api, driver, gpu
+from warpsmith.devices.cuda import CudaDevice, api, driver, gpu, nvml
 from warpsmith.devices.registry import load_device
 
 _STARRED = {"geometry.grid": 3, "geometry.block": 3}
@@ -42,6 +42,21 @@ def test_the_attributes_that_are_asked_for_exist() -> None:
     for name in re.findall(r'_attribute\("(\w+)"\)', inspect.getsource(gpu)):
         assert hasattr(bindings.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), name
     assert hasattr(bindings.CUfunction_attribute, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
+
+
+def test_readings_use_what_the_management_library_has() -> None:
+    bindings = pytest.importorskip("cuda.bindings.nvml")
+    for name, parameters in re.findall(r"nvml\.(device_\w+|init_v2)\(([^)]*)\)", inspect.getsource(nvml)):
+        signature = re.match(rf"{name}\((.*?)\)", getattr(bindings, name).__doc__.strip())
+        assert signature is not None, name
+        assert signature[1].count(",") == parameters.count(","), name
+    mask = int(bindings.ClocksEventReasons.EVENT_REASON_GPU_IDLE | bindings.ClocksEventReasons.EVENT_REASON_SW_POWER_CAP)
+    assert nvml._reasons(bindings, mask | 64) == ("sw power cap", "hw thermal slowdown")
+
+
+def test_without_the_management_library_there_are_no_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    assert nvml._library.__wrapped__() is None
 
 
 def test_a_target_describes_itself_and_cannot_be_opened() -> None:

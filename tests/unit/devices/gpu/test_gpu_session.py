@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from warpsmith.core.dtype import DType
-from warpsmith.core.hardware import Geometry, Resources
+from warpsmith.core.hardware import Geometry, Reading, Resources
 from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE, GpuSession
 from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
@@ -74,6 +74,9 @@ class HostGpu:
     def stop_clock(self) -> int:
         self.log.append("stop")
         return 1234
+
+    def reading(self) -> Reading | None:
+        return Reading(1700, 1980, 2619, 412.5, ("sw power cap",))
 
 
 @pytest.fixture

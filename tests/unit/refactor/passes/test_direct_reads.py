@@ -3,7 +3,9 @@
 import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
+from warpsmith.refactor.base import Subject
 from warpsmith.refactor.passes.direct_reads import DirectReads
+from warpsmith.refactor.passes.lift_constants import LiftConstants
 
 KERNEL = """
 __global__ void k(float* out, const float* x, int n) {{
@@ -49,6 +51,15 @@ def test_two_tiles_give_each_alone_and_both():
     assert [form.text.count("__syncthreads") for form in rewrite.alternatives.values()] == [2, 2, 0]
 
 
+def test_only_what_is_left_must_fit():
+    subject = bundled("matmul")
+    lifted = Subject(subject.kernel, subject.limits, applied(LiftConstants(), subject).variant)
+    rewrite = applied(DirectReads(), lifted)
+    fits = [[r.expression for r in form.rules if "shared_bytes" in r.expression] for form in rewrite.alternatives.values()]
+    shared = " <= shared_bytes_per_block"
+    assert fits == [[f"4 * TILE_K * TILE_N{shared}"], [f"4 * TILE_K * TILE_M{shared}"], []]
+
+
 @pytest.mark.parametrize(
     ("fill", "read", "reason"),
     [
@@ -60,6 +71,7 @@ def test_two_tiles_give_each_alone_and_both():
         (FILL, "first(tile)", "as a whole"),
         (FILL + " " + FILL.replace("x[(", "x[1 + ("), "tile[0][0]", "in different ways"),
         ("if (n & 1) " + FILL, "tile[0][0]", "more than comparisons"),
+        ("for (int t = 0; t < n; ++t) { if (t < 1) " + FILL + " out[t] = tile[0][0]; }", "1", "keeps what it had"),
         ("{ int m = n; m *= 2; " + FILL.replace("* n", "* m") + " }", "tile[0][0]", "is not known where"),
     ],
 )

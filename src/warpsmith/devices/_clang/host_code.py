@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from warpsmith.devices._clang.items import Item, blank, device_words, split, text_at
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.devices.cpu.items import Item, blank, device_words, split, text_at
 
 _HOST_WORD = re.compile(
     r"""

@@ -1,0 +1,203 @@
+"""`Facts` in words: what every role is told of the kernel, its device and the run so far. No path and no environment is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from warpsmith.agents.llm.scrub import cut, presentable
+from warpsmith.core.hardware import Resources
+from warpsmith.core.outcome import Measured
+from warpsmith.spec.document import read_source
+from warpsmith.spec.kernel import Buffer, Kernel, Scalar
+from warpsmith.template.directives import with_includes
+from warpsmith.tuning.planning import Attempt, Facts, Finding, PassReport, ProposalReport
+
+_MOST_SOURCE = 60_000  # characters; longer sources are cut in the middle, and said to be
+_MOST_HEADERS = 20_000
+_MOST_FAILURES = 8
+_MOST_PROBLEM = 1_500
+_MOST_REMARKS = 1_500
+
+
+def kernel_text(facts: Facts) -> str:
+    """What the user brought: source, arguments, launch, workloads, tolerance; and the device it runs on."""
+    kernel = facts.kernel
+    source, *headers = with_includes(kernel.source, read_source(kernel.source), kernel.include_dirs)
+    parts = [
+        f"Kernel `{kernel.name}`, {kernel.language}, entry `{kernel.entry}`.",
+        f"```{kernel.language}\n{cut(source, _MOST_SOURCE).rstrip()}\n```",
+    ]
+    if headers:
+        joined = cut("\n\n".join(text.rstrip() for text in headers), _MOST_HEADERS)
+        parts.append(f"Headers of the user's that it includes:\n```{kernel.language}\n{joined}\n```")
+    if kernel.defines:
+        parts.append("Compiled with " + ", ".join(f"-D{name}={value}" for name, value in kernel.defines.items()) + ".")
+    parts += [
+        "Arguments, in the kernel's order:\n" + "\n".join(_arguments(kernel)),
+        _launch(kernel),
+        "Workloads (each is timed; held-out ones are only verified and reported):\n" + "\n".join(_workloads(kernel)),
+        _tolerance(kernel),
+        _device(facts),
+    ]
+    return "\n\n".join(parts)
+
+
+def _extents(extents: Sequence[object]) -> str:
+    return "(" + ", ".join(map(str, extents)) + ")"
+
+
+def _device(facts: Facts) -> str:
+    limits = ", ".join(f"{name} = {value}" for name, value in facts.limits.names().items())
+    what = f"Device: {facts.device}. " if facts.device else ""
+    return f"{what}Its limits, which launch expressions and constraints may name: {limits}."
+
+
+def _launch(kernel: Kernel) -> str:
+    grid, block = _extents(kernel.launch.grid), _extents(kernel.launch.block)
+    return f"Launch: grid {grid}, block {block}, dynamic shared memory {kernel.launch.shared_bytes} bytes."
+
+
+def _arguments(kernel: Kernel) -> Iterator[str]:
+    for argument in (*kernel.arguments, *kernel.constants):
+        match argument:
+            case Buffer(null=True):
+                yield f"- {argument.name}: a null pointer"
+            case Buffer():
+                init = f", filled with {argument.init.kind}" if argument.role != "out" and argument.init.python is None else ""
+                constant = " (a __constant__ symbol)" if argument in kernel.constants else ""
+                shape = _extents(argument.shape)
+                yield f"- {argument.name}: {argument.role} buffer of {argument.dtype}, shape {shape}{init}{constant}"
+            case Scalar():
+                yield f"- {argument.name}: {argument.dtype} = {argument.value}"
+
+
+def _workloads(kernel: Kernel) -> Iterator[str]:
+    for workload in kernel.workloads:
+        sizes = ", ".join(f"{name} = {value}" for name, value in workload.sizes.items())
+        yield f"- {workload.name}: {sizes}; weight {workload.weight:g}" + ("; held out" if workload.heldout else "")
+
+
+def _tolerance(kernel: Kernel) -> str:
+    reference = kernel.reference
+    oracle = "a float64 reference of the user's" if reference.function else "the original kernel's own output"
+    outputs = [b for b in kernel.buffers if b.role != "in"]
+    rtol, atol = max((b.dtype.tolerance for b in outputs), default=(0.0, 0.0))
+    shown = [reference.rtol if reference.rtol is not None else rtol, reference.atol if reference.atol is not None else atol]
+    tolerance = f"rtol {shown[0]:g}, atol {shown[1]:g}"
+    return f"Outputs are compared with {oracle}: {tolerance}, on every workload, with other inputs each time."
+
+
+# ── what was measured ──
+
+
+def measured_text(facts: Facts) -> str:
+    """Compiler output, times, roofline, importances, failures, rounds."""
+    parts = [*_resources("original", facts.baseline), *_resources("best so far", facts.best), *_times(facts)]
+    if facts.best_configuration:
+        listed = ", ".join(f"{name}={value}" for name, value in facts.best_configuration.items())
+        parts.append(f"Best configuration so far: {listed}.")
+    if facts.importance is not None:
+        shares = "; ".join(
+            f"{p.name} {p.share:.0%} (best {p.best.value}; {p.worst.value} is {p.worst.slowdown / p.best.slowdown:.2f}x slower)"
+            for p in facts.importance.parameters[:8]
+        )
+        parts.append(f"Share of the variation in time that each parameter explains (R² {facts.importance.r2:.2f}): {shares}.")
+    if facts.failures:
+        parts.append("Configurations that failed: " + ", ".join(f"{n} {kind}" for kind, n in facts.failures.items()) + ".")
+    for evaluation in facts.failed[-_MOST_FAILURES:]:
+        if not isinstance(evaluation.outcome, Measured):
+            reason = presentable(evaluation.outcome.reason, _MOST_PROBLEM)
+            parts.append(f"- {type(evaluation.outcome).__name__} at {evaluation.configuration}: {reason}")
+    return "\n".join(parts) if parts else "Nothing was measured yet."
+
+
+def _resources(what: str, found: Resources | None) -> Iterator[str]:
+    if found is None:
+        return
+    known = [
+        f"{f.name} {getattr(found, f.name)}" for f in fields(found) if f.name != "remarks" and getattr(found, f.name) is not None
+    ]
+    yield f"Compiler on the {what}: {', '.join(known) or 'it tells nothing of resources'}."
+    if found.remarks:
+        yield presentable("\n".join(f"  {remark}" for remark in found.remarks), _MOST_REMARKS)
+
+
+def _times(facts: Facts) -> Iterator[str]:
+    names = dict.fromkeys((*facts.baseline_times_us, *facts.best_times_us, *facts.roofline_fraction))
+    for name in names:
+        parts = []
+        if name in facts.baseline_times_us:
+            parts.append(f"original {facts.baseline_times_us[name]:.1f} µs")
+        if name in facts.best_times_us:
+            parts.append(f"best so far {facts.best_times_us[name]:.1f} µs")
+        if name in facts.roofline_fraction:
+            parts.append(f"which is {facts.roofline_fraction[name]:.0%} of the machine's measured roofline")
+        yield f"Time on {name}: {', '.join(parts)}."
+
+
+# ── what was done ──
+
+
+def history_text(facts: Facts) -> str:
+    lines = [
+        f"Round {r.number}: passes {', '.join(r.passes) or 'none'}; {r.evaluations} evaluations; best so far {r.speedup:.3f}x the"
+        f" original's speed. Reason given: {cut(r.reason, 400)}"
+        for r in facts.rounds
+    ]
+    lines += [_proposal_line(report) for report in facts.proposals]
+    return "\n".join(lines) if lines else "Nothing was tried yet: this is the first round."
+
+
+def _proposal_line(report: ProposalReport) -> str:
+    what = f"Form {report.proposal.number} ({report.proposal.hypothesis or 'no hypothesis'})"
+    if report.problem is not None:
+        return f"{what}: given up: {presentable(report.problem, _MOST_PROBLEM)}"
+    speed = f"best configuration {report.speedup:.3f}x the original's speed" if report.speedup is not None else "not measured yet"
+    return f"{what}: kept; {speed}"
+
+
+def forms_text(facts: Facts) -> str:
+    """The sources of the forms that were kept, so that a further one builds on them; the fastest first, two at most."""
+    kept = [r for r in facts.proposals if r.problem is None]
+    best = sorted(kept, key=lambda r: -(r.speedup or 0.0))[:2]
+    return "\n\n".join(
+        f"Form {r.proposal.number}, kept:\n```\n{cut(r.proposal.source, _MOST_SOURCE // 2).rstrip()}\n```" for r in best
+    )
+
+
+def passes_text(passes: Sequence[PassReport]) -> str:
+    return "\n".join(f"- {p.name}: {p.summary} (for {', '.join(sorted(p.concerns)) or 'anything'}){_status(p)}" for p in passes)
+
+
+def _status(report: PassReport) -> str:
+    if report.applied_in is not None:
+        return f" [applied in round {report.applied_in}]"
+    return f" [declined: {presentable(report.declined, 300)}]" if report.declined is not None else ""
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    return "\n".join(f"- {f.concern} (weight {f.weight:.2f}): {f.text}" for f in findings) or "None."
+
+
+def attempts_text(attempts: Sequence[Attempt]) -> str:
+    """Every rewrite so far with what came of it; the source of the fastest and of the last one."""
+    if not attempts:
+        return "None yet: yours is the first."
+    measured = [a for a in attempts if a.evaluation.score is not None]
+    shown = {id(attempts[-1])} | ({id(min(measured, key=lambda a: a.evaluation.score or 0.0))} if measured else set())
+    parts = []
+    for number, attempt in enumerate(attempts, start=1):
+        text = f"Rewrite {number} ({attempt.proposal.hypothesis or 'no hypothesis'}): {_came_of(attempt)}"
+        if id(attempt) in shown:
+            text += f"\n```\n{cut(attempt.proposal.source, _MOST_SOURCE // 2).rstrip()}\n```"
+        parts.append(text)
+    return "\n\n".join(parts)
+
+
+def _came_of(attempt: Attempt) -> str:
+    outcome = attempt.evaluation.outcome
+    if not isinstance(outcome, Measured):
+        return f"{type(outcome).__name__}: {presentable(outcome.reason, _MOST_PROBLEM)}"
+    times = ", ".join(f"{t.workload} {t.median_us:.1f} µs" for t in outcome.times)
+    return f"{1 / outcome.score:.3f}x the original's speed ({times})"

@@ -1,0 +1,94 @@
+"""`warpsmith compare`: direct rewriting against template + search, equal budgets, several seeds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+
+if TYPE_CHECKING:
+    from warpsmith.tuning.comparison.run import Progress, Step
+
+
+def compare(
+    kernel: KernelArgument,
+    seeds: Annotated[int, typer.Option("--seeds", help="Runs of each mode.")] = 10,
+    evaluations: Annotated[
+        int | None, typer.Option("--evaluations", "-n", help="Of each run, the original included (40 unless --time is given).")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", "-t", help="Of each run's search, such as 90s, 5m; templates included.")
+    ] = None,
+    device: DeviceOption = "cpu",
+    agent: Annotated[
+        str, typer.Option("--agent", "-a", help="Who refactors and who rewrites: rules, or PROVIDER:MODEL.")
+    ] = "rules",
+    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="Of the search; `tune`'s default else.")] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
+    max_usd: Annotated[float | None, typer.Option("--max-usd", help="Of each run: what a language model may cost.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Of each run: what a language model may take.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="For compare.md, compare.json and the plot.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare direct rewriting with template + search: speedups over seeds, measured together. Goes on where it was stopped."""
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
+    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
+    from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
+    from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS  # noqa: PLC0415
+
+    seconds = parse_duration(time) if time is not None else None
+    count = evaluations if evaluations is not None or seconds is not None else DEFAULT_EVALUATIONS
+    with _progress() as report:
+        result = api.compare(
+            api.load_kernel(kernel),
+            seeds=seeds,
+            budget=Budget(count, seconds),
+            device=device,
+            agent=agent,
+            strategy=strategy or DEFAULT_STRATEGY,
+            rounds=rounds,
+            allowance=Allowance(max_usd, max_tokens),
+            output=output,
+            progress=report,
+        )
+    if json:
+        print_json(result)
+        return
+    from warpsmith.cli.render_compare import render_compare  # noqa: PLC0415
+
+    render_compare(result)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on a terminal, a line for each run elsewhere."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("runs     "),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    said = ""
+
+    def report(step: Step) -> None:
+        nonlocal said
+        bar.update(task, completed=step.done, total=step.of, description=" · ".join(filter(None, (step.what, step.detail))))
+        if not console.is_terminal and step.what != said:
+            console.print(f"runs      {step.done}/{step.of}  {step.what}", highlight=False, soft_wrap=True)
+        said = step.what
+
+    with Bar(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield report

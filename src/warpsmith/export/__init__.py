@@ -1,0 +1,10 @@
+"""What ships: a run's winner as files that need no Warpsmith. Formats are found by entry point (`warpsmith.exporters`).
+
+`shipment` says what may ship, `source` writes it, `manifest` says beside it what it is and how it was shown to be right.
+That what was written still is what was measured is `tuning.recheck`'s business.
+"""
+
+from warpsmith.export.base import Build, Exporter, Pick, Shipment
+from warpsmith.export.registry import exporter_names, load_exporter
+
+__all__ = ["Build", "Exporter", "Pick", "Shipment", "exporter_names", "load_exporter"]

@@ -1,0 +1,71 @@
+"""The nouns of exporting: what ships (`Shipment`), what was written (`Build`), and who writes it (`Exporter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Limits
+from warpsmith.spec.kernel import Argument, Kernel, Launch
+from warpsmith.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A configuration that ships, with what the run claims of it: `speedup`, `ci95`, `median_us`, `verified`, …"""
+
+    configuration: Configuration
+    claim: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """`kernel` and `template` are those that the run searched last; `per_workload` has picks that are better there."""
+
+    run: str
+    kernel: Kernel
+    template: Template
+    limits: Limits  # of the device that it was tuned on
+    general: Pick
+    per_workload: Mapping[str, Pick]
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One source file that was written: a configuration with nothing left to choose, and the workloads it is meant for."""
+
+    file: Path
+    configuration: Configuration
+    entry: str
+    launch: Launch
+    arguments: tuple[Argument, ...]
+    workloads: tuple[str, ...]
+
+    @property
+    def expressions(self) -> dict[str, list[str] | str]:
+        """The launch over workload sizes and device limits, as in kernel.toml."""
+        return {
+            "grid": [_shown(extent) for extent in self.launch.grid],
+            "block": [_shown(extent) for extent in self.launch.block],
+            "shared": _shown(self.launch.shared_bytes),
+        }
+
+
+class Exporter(Protocol):
+    """`name` is what `--format` takes."""
+
+    name: str
+    summary: str
+
+    def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
+        """Writes into a folder that is empty. The first build is the general one, for every workload."""
+        ...
+
+
+def _shown(expression: Expression) -> str:
+    return " ".join(expression.text.split())

@@ -1,0 +1,83 @@
+"""`export.json`: what lies beside it, how to launch it, which configuration is for which workload, and what was shown of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.hardware import Limits
+from warpsmith.export.base import Build, Pick, Shipment
+from warpsmith.spec.kernel import Argument, Buffer
+
+FILE_NAME = "export.json"
+_VERSION = 1
+
+
+def manifest(shipment: Shipment, format_name: str, builds: Sequence[Build], recheck: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`recheck` is what the exported files themselves were put through; None where the user asked for none."""
+    kernel = shipment.kernel
+    own = {workload: build for build in builds[1:] for workload in build.workloads}
+    general = builds[0]
+    return {
+        "version": _VERSION,
+        "kernel": kernel.name,
+        "language": kernel.language.value,
+        "format": format_name,
+        "arguments": [_argument(argument) for argument in general.arguments],
+        "limits": _limits_used(builds, shipment.limits),
+        "general": _entry(general, shipment.general),
+        "dispatch": {
+            workload.name: {
+                "sizes": dict(workload.sizes),
+                **_entry(own.get(workload.name, general), shipment.per_workload.get(workload.name)),
+            }
+            for workload in kernel.workloads
+        },
+        "warnings": _warnings(shipment),
+        "provenance": dict(shipment.provenance),
+        "recheck": dict(recheck) if recheck is not None else None,
+    }
+
+
+def _warnings(shipment: Shipment) -> list[str]:
+    """What a user of the files should know before shipping them."""
+    found = []
+    if shipment.general.claim["ci95"][0] <= 1:
+        found.append("no certain gain: the interval of the speedup includes 1")
+    for workload, claim in shipment.provenance["heldout"].items():
+        if claim["ci95"][1] < 1:
+            found.append(f"slower than the original on the held-out workload {workload!r}: {claim['speedup']:.3f}x")
+    return found
+
+
+def write_manifest(found: Mapping[str, Any], folder: Path) -> Path:
+    file = folder / FILE_NAME
+    file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return file
+
+
+def _entry(build: Build, pick: Pick | None) -> dict[str, Any]:
+    """A workload without a pick of its own is served by the general build, whose claim stands there."""
+    entry: dict[str, Any] = {
+        "file": build.file.name,
+        "entry": build.entry,
+        "config": dict(build.configuration.pairs),
+        **build.expressions,
+    }
+    return entry if pick is None else {**entry, "claim": dict(pick.claim)}
+
+
+def _argument(argument: Argument) -> dict[str, Any]:
+    if isinstance(argument, Buffer):
+        shape = [str(extent) for extent in argument.shape]
+        return {"name": argument.name, "dtype": str(argument.dtype), "shape": shape, "role": argument.role.value}
+    return {"name": argument.name, "dtype": str(argument.dtype), "value": str(argument.value)}
+
+
+def _limits_used(builds: Sequence[Build], limits: Limits) -> dict[str, int]:
+    """Device limits that a launch asks for: to be read from the device it runs on. The values are those of the tuned one."""
+    expressions = [e for b in builds for e in (*b.launch.grid, *b.launch.block, b.launch.shared_bytes)]
+    used = frozenset().union(*(e.names for e in expressions))
+    return {name: value for name, value in limits.names().items() if name in used}

@@ -1,0 +1,78 @@
+"""From a run's record to what may ship: only a finished run, only what was verified, and a gain only where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError, WarpsmithError
+from warpsmith.core.hardware import Limits
+from warpsmith.export.base import Pick, Shipment
+from warpsmith.record.store import RunRecord
+from warpsmith.spec.kernel import Kernel
+from warpsmith.template import template_of
+
+
+class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
+    """The run ended well, and there is nothing in it that is worth shipping, or that may be."""
+
+
+def shipment_of(record: RunRecord, kernel: Kernel, *, force: bool = False) -> Shipment:
+    """`kernel` is the template that the run searched last; `force` ships a configuration that shows no gain."""
+    result = record.result
+    if result is None:
+        raise InputError(
+            f"run {record.run} is {record.status}: it has no result to export",
+            hint="wait for it to end" if record.status == "running" else f"`warpsmith resume {record.run}` finishes it",
+        )
+    general = result["general"]
+    if general is None or not general["verified"]:
+        raise NothingToShip(
+            f"run {record.run} has no configuration that was verified on every workload, so nothing is exported",
+            hint=f"`warpsmith show {record.run} --evaluations` says what was wrong with each",
+        )
+    pick = _pick(general, kernel)
+    if general["ci95"][0] <= 1 and not force:
+        raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
+    limits = Limits(**record.header.device_info["limits"])
+    own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
+    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, _provenance(record, result))
+
+
+def _pick(entry: Mapping[str, Any], kernel: Kernel) -> Pick:
+    # In the parameters' order, whatever order JSON kept.
+    values = {p.name: entry["config"].get(p.name, p.default) for p in kernel.parameters}
+    return Pick(Configuration.of(values), {name: value for name, value in entry.items() if name not in {"config", "workloads"}})
+
+
+def _is_better(own: Mapping[str, Any], general: Mapping[str, Any]) -> bool:
+    """A file of its own only for what is clearly faster there: the intervals do not overlap."""
+    return bool(own["verified"]) and own["config"] != general["config"] and bool(own["ci95"][0] > general["ci95"][1])
+
+
+def _no_gain(run: str, pick: Pick, kernel: Kernel) -> str:
+    if pick.configuration == kernel.default_configuration:
+        return f"run {run} found nothing faster than the original: there is no gain to export"
+    low, high = pick.claim["ci95"]
+    return (
+        f"run {run} shows no certain gain: {pick.claim['speedup']:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
+        " includes 1"
+    )
+
+
+def _provenance(record: RunRecord, result: Mapping[str, Any]) -> dict[str, Any]:
+    info = record.header.device_info
+    return {
+        "run": record.run,
+        "device": record.header.device,
+        "device_description": info["description"],
+        "versions": dict(info["versions"]),
+        "agent": record.header.agent,
+        "strategy": record.header.strategy,
+        "seed": record.header.seed,
+        "evaluations": dict(result["evaluations"]),
+        "certificate": result["template"]["certificate"],
+        "evidence": result["evidence"],
+        "heldout": {w: {k: v for k, v in entry.items() if k != "config"} for w, entry in result["heldout"].items()},
+    }

@@ -1,0 +1,76 @@
+"""What a confined worker may touch: the kernel's folders, the toolchain, GPU devices, and a scratch folder of its own.
+
+It is worked out in the worker, whose interpreter and paths they are. How it is enforced: `confinement`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from warpsmith.isolation.folders import readable_entries, wide_folders
+from warpsmith.isolation.landlock import Access
+
+READ = Access.READ_FILE | Access.READ_DIR
+RUN = READ | Access.EXECUTE
+DEVICE = READ | Access.WRITE_FILE | Access.IOCTL_DEV
+SCRATCH = (
+    READ | Access.WRITE_FILE | Access.TRUNCATE | Access.REFER | Access.MAKE_REG | Access.MAKE_DIR | Access.MAKE_SYM
+    | Access.REMOVE_FILE | Access.REMOVE_DIR
+)  # fmt: skip
+
+_PROGRAMS = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store", "/gnu/store", "/run/opengl-driver",
+    "/opt/cuda*", "/opt/nvidia*", "/opt/rocm*", "/opt/amdgpu*", "/opt/intel",
+)  # fmt: skip
+_SYSTEM_FILES = (
+    "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/etc/ssl/openssl.cnf", "/etc/OpenCL", "/etc/nvidia",
+    "/proc/self", "/proc/cpuinfo", "/proc/cmdline", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems",
+    "/proc/devices", "/proc/modules", "/proc/driver/nvidia*", "/proc/sys/vm", "/proc/sys/kernel",
+    "/sys/devices", "/sys/class", "/sys/bus", "/sys/dev", "/sys/module", "/sys/kernel/mm", "/sys/fs/cgroup",
+)  # fmt: skip
+_DEVICES = (
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+    "/dev/nvidia*", "/dev/kfd", "/dev/dri/renderD*", "/dev/dxg",
+)  # fmt: skip
+_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`readable` are a kernel's files and folders, as `folders.readable_entries` gives them; `home` is the owner's."""
+
+    home: Path
+    scratch: Path
+    readable: tuple[Path, ...]
+    may_start_processes: bool
+
+
+def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, Access]:
+    found: dict[Path, Access] = {}
+    for path in _existing(_DEVICES):
+        found[path] = DEVICE
+    for path in (*_existing(_SYSTEM_FILES), *policy.readable):
+        found[path] = READ
+    for path in (*_existing(_PROGRAMS), *_toolchain(environment, policy.home)):
+        found[path] = RUN
+    found[policy.scratch] = SCRATCH
+    return found
+
+
+def _toolchain(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
+    """The interpreter, its packages (ours among them, wherever they are installed) and what the user's variables name."""
+    named = [part for name in _VARIABLES for part in environment.get(name, "").split(os.pathsep)]
+    for text in {sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *named}:
+        path = Path(text)
+        if path.is_absolute():
+            yield from readable_entries([path], home) if path.resolve() in wide_folders(home) else [path]
+
+
+def _existing(patterns: tuple[str, ...]) -> Iterator[Path]:
+    for pattern in patterns:
+        path = Path(pattern)
+        yield from path.parent.glob(path.name) if "*" in pattern else [path]

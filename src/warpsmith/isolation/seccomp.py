@@ -1,0 +1,136 @@
+"""The filter of system calls: assembled here as classic BPF, installed for the calling thread and all it starts.
+
+It refuses by number and by the plain values in registers; it cannot look at names of files, which is `landlock`'s part.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Sequence
+
+from warpsmith.isolation import syscalls
+from warpsmith.isolation.syscalls import Numbers
+
+_SECCOMP = dict(zip(syscalls.MACHINES, (317, 277), strict=True))
+_SET_MODE_FILTER = 1
+_GET_ACTION_AVAIL = 2
+# Without the second flag kernels before 5.16 slow the whole process down against Spectre, and with it every measurement.
+_TSYNC, _SPEC_ALLOW = 1, 4
+
+_KILL_PROCESS = 0x80000000
+_ERRNO = 0x00050000
+_ALLOW = 0x7FFF0000
+
+_LOAD, _EQUAL, _GREATER, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
+
+_AF_UNIX = 1
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 5, 0xF
+_CLONE_THREAD = 0x00010000
+_CLONE_NEW = 0x7E020000  # every kind of namespace
+
+_Instruction = tuple[int, int, int, int]
+
+
+def missing() -> str | None:
+    """Why there is no filter on this system; None if there is."""
+    machine = platform.machine()
+    if machine not in syscalls.MACHINES:
+        return f"no list of system calls for {machine}"
+    action = ctypes.c_uint32(_KILL_PROCESS)
+    if _libc().syscall(_SECCOMP[machine], _GET_ACTION_AVAIL, 0, ctypes.byref(action)) != 0:
+        return f"seccomp filters ({os.strerror(ctypes.get_errno())})"
+    return None
+
+
+def install(*, may_start_processes: bool, signals_scoped: bool) -> None:
+    """Needs no_new_privs. `signals_scoped`: Landlock already keeps signals inside; else only those to itself are let through."""
+    code = b"".join(struct.pack("<HBBI", *instruction) for instruction in _program(may_start_processes, signals_scoped))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    number = _SECCOMP[platform.machine()]
+    if _libc().syscall(number, _SET_MODE_FILTER, _TSYNC | _SPEC_ALLOW, ctypes.c_char_p(program)) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def _program(may_start_processes: bool, signals_scoped: bool) -> list[_Instruction]:
+    refused = [syscalls.OTHER_PROCESSES, syscalls.FILE_ATTRIBUTES, syscalls.SHARED_OBJECTS, syscalls.SYSTEM, syscalls.TRUNCATE]
+    if not may_start_processes:
+        refused.append(syscalls.PROCESSES)
+    if not signals_scoped:
+        refused.append(syscalls.SIGNALS_BY_THREAD)
+    machine = syscalls.MACHINES.index(platform.machine())
+    program = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_EQUAL, 1, 0, syscalls.AUDIT_ARCHITECTURES[machine]),
+        (_RETURN, 0, 0, _KILL_PROCESS),  # 32-bit code has other numbers
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_GREATER, 0, 1, syscalls.NEWEST_KNOWN),  # x32's numbers are far above
+        _refuse(errno.ENOSYS),
+    ]
+    for numbers, code in (
+        (syscalls.ABSENT, errno.ENOSYS),
+        (syscalls.NETWORK, errno.EACCES),
+        *((n, errno.EPERM) for n in refused),
+    ):
+        program += [step for number in _of(machine, numbers) for step in ((_EQUAL, 0, 1, number), _refuse(code))]
+    for number in _of(machine, syscalls.SOCKETS):
+        program += _when(number, _only_local_streams())
+    for number in _of(machine, syscalls.LIMITS):
+        program += _when(number, _argument_is(0, 0))  # 0 is the caller; another number may be the tuner's
+    for number in _of(machine, syscalls.CLONE):
+        program += _when(number, _only_inside(may_start_processes))
+    if not signals_scoped:
+        for number in _of(machine, syscalls.SIGNALS):
+            program += _when(number, _argument_is(0, os.getpid()))
+    return [*program, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _of(machine: int, numbers: Numbers) -> list[int]:
+    return [number for pair in numbers.values() if (number := pair[machine]) is not None]
+
+
+def _when(number: int, body: Sequence[_Instruction]) -> list[_Instruction]:
+    """`body` ends in a return on every path, for it overwrites the number that the next comparison needs."""
+    return [(_EQUAL, 0, len(body), number), *body]
+
+
+def _refuse(code: int) -> _Instruction:
+    return (_RETURN, 0, 0, _ERRNO | code)
+
+
+def _load_argument(index: int) -> _Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * index)  # the low half: both machines are little-endian
+
+
+def _argument_is(index: int, value: int) -> list[_Instruction]:
+    return [_load_argument(index), (_EQUAL, 1, 0, value), _refuse(errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
+
+
+def _only_local_streams() -> list[_Instruction]:
+    """Connected pairs inside the worker, as drivers make them. A datagram socket could send anywhere without `connect`."""
+    return [
+        _load_argument(0),
+        (_EQUAL, 0, 4, _AF_UNIX),
+        _load_argument(1),
+        (_AND, 0, 0, _SOCK_TYPE_MASK),
+        (_EQUAL, 2, 0, _SOCK_STREAM),
+        (_EQUAL, 1, 0, _SOCK_SEQPACKET),
+        _refuse(errno.EACCES),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _only_inside(may_start_processes: bool) -> list[_Instruction]:
+    """No new namespaces; threads always, processes where they may be started."""
+    allow = (_RETURN, 0, 0, _ALLOW)
+    namespaces = [_load_argument(0), (_ANY_BIT, 0, 1, _CLONE_NEW), _refuse(errno.EPERM)]
+    return [*namespaces, *([] if may_start_processes else [(_ANY_BIT, 1, 0, _CLONE_THREAD), _refuse(errno.EPERM)]), allow]
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

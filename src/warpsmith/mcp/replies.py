@@ -1,0 +1,215 @@
+"""What the tools answer: small, typed, with paths to more. The fields are the protocol: clients are shown their schema."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from warpsmith.core.configuration import Value
+
+
+class Device(BaseModel):
+    device: str
+    available: bool
+    description: str | None = None
+    languages: list[str] = []
+    limits: dict[str, int] = {}
+    problem: str | None = None
+
+
+class Devices(BaseModel):
+    devices: list[Device]
+
+
+class Place(BaseModel):
+    line: int
+    what: str
+
+
+class WorkloadFacts(BaseModel):
+    name: str
+    sizes: dict[str, int]
+    weight: float
+    heldout: bool
+    bytes_moved: float = Field(description="At least so many, by the arguments' sizes or [traffic].")
+    flops: float | None = Field(description="None where kernel.toml does not say.")
+
+
+class Inspection(BaseModel):
+    kernel: str
+    path: str
+    language: str
+    entry: str
+    source_path: str
+    source: str | None = Field(description="The whole text; None when it is long: read source_path then.")
+    arguments: dict[str, str]
+    grid: list[str]
+    block: list[str]
+    shared: str
+    workloads: list[WorkloadFacts]
+    tolerance: str
+    oracle: str
+    parameters: dict[str, list[Value]] = Field(description="Of the kernel's own template; empty for a plain kernel.")
+    loops: list[Place]
+    accesses: list[Place]
+    barriers: list[Place]
+    shared_arrays: list[Place]
+    findings: list[str] = Field(description="What the rules see in the source; nothing was measured yet.")
+
+
+class Check(BaseModel):
+    kernel: str
+    path: str
+    feasible: int = Field(description="Configurations of the kernel's own template that the device allows.")
+    all: int
+    verified_on: list[str] = Field(description="Workloads on which the original was launched and agreed with the oracle.")
+
+
+class PassFacts(BaseModel):
+    name: str
+    summary: str
+    concerns: list[str]
+    applies: bool
+    reason: str | None = Field(default=None, description="Why not.")
+
+
+class Passes(BaseModel):
+    kernel: str
+    passes: list[PassFacts]
+
+
+class ParameterFacts(BaseModel):
+    name: str
+    values: list[Value]
+    default: Value
+    meaning: str = ""
+
+
+class Template(BaseModel):
+    kernel: str = Field(description="The path to give to start_tuning, explain and the other tools.")
+    source_path: str
+    diff_path: str | None
+    parameters: list[ParameterFacts]
+    constraints: list[str]
+    certificate: str = Field(description="How it was shown that the defaults are the original kernel.")
+    feasible: int
+    all: int
+    applied: list[str]
+    not_applied: dict[str, str] = Field(description="By pass: the reason.")
+    notes: list[str] = Field(description="Values and forms that were left out, and why.")
+
+
+class Submission(BaseModel):
+    accepted: bool
+    form: str | None = Field(default=None, description="Give it to make_template; None when it was not accepted.")
+    template: Template | None = None
+    problem: str | None = Field(default=None, description="What is wrong, as the compiler or the comparison said it.")
+    left_out: dict[str, str] = Field(default={}, description="Values of its parameters that failed, with the reason.")
+    verified_on: list[str] = []
+
+
+class Job(BaseModel):
+    job: str
+    kernel: str
+    state: Literal["starting", "running", "finished", "stopped", "failed"]
+    run: str | None = Field(description="Give it to get_result, explain, profile and export_result.")
+    evaluations: dict[str, int] = {}
+    evaluations_allowed: int | None = None
+    seconds: float = 0.0
+    seconds_left: float | None = Field(default=None, description="An estimate of the search; claims take up to a minute more.")
+    best_so_far: BestSoFar | None = None
+    stage: str = Field(default="", description="The last line of the log.")
+    log_path: str = ""
+
+
+class BestSoFar(BaseModel):
+    config: dict[str, Value]
+    speedup: float = Field(description="As searched: not a claim, and biased upwards. Report get_result's figure instead.")
+
+
+class Jobs(BaseModel):
+    jobs: list[Job]
+
+
+class Reason(BaseModel):
+    outcome: str
+    reason: str
+    count: int
+    example: dict[str, Value]
+
+
+class Removed(BaseModel):
+    constraint: str
+    reason: str
+    removes: int
+
+
+class Explanation(BaseModel):
+    kernel: str
+    run: str | None
+    feasible: int
+    all: int
+    configuration: dict[str, Value] | None = None
+    is_feasible: bool | None = None
+    violations: list[str] = Field(default=[], description="Each with the rule and the two numbers.")
+    outcome: str | None = Field(default=None, description="What came of it in this run; None when it was not evaluated.")
+    failures: list[Reason] = Field(default=[], description="The commonest reasons, of the run.")
+    removed: list[Removed] = Field(default=[], description="What each rule alone removes from the product of all values.")
+
+
+class Influence(BaseModel):
+    parameter: str
+    share: float
+    best: Value
+    worst: Value
+    slowdown: float = Field(description="Of the worst value against the best.")
+
+
+class Profile(BaseModel):
+    run: str
+    kernel: str
+    state: str
+    best: dict[str, Value]
+    resources: dict[str, int] = Field(description="Of the best, as the compiler reported them. What it cannot tell is absent.")
+    baseline_resources: dict[str, int]
+    median_us: dict[str, float]
+    baseline_us: dict[str, float]
+    roofline_fraction: dict[str, float] = Field(description="Measured beside the claims; empty before a run is finished.")
+    influences: list[Influence] = Field(description="Empty with too few results.")
+    findings: list[str]
+
+
+class Claim(BaseModel):
+    config: dict[str, Value]
+    speedup: float
+    ci95: tuple[float, float]
+    median_us: float
+    roofline_fraction: float | None
+    verified: bool
+
+
+class Outcome(BaseModel):
+    run: str
+    kernel: str
+    device: str
+    state: str
+    summary: str = Field(description="In words that may be quoted.")
+    general: Claim | None
+    per_workload: dict[str, Claim] = {}
+    heldout: dict[str, Claim] = {}
+    evaluations: dict[str, int]
+    seconds: float
+    certificate: str | None = None
+    template_path: str | None = None
+
+
+class Export(BaseModel):
+    folder: str
+    files: list[str]
+    manifest_path: str
+    speedup: float
+    ci95: tuple[float, float]
+    launch: dict[str, Any]
+    verified_as_written: bool
+    warnings: list[str]

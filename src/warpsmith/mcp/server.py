@@ -1,0 +1,89 @@
+"""Puts the tools together: who serves what, and how it fails. Transport, schemas and threads are the protocol library's."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel
+
+from warpsmith.core.errors import InputError, Location, WarpsmithError
+from warpsmith.mcp.jobs import JobRegister
+from warpsmith.mcp.labs import Labs
+from warpsmith.mcp.skill import skill_text
+from warpsmith.mcp.tools.kernels import KernelTools
+from warpsmith.mcp.tools.runs import RunTools
+from warpsmith.mcp.tools.templates import TemplateTools
+from warpsmith.mcp.tools.tuning import TuningTools
+from warpsmith.mcp.workspace import Workspace
+from warpsmith.settings import read_settings
+
+Arguments = ParamSpec("Arguments")
+Reply = TypeVar("Reply")
+
+_INSTRUCTIONS = (
+    "Tunes GPU kernels: refactors them into templates, searches, verifies every candidate and measures every claim."
+    " Work in this order: check_kernel and inspect_kernel; list_passes, forms of your own by submit_form, make_template;"
+    " start_tuning and job_status; get_result, explain and profile; export_result."
+    " Report only what get_result says, with its interval. The resource warpsmith://skill has the whole workflow."
+)
+
+
+def make_server(workspace: Path | None) -> MCPServer[Any]:
+    """`workspace` is where templates, forms and exports go; a folder in Warpsmith's home when none is named."""
+    settings = read_settings()
+    if workspace is not None and workspace.exists() and not workspace.is_dir():
+        raise InputError("the workspace must be a folder", location=Location(workspace))
+    space = Workspace((workspace or settings.home / "workspace").expanduser().resolve())
+    server: MCPServer[Any] = MCPServer("warpsmith", instructions=_INSTRUCTIONS, version=version("warpsmith"), log_level="WARNING")
+    labs = Labs(settings.binary_cache)
+    atexit.register(labs.close)
+    kernels, templates = KernelTools(space, labs), TemplateTools(space, labs)
+    tuning = TuningTools(space, settings, JobRegister(settings.home / "jobs"))
+    runs = RunTools(space, settings)
+    reading: tuple[Callable[..., BaseModel], ...] = (
+        kernels.list_devices,
+        kernels.inspect_kernel,
+        kernels.check_kernel,
+        kernels.list_passes,
+        tuning.job_status,
+        tuning.list_jobs,
+        runs.get_result,
+        runs.explain,
+        runs.profile,
+    )
+    writing: tuple[Callable[..., BaseModel], ...] = (
+        templates.make_template,
+        templates.submit_form,
+        templates.submit_template,
+        tuning.start_tuning,
+        tuning.resume_tuning,
+        tuning.stop_job,
+        runs.export_result,
+    )
+    for tool in reading:
+        server.add_tool(_told(tool), annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+    for tool in writing:
+        server.add_tool(_told(tool), annotations=ToolAnnotations(destructive_hint=False, open_world_hint=False))
+    server.resource("warpsmith://skill", name="skill", mime_type="text/markdown")(skill_text)
+    return server
+
+
+def _told(tool: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:
+    """An error that has an explanation reaches the client with it: fact, value, hint. Others are told as a failure only."""
+
+    @functools.wraps(tool)
+    def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Reply:
+        try:
+            return tool(*arguments, **named)
+        except WarpsmithError as error:
+            raise ToolError(str(error)) from error
+
+    return call

@@ -1,0 +1,224 @@
+"""Tools for what came of a run: the claim, why configurations failed, what the machine did, and the files to ship."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from warpsmith import api
+from warpsmith.core.configuration import Configuration, Value
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Resources
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.mcp import replies
+from warpsmith.mcp.reading import findings_of
+from warpsmith.mcp.tools.kernels import DeviceName
+from warpsmith.mcp.workspace import Workspace
+from warpsmith.record.store import Store
+from warpsmith.settings import Settings
+from warpsmith.space import Space, space_of
+from warpsmith.template import template_of
+from warpsmith.tuning.explain import searched_kernel, searched_space
+from warpsmith.tuning.round import carried_over
+
+RunName = Annotated[str, Field(description="As job_status names it; `last` is the latest of all.")]
+_MOST_REASONS = 8
+_LONGEST_REASON = 400
+
+
+class RunTools:
+    def __init__(self, workspace: Workspace, settings: Settings) -> None:
+        self._workspace = workspace
+        self._settings = settings
+
+    def get_result(self, run: RunName = "last") -> replies.Outcome:
+        """What may be reported of a run: speedup with its interval, verified, measured in fresh processes after the search.
+
+        A run that is not finished has no claim. An interval that includes 1 is no gain, and saying so is a result.
+        """
+        found = api.show_run(run)
+        template = found.get("template") or {}
+        return replies.Outcome(
+            run=found["run"],
+            kernel=found["kernel"],
+            device=found["device"],
+            state=found["status"],
+            summary=_summary(found),
+            general=_claim(found["general"]) if found["general"] else None,
+            per_workload={w: _claim(entry) for w, entry in found["per_workload"].items()},
+            heldout={w: _claim(entry) for w, entry in found["heldout"].items()},
+            evaluations={kind: count for kind, count in found["evaluations"].items() if count},
+            seconds=found["seconds"],
+            certificate=(template.get("certificate") or {}).get("detail"),
+            template_path=template.get("path"),
+        )
+
+    def explain(
+        self,
+        run: Annotated[str | None, Field(description="Of a run; left out: of a kernel's own template.")] = None,
+        kernel: Annotated[str | None, Field(description="Where there is no run yet: a template's kernel.toml.")] = None,
+        configuration: Annotated[
+            dict[str, Value] | None, Field(description="Values to ask about, the rest at their defaults; left out: all in all.")
+        ] = None,
+        device: DeviceName = "cpu",
+    ) -> replies.Explanation:
+        """Why configurations were pruned or failed: the rule, the limit and the two numbers; in a run also the compiler's words.
+
+        With a configuration: about that one. Without: the commonest reasons, and what each rule removes. Use it before you widen
+        values or loosen constraints.
+        """
+        if (run is None) == (kernel is None):
+            raise InputError("explain needs a run or a kernel, and not both", hint="a run's name, or a template's kernel.toml")
+        known: list[Evaluation] = []
+        if run is not None:
+            with Store(self._settings.database) as store:
+                record = store.find(run)
+                loaded = searched_kernel(record, store)
+                space = searched_space(record, loaded)
+                known, name = carried_over(store.evaluations(record.run), space), record.run
+        else:
+            loaded, name = self._workspace.kernel(kernel or ""), None
+            space = space_of(loaded, template_of(loaded), api.describe_device(device).limits)
+        found = replies.Explanation(kernel=loaded.name, run=name, feasible=space.size, all=space.cartesian_size)
+        if configuration is None:
+            return found.model_copy(update={"failures": _failures(known), "removed": _removed(space)})
+        asked = Configuration.of({**space.default, **configuration})
+        violations = [str(violation) for violation in space.explain(asked)]
+        outcome = next((_said(e) for e in known if e.configuration == asked), None)
+        return found.model_copy(
+            update={
+                "configuration": dict(asked.pairs),
+                "is_feasible": not violations,
+                "violations": violations,
+                "outcome": outcome,
+            }
+        )
+
+    def profile(self, run: RunName = "last") -> replies.Profile:
+        """Where the best configuration of a run stands: resources by the compiler, distance from the roof, which parameters
+        mattered, and what the rules find. Read it before you write the next form: it says what to write it against.
+        """
+        found = api.show_run(run, importance=True)
+        with Store(self._settings.database) as store:
+            record = store.find(run)
+            kernel = searched_kernel(record, store)
+            space = searched_space(record, kernel)
+            known = carried_over(store.evaluations(record.run), space)
+        measured = {e.configuration: e.outcome for e in known if isinstance(e.outcome, Measured)}
+        if not measured:
+            raise InputError(f"run {record.run} has measured nothing yet", hint="poll job_status until it has")
+        best, roof = min(measured, key=lambda c: measured[c].score), {}
+        if (general := found["general"]) is not None:
+            best = Configuration.of({**space.default, **general["config"]})
+            fractions = {workload: entry["roofline_fraction"] for workload, entry in general["workloads"].items()}
+            roof = {workload: fraction for workload, fraction in fractions.items() if fraction is not None}
+        used = measured[best].resources if best in measured else Resources()
+        original = measured[space.default].resources if space.default in measured else Resources()
+        return replies.Profile(
+            run=record.run,
+            kernel=kernel.name,
+            state=record.status,
+            best=dict(best.pairs),
+            resources=_present(used),
+            baseline_resources=_present(original),
+            median_us=_times(measured.get(best)),
+            baseline_us=_times(measured.get(space.default)),
+            roofline_fraction=roof,
+            influences=_influences(found["importance"]),
+            findings=findings_of(kernel, baseline=original, best=used, roofline_fraction=roof),
+        )
+
+    def export_result(
+        self,
+        run: RunName = "last",
+        force: Annotated[bool, Field(description="Also when there is no certain gain. Ask the user first.")] = False,
+    ) -> replies.Export:
+        """Write a finished run's winner as standalone source with its launch: into a folder of the server's, named in the answer.
+
+        The written files are compiled and verified on every workload before they appear. Copying them into the user's code is the
+        last step, and yours. Refused where nothing was verified or gained.
+        """
+        with Store(self._settings.database) as store:
+            record = store.find(run)
+        folder = self._workspace.root / "exports" / record.run
+        found = api.export_run(record.run, folder, force=force)
+        general = found["general"]
+        return replies.Export(
+            folder=found["folder"],
+            files=[str(Path(found["folder"]) / name) for name in found["files"]],
+            manifest_path=found["manifest"],
+            speedup=general["claim"]["speedup"],
+            ci95=general["claim"]["ci95"],
+            launch={name: general[name] for name in ("entry", "grid", "block", "shared")},
+            verified_as_written=found["recheck"] is not None,
+            warnings=found["warnings"],
+        )
+
+
+def _summary(found: dict[str, Any]) -> str:
+    general = found["general"]
+    if general is None:
+        return f"{found['kernel']}: {found['status']}, no claim yet"
+    low, high = general["ci95"]
+    figure = f"{general['speedup']:.3f}x the original on {found['device']} (95 % interval {low:.3f} to {high:.3f})"
+    if low <= 1:
+        return f"{found['kernel']}: no certain gain; {figure}"
+    slower = [w for w, entry in found["heldout"].items() if entry["ci95"][1] < 1]
+    return f"{found['kernel']}: {figure}, verified" + (f"; slower on held-out {', '.join(slower)}" if slower else "")
+
+
+def _claim(entry: dict[str, Any]) -> replies.Claim:
+    return replies.Claim(**{name: entry[name] for name in replies.Claim.model_fields})
+
+
+def _said(evaluation: Evaluation) -> str:
+    outcome = evaluation.outcome
+    if isinstance(outcome, Measured):
+        return f"Measured: {1 / outcome.score:.3f}x as searched"
+    return f"{type(outcome).__name__}: {outcome.reason}"[:_LONGEST_REASON]
+
+
+def _failures(known: list[Evaluation]) -> list[replies.Reason]:
+    """Grouped by kind and first line: the rest differs in numbers and places."""
+    failed = [e for e in known if not isinstance(e.outcome, Measured)]
+    examples: dict[tuple[str, str], Evaluation] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for evaluation in failed:
+        kind, reason = _said(evaluation).split(": ", 1)
+        key = (kind, reason.strip().split("\n")[0])
+        counts[key] += 1
+        examples.setdefault(key, evaluation)
+    return [
+        replies.Reason(outcome=kind, reason=reason, count=count, example=dict(examples[kind, reason].configuration.pairs))
+        for (kind, reason), count in counts.most_common(_MOST_REASONS)
+    ]
+
+
+def _removed(space: Space) -> list[replies.Removed]:
+    largest = sorted((r for r in space.removed if r.count), key=lambda r: -r.count)[:_MOST_REASONS]
+    return [replies.Removed(constraint=r.constraint, reason=r.reason, removes=r.count) for r in largest]
+
+
+def _present(resources: Resources) -> dict[str, int]:
+    return {name: value for name, value in asdict(resources).items() if isinstance(value, int)}
+
+
+def _times(outcome: Measured | None) -> dict[str, float]:
+    return {t.workload: round(t.median_us, 3) for t in outcome.times} if outcome is not None else {}
+
+
+def _influences(importance: dict[str, Any]) -> list[replies.Influence]:
+    return [
+        replies.Influence(
+            parameter=p["name"],
+            share=p["share"],
+            best=p["best"]["value"],
+            worst=p["worst"]["value"],
+            slowdown=p["worst"]["slowdown"],
+        )
+        for p in importance["parameters"]
+    ]

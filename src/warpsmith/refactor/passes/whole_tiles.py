@@ -1,0 +1,252 @@
+"""`whole_tiles`: work on a tile without bounds checks wherever all of the tile lies inside.
+
+Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
+WHOLE, what the checks ask of the block's last thread in its last step is asked once before the loops. If that holds, they run
+without checks; else as they stand.
+
+Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
+change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay.
+Parameter: WHOLE, 0 as it was. Constraints: none.
+
+It comes after all passes that change loops: what it writes stands beside the loops under an `#if` of its own, so that no further
+forms arise. Masks and compares go; on the CPU device, where a check becomes a mask for every vector, that is most of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.geometry import block_extent
+from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import answered, require
+from warpsmith.refactor.writing import indented
+from warpsmith.source import Edit, Loop, LoopKind, Names, loops_of
+from warpsmith.source.effects import declares_shared, waits
+from warpsmith.source.extremes import End, Extremes
+from warpsmith.source.reaching import ReachingNames
+from warpsmith.source.signs import Signs
+from warpsmith.source.statements import text_between
+from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DIRECTIVES = frozenset({"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"})
+_MOST_LINES = 120  # a copy of more than that nobody reads
+_LONGEST = 130
+
+
+class WholeTiles:
+    name = "whole_tiles"
+    summary = "tiles that lie inside as a whole, without bounds checks"
+    stage = Stage.DECORATE
+    priority = 10  # after `unroll`: a copy of the loops has their pragmas, too
+    concerns = frozenset({Concern.DIVERGENCE, Concern.BALANCE})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject))
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A condition that is true when `asked` are; `rest` has the parts of it that remain to be asked."""
+
+    node: Node  # the `if` or the `? :`
+    asked: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Loops to be written twice, with what stands before them and belongs to them."""
+
+    node: Node
+    start: int
+    checks: tuple[_Check, ...]
+
+    @property
+    def condition(self) -> list[str]:
+        return list(dict.fromkeys(part for check in self.checks for part in check.asked))
+
+
+def _rewrite(subject: Subject) -> Rewrite:
+    source, variant = subject.source, subject.variant
+    require(not source.has_errors(), "the parser does not understand a part of the kernel")
+    others = [n for n in of_kind(source.body, *_DIRECTIVES) if not _holds_pragmas_only(n)]
+    require(not others, "the kernel has #if branches of its own, so its statements depend on macros")
+    names = ReachingNames(source, {t.name for t in variant.tunables}, subject.kernel)
+    regions = list(_regions(subject, names))
+    require(regions, "no loop checks in each step whether an element of a tile exists")
+    name = fresh_name(subject, "WHOLE")
+    tunable = Tunable(name, (0, 1), 0, "1: a tile that lies inside as a whole is not checked", source.line_of(regions[0].node))
+    text = source.edited(*(_written(subject, region, name) for region in regions))
+    return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
+
+
+def _holds_pragmas_only(group: Node) -> bool:
+    """As `unroll` writes them: which pragma it is depends on a macro, and nothing else does."""
+    inner = [n for n in group.named_children if n.type not in {"comment", "preproc_else", "preproc_elif"}]
+    condition = group.child_by_field_name("condition")
+    return all(n.type == "preproc_call" for n in inner if n != condition)
+
+
+# ── what to write twice ──
+
+
+def _regions(subject: Subject, names: Names) -> Iterator[_Region]:
+    """The outermost loops without a barrier in which the most can be asked beforehand."""
+    source = subject.source
+    loops = [loop for loop in loops_of(source.body, names) if _may_be_copied(loop, names)]
+    end = -1
+    for loop in loops:
+        if loop.node.start_byte < end:
+            continue
+        inner = [other for other in loops if is_within(other.node, loop.node)]
+        best = max((_region(subject, names, each) for each in inner), key=lambda r: (len(r.condition), -r.start))
+        if best.checks:
+            end = best.node.end_byte
+            yield best
+
+
+def _may_be_copied(loop: Loop, names: Names) -> bool:
+    parent = loop.node.parent
+    lines = text_of(loop.node).count("\n")
+    labels = any(True for _ in of_kind(loop.node, "labeled_statement", "goto_statement"))
+    return (
+        parent is not None
+        and parent.type == "compound_statement"
+        and lines <= _MOST_LINES
+        and not labels
+        and _has_its_own_lines(loop.node, names)
+        and not _goes_over_tiles(loop, names)
+        and not waits(loop.node, names)
+        and not declares_shared(loop.node, names)
+    )
+
+
+def _has_its_own_lines(node: Node, names: Names) -> bool:
+    """So that directives may be put around it."""
+    data = names.source.tree.data
+    before = data[data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
+    after = data[node.end_byte :].split(b"\n", 1)[0]
+    return not before.strip() and not after.strip()
+
+
+def _goes_over_tiles(loop: Loop, names: Names) -> bool:
+    """Whether it takes all threads from tile to tile: around it, only the last tile could be asked about, for all of them."""
+    strides = loop.kind is LoopKind.COUNTED and loop.step is not None and names.value(loop.step) != 1
+    return strides and Signs(names).is_about_data(loop.bound)  # else over a thread's own part of one
+
+
+def _region(subject: Subject, names: Names, loop: Loop) -> _Region:
+    extremes = Extremes(names, loop.node, _extents(subject))
+    conditional = of_kind(loop.node, "if_statement", "conditional_expression")
+    found = [check for node in conditional if (check := _check(node, extremes, names)) is not None]
+    before, start = loop.node.prev_sibling, loop.node
+    while before is not None and (before.type == "preproc_call" or before.type in _DIRECTIVES):
+        start, before = before, before.prev_sibling
+    return _Region(loop.node, subject.source.tree.line_start(start), tuple(found))
+
+
+def _extents(subject: Subject) -> dict[str, str]:
+    return {f"blockDim.{name}": block_extent(subject, name) for name in "xyz"}
+
+
+def _check(node: Node, extremes: Extremes, names: Names) -> _Check | None:
+    condition = field(node, "condition")
+    if condition.type == "condition_clause":
+        condition = condition.named_children[-1]
+    if any(a.type == "init_statement" for a in field(node, "condition").children):
+        return None
+    asked: list[str] = []
+    rest: list[str] = []
+    for part in _parts(condition, names):
+        hardest = _hardest(part, extremes)
+        (rest if hardest is None else asked).append(hardest or text_of(part))
+    return _Check(node, tuple(asked), tuple(rest)) if asked else None
+
+
+def _parts(condition: Node, names: Names) -> Iterator[Node]:
+    """What is joined by &&, also where a constant stands for it."""
+    condition = unwrapped(condition)
+    if condition.type == "identifier":
+        found = names.definition(condition)
+        if found.is_fixed and found.value is not None and _is_join(found.value):
+            yield from _parts(found.value, names)
+            return
+    if condition.type == "binary_expression" and text_of(field(condition, "operator")) == "&&":
+        yield from _parts(field(condition, "left"), names)
+        yield from _parts(field(condition, "right"), names)
+        return
+    yield condition
+
+
+def _is_join(value: Node) -> bool:
+    value = unwrapped(value)
+    return value.type == "binary_expression" and text_of(field(value, "operator")) in {"&&", "<", "<=", ">", ">="}
+
+
+def _hardest(part: Node, extremes: Extremes) -> str | None:
+    """The comparison at its extremes: if it holds there, it holds always. None where that is not known."""
+    operator = text_of(field(part, "operator")) if part.type == "binary_expression" else ""
+    if operator not in {"<", "<=", ">", ">="}:
+        return None
+    if not extremes.signs.is_about_data(part):
+        return None  # it is about the tile's own size: that the last thread has nothing to do there is no sign of an edge
+    small, large = (field(part, side) for side in (("left", "right") if operator[0] == "<" else ("right", "left")))
+    if not (extremes.signs.is_signed(small) and extremes.signs.is_signed(large)) and not extremes.signs.is_natural(small):
+        return None  # a negative number would be a large one
+    greatest, least = extremes.of(small, End.GREATEST), extremes.of(large, End.LEAST)
+    if greatest is None or least is None:
+        return None
+    strict = len(operator) == 1
+    if strict and greatest.endswith(" - 1"):
+        greatest, strict = greatest.removesuffix(" - 1"), False
+    return f"{greatest} {'<' if strict else '<='} {least}"
+
+
+# ── writing ──
+
+
+def _written(subject: Subject, region: _Region, name: str) -> Edit:
+    tree = subject.source.tree
+    blanks, end = tree.indentation(region.node), region.node.end_byte
+    stands = tree.data[region.start : end].decode()
+    edits = [edit for check in region.checks for edit in _without(check)]
+    unchecked = text_between(tree, region.start, end, edits)
+    lines = [
+        f"#if {name}",
+        f"{blanks}// Where all of it lies inside, no step needs to look.",
+        *_if(region.condition, blanks),
+        indented(unchecked, 2),
+        f"{blanks}}} else {{",
+        indented(stands, 2),
+        f"{blanks}}}",
+        "#else",
+        stands,
+        "#endif",
+    ]
+    return Edit(region.start, end, "\n".join(lines))
+
+
+def _if(parts: Sequence[str], blanks: str) -> list[str]:
+    line = f"{blanks}if ({' && '.join(parts)}) {{"
+    if len(line) <= _LONGEST or len(parts) == 1:
+        return [line]
+    *others, last = parts
+    return [*(f"{blanks}{'    ' if n else 'if ('}{part} &&" for n, part in enumerate(others)), f"{blanks}    {last}) {{"]
+
+
+def _without(check: _Check) -> list[Edit]:
+    """The statement or value that the condition let through, and of the condition what remains to be asked."""
+    node, condition = check.node, field(check.node, "condition")
+    if check.rest:
+        inner = " && ".join(check.rest)
+        bare = node.type == "conditional_expression"
+        return [Edit(condition.start_byte, condition.end_byte, inner if bare else f"({inner})")]
+    chosen = field(node, "consequence")
+    wrap = chosen.type in {"assignment_expression", "comma_expression"}
+    return [Edit(node.start_byte, chosen.start_byte, "(" * wrap), Edit(chosen.end_byte, node.end_byte, ")" * wrap)]

@@ -1,0 +1,84 @@
+"""Workloads that a tester adds to verification: odd sizes, extreme values. A configuration that is wrong on one is wrong.
+
+They are never timed and rule nothing out beforehand: a configuration that the constraints forbid on such sizes is not tried on
+them. The original must be right on them itself, so a tester can ask for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from math import prod
+
+from warpsmith.core.errors import WarpsmithError
+from warpsmith.core.outcome import Verdict
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.evaluate import Builder
+from warpsmith.verify.inputs import shape_of
+from warpsmith.verify.prepared import PreparedWorkload
+
+MOST = 2  # each costs a compilation and a launch in every evaluation
+_MOST_BYTES = 64 << 20
+
+
+class Adversaries:
+    """Those that a tester asks for, made ready; `dropped` says why the others do not count."""
+
+    def __init__(self, wanted: Iterable[Workload], builder: Builder, seed: int, stack: ExitStack) -> None:
+        self._builder = builder
+        self.ready: dict[str, PreparedWorkload] = {}
+        self.dropped: dict[str, str] = {}
+        kernel = builder.binder.kernel
+        for workload in wanted:
+            problem = _implausible(workload, kernel, self.ready)
+            if problem is None:
+                try:
+                    geometry = builder.binder.geometry(kernel.default_configuration, workload)
+                    self.ready[workload.name] = stack.enter_context(PreparedWorkload.prepare(kernel, workload, seed, geometry))
+                except WarpsmithError as error:
+                    problem = error.message
+            if problem is not None:
+                self.dropped[workload.name] = problem
+
+    def settle(self, bench: Bench) -> tuple[Workload, ...]:
+        """Keeps those on which the original itself is right, the first `MOST` of them."""
+        kept: list[Workload] = []
+        for name, prepared in self.ready.items():
+            problem = _original_problem(prepared, self._builder, bench) if len(kept) < MOST else f"there are {MOST} already"
+            if problem is None:
+                kept.append(prepared.workload)
+            else:
+                self.dropped[name] = problem
+        return tuple(kept)
+
+
+def _implausible(workload: Workload, kernel: Kernel, others: Mapping[str, object]) -> str | None:
+    sizes = kernel.workloads[0].sizes
+    if workload.name in others or any(workload.name == declared.name for declared in kernel.workloads):
+        return "another workload has this name"
+    if set(workload.sizes) != set(sizes):
+        return f"its sizes are {', '.join(sorted(workload.sizes))}; the kernel's are {', '.join(sorted(sizes))}"
+    if any(size < 1 for size in workload.sizes.values()):
+        return "a size is below 1"
+    try:
+        nbytes = sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
+    except WarpsmithError as error:
+        return error.message
+    return f"{nbytes:,} bytes, more than {_MOST_BYTES:,}" if nbytes > _MOST_BYTES else None
+
+
+def _original_problem(prepared: PreparedWorkload, builder: Builder, bench: Bench) -> str | None:
+    original = builder.build(builder.binder.kernel.default_configuration, [prepared.workload])
+    if not isinstance(original, Candidate):
+        return f"the original does not compile: {original.reason}"
+    if prepared.expected is None:
+        first = bench.run_once(original, prepared.name)
+        if not isinstance(first, int):
+            return f"the original fails: {first.reason}"
+        prepared.adopt_outputs_as_expected()
+    verdict = bench.verify(original, prepared.name)
+    if not isinstance(verdict, Verdict):
+        return f"the original fails: {verdict.reason}"
+    failure = verdict.failure
+    return f"the original is not right itself: {failure.argument}: {failure.problem}" if failure is not None else None

@@ -1,0 +1,131 @@
+"""What an agent has planned and written in a run so far, what came of it, and how its next plan becomes a template.
+
+Every round's template contains those before it: the passes that applied and the forms that were kept stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.record.store import RoundRecord
+from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.refactor.proposal import FORM, Proposal
+from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.events import AgentGaveUp, RoundPlanned
+from warpsmith.tuning.order import kernel_fingerprint
+from warpsmith.tuning.planning import Agent, AgentStopped, Facts, PassReport, Plan, ProposalReport
+from warpsmith.tuning.workshop import Workshop
+from warpsmith.tuning.writing import written_form
+
+_MOST_PLANS = 3  # for one round, when nothing of what was planned applies
+
+
+class Templating(Protocol):
+    """Makes templates of the untouched kernel; `tuning.workbench` does."""
+
+    def problem_of(self, proposal: Proposal) -> str | None:
+        """What is wrong with a form that an agent wrote; None when it can be searched."""
+        ...
+
+    def make(self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path) -> tuple[Path, Mapping[str, Any]]:
+        """Writes the template into a folder: its kernel.toml, and a report of every pass."""
+        ...
+
+
+class Agenda:
+    """`plans` are the rounds that began; `gave_up` says why the agent plans no further, when it could not."""
+
+    def __init__(self, shop: Workshop, agent: Agent, templating: Templating, passes: Sequence[PassReport]) -> None:
+        self._shop = shop
+        self._agent = agent
+        self._templating = templating
+        self.passes = list(passes)
+        self.proposals: list[ProposalReport] = []
+        self.plans: list[RoundRecord] = []
+        self.gave_up: str | None = None
+
+    def recall(self, about: RoundRecord) -> Kernel:
+        """The template of a round that an earlier part of the run began."""
+        kernel = load_kernel(Path(about.kernel_path))
+        if kernel_fingerprint(kernel) != about.fingerprint:
+            raise InputError(
+                f"the template of round {about.number} changed since run {self._shop.run} searched it",
+                location=Location(kernel.path),
+                hint="start a new run with `warpsmith tune`, or bring the file back",
+            )
+        self._learn(about)
+        self._begin(about)
+        return kernel
+
+    def next_template(self, number: int, facts: Callable[[], Facts]) -> Kernel | None:
+        """The template of the next round, on record when this returns; None when the agent has nothing more to try."""
+        try:
+            for _ in range(_MOST_PLANS):
+                known = facts()
+                plan = self._agent.plan(known, self._agent.analyse(known))
+                if plan is None:
+                    return None
+                self._shop.emit(RoundPlanned(number, plan))
+                self._decided(number, Role.PLANNER, plan.reason)
+                kernel = self._templated(number, replace(plan, proposals=self._written(number, known, plan)))
+                if kernel is not None:
+                    return kernel
+        except AgentStopped as stopped:
+            self.gave_up = stopped.reason
+            self._decided(number, Role.PLANNER, f"the agent cannot go on: {stopped.reason}")
+            self._shop.emit(AgentGaveUp(stopped.reason))
+        return None
+
+    def _written(self, number: int, facts: Facts, plan: Plan) -> tuple[Proposal, ...]:
+        """The form that the agent writes for the round, once it is right; one that stays wrong is remembered as such."""
+        found = written_form(self._agent, facts, plan, self._templating.problem_of) if plan.write else None
+        if found is None:
+            return ()
+        form = f"form {found.proposal.number} ({found.proposal.hypothesis})"
+        if found.problem is not None:
+            self.proposals.append(found)
+            self._decided(number, Role.TEMPLATER, f"{form} is given up: {found.problem}")
+            return ()
+        self._decided(number, Role.TEMPLATER, f"{form} compiles and is right on the smallest workloads: it will be searched")
+        return (found.proposal,)
+
+    def _templated(self, number: int, plan: Plan) -> Kernel | None:
+        """None when nothing new came of the plan: the agent plans again, knowing that."""
+        before = [p.name for p in self.passes if p.applied_in is not None]
+        plan = replace(plan, passes=tuple(dict.fromkeys((*before, *plan.passes))))
+        kept = [report.proposal for report in self.proposals if report.problem is None]
+        path, report = self._templating.make(plan.passes, [*kept, *plan.proposals], self._shop.folder / f"round-{number}")
+        kernel = load_kernel(path)
+        about = RoundRecord(number, asdict(plan), str(kernel.path), kernel_fingerprint(kernel), report)
+        self._learn(about)
+        new = [p.name for p in self.passes if p.applied_in == number]
+        refused = [f"{name}: {reason}" for name, reason in report["declined"].items()]
+        self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
+        forms = next((p.values for p in kernel.parameters if p.name == FORM), ())
+        if not new and not any(proposal.number in forms for proposal in plan.proposals):
+            return None
+        self._shop.store.begin_round(self._shop.run, about)
+        self._begin(about)
+        return kernel
+
+    def _learn(self, about: RoundRecord) -> None:
+        """Which passes did what, as the template's report says."""
+        applied, declined = set(about.report["applied"]), dict(about.report["declined"])
+        for place, known in enumerate(self.passes):
+            if known.applied_in is None and known.name in applied:
+                self.passes[place] = replace(known, applied_in=about.number)
+            elif known.applied_in is None and known.name in declined:
+                self.passes[place] = replace(known, declined=declined[known.name])
+
+    def _begin(self, about: RoundRecord) -> None:
+        self.plans.append(about)
+        # Rounds of earlier versions know of no proposals.
+        self.proposals += [ProposalReport(Proposal.from_record(entry)) for entry in about.plan.get("proposals", ())]
+
+    def _decided(self, number: int, role: Role, text: str) -> None:
+        self._shop.note(Message(role, Kind.DECISION, text, number))

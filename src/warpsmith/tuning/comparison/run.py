@@ -1,0 +1,135 @@
+"""A comparison from kernel to result: every seed in both modes, one after the other, then all of them measured together."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.outcome import Measured
+from warpsmith.measure.bench import Bench
+from warpsmith.record.store import RunRecord, Store
+from warpsmith.refactor.untouched import untouched
+from warpsmith.settings import Settings
+from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.comparison.contenders import Contender, contender, course
+from warpsmith.tuning.comparison.figures import Final
+from warpsmith.tuning.comparison.joint import Claimed, Joint
+from warpsmith.tuning.comparison.plan import Plan
+from warpsmith.tuning.comparison.result import ComparisonResult
+from warpsmith.tuning.cores import all_cores
+from warpsmith.tuning.events import Emit, EvaluationFinished, Event
+from warpsmith.tuning.order import Order
+from warpsmith.tuning.original import establish_original
+from warpsmith.tuning.round import Round, make_round
+from warpsmith.verify.prepared import PreparedWorkload
+
+_SEARCHED_INPUTS, _CLAIMED_INPUTS = 0, 1  # seeds: what is claimed is verified on other inputs than those it was found with
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a comparison is: `done` of `of` runs, what it is at, and a word on that."""
+
+    done: int
+    of: int
+    what: str
+    detail: str = ""
+
+
+Progress: TypeAlias = Callable[[Step], None]
+
+
+def compare(plan: Plan, settings: Settings, progress: Progress) -> ComparisonResult:
+    """Goes on with the runs that an earlier, stopped comparison like this one left. Raises what a run raises."""
+    began = time.perf_counter()
+    name = plan.name(settings)
+    orders = list(plan.orders(name))
+    kernel = untouched(plan.kernel)
+    with Store(settings.database) as store, contextlib.ExitStack() as stack:
+        # Nothing is timed while it compiles, so nobody needs a core to itself.
+        compilers = CompilePool(plan.device, workers=all_cores(), cache_dir=settings.binary_cache, folders=kernel.folders)
+        original = make_round(0, kernel, stack.enter_context(compilers), compilers.describe())
+        # The same inputs for all runs: only what they do with them is compared, and an oracle is asked once.
+        with _prepared(original, _SEARCHED_INPUTS) as ready:
+            runs = [
+                _searched(order, settings, store, _Watch(progress, number, len(orders), order), ready)
+                for number, order in enumerate(orders)
+            ]
+        ready = stack.enter_context(_prepared(original, _CLAIMED_INPUTS))
+        contenders = [contender(store.find(run), store, kernel, compilers) for run in runs]
+        with Bench(plan.device, list(ready.values())) as bench:
+            plain = establish_original(original.builder, bench, ready)
+        joint = Joint(
+            device=plan.device,
+            prepared=ready,
+            original=plain,
+            weights={w.name: w.weight for w in kernel.tuning_workloads},
+            rng=np.random.default_rng(0),
+            say=lambda what: progress(Step(len(orders), len(orders), what)),
+        )
+        with original.builder.quiet():
+            finals = [_final(one, claim) for one, claim in zip(contenders, joint.claims(contenders), strict=True)]
+    return ComparisonResult(name, plan, tuple(finals), joint.others, time.perf_counter() - began)
+
+
+@contextlib.contextmanager
+def _prepared(original: Round, seed: int) -> Iterator[dict[str, PreparedWorkload]]:
+    kernel, geometry = original.kernel, original.builder.binder.geometry
+    with contextlib.ExitStack() as stack:
+        yield {
+            w.name: stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, geometry(kernel.default_configuration, w)))
+            for w in kernel.workloads
+        }
+
+
+def _searched(order: Order, settings: Settings, store: Store, emit: Emit, ready: Mapping[str, PreparedWorkload]) -> str:
+    known = next((r for r in store.runs() if _is_of(r, order)), None)
+    if known is not None and known.status == "searched":
+        return known.run
+    if known is not None:
+        return str(tuning_run.resume(known.run, settings, emit, ready)["run"])
+    return str(tuning_run.start(order, settings, emit, ready)["run"])
+
+
+def _is_of(record: RunRecord, order: Order) -> bool:
+    header = record.header
+    return (header.settings.get("comparison"), header.settings.get("mode"), header.seed) == (
+        order.comparison,
+        order.mode,
+        order.seed,
+    )
+
+
+class _Watch:
+    """Hears the events of one run and tells the comparison's progress."""
+
+    def __init__(self, progress: Progress, done: int, of: int, order: Order) -> None:
+        self._progress = progress
+        self._step = (done, of, f"seed {order.seed}, {order.mode}")
+        progress(Step(*self._step))
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, EvaluationFinished):
+            best = f", best {1 / event.best.score:.2f}x" if event.best is not None and event.best.score else ""
+            self._progress(Step(*self._step, f"{event.number} evaluations{best}"))
+
+
+def _final(one: Contender, claim: Claimed) -> Final:
+    return Final(
+        run=one.record.run,
+        mode=one.mode,
+        seed=one.record.header.seed,
+        configuration=claim.configuration,
+        speedup=claim.speedup,
+        workloads=claim.workloads,
+        evaluations=len(one.evaluations),
+        failures=sum(not isinstance(e.outcome, Measured) for e in one.evaluations),
+        seconds=one.record.seconds,
+        course=course(one.evaluations),
+    )

@@ -1,0 +1,36 @@
+"""The facts that measurements tell: what every agent is told, whether it plans rounds or rewrites the kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.spec.kernel import Kernel
+from warpsmith.tuning.planning import Facts
+
+_FAILURES_TOLD = 12  # the latest, with their reasons
+
+
+def measured_facts(
+    kernel: Kernel, info: DeviceInfo, baseline: Evaluation, known: Sequence[Evaluation], roofline_us: Mapping[str, float]
+) -> Facts:
+    """`known` are all evaluations so far; one of them at least, the baseline, was measured."""
+    original = baseline.outcome
+    assert isinstance(original, Measured)
+    best, outcome = min(((e, e.outcome) for e in known if isinstance(e.outcome, Measured)), key=lambda pair: pair[1].score)
+    failed = [e for e in known if not isinstance(e.outcome, Measured)]
+    return Facts(
+        kernel=kernel,
+        limits=info.limits,
+        baseline=original.resources,
+        best=outcome.resources,
+        roofline_fraction={t.workload: roofline_us[t.workload] / t.median_us for t in outcome.times if t.workload in roofline_us},
+        best_configuration=dict(best.configuration.pairs),
+        failures=Counter(type(e.outcome).__name__ for e in failed),
+        best_times_us={t.workload: t.median_us for t in outcome.times},
+        baseline_times_us={t.workload: t.median_us for t in original.times},
+        failed=tuple(failed[-_FAILURES_TOLD:]),
+        device=info.description,
+    )

@@ -1,0 +1,172 @@
+"""What may ship, what is written, and that nothing appears when the written files do not pass."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warpsmith.core.errors import InputError, WarpsmithError
+from warpsmith.export.delivery import deliver
+from warpsmith.export.shipment import NothingToShip, shipment_of
+from warpsmith.record.store import RunHeader, RunRecord
+from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.load import load_kernel
+
+TOML = """\
+[kernel]
+name = "k"
+source = "k.cu"
+entry = "k<VEC>"
+[arguments]
+y = { dtype = "f32", shape = ["n"], role = "out" }
+n = { dtype = "i32", value = "n / VEC" }
+[launch]
+grid = ["ceildiv(n, BLOCK)"]
+block = ["min(BLOCK, max_threads_per_block)"]
+[workloads]
+a = { n = 64 }
+b = { n = 128 }
+odd = { n = 96, heldout = true }
+[parameters]
+BLOCK = { values = [32, 64], default = 32 }
+VEC = { values = [1, 2], default = 1 }
+"""
+SOURCE = """\
+#include "own.h"
+#include "../outside.h"
+#include "/etc/hostname"
+#ifndef VEC
+#define VEC 1
+#endif
+template <int V> __global__ void k(float* y, int n) {
+#if VEC == 2
+  y[threadIdx.x] = 2;
+#else
+  y[threadIdx.x] = 1;
+#endif
+}
+"""
+LIMITS = {
+    "max_threads_per_block": 1024,
+    "max_block_x": 1024,
+    "max_block_y": 1024,
+    "max_block_z": 64,
+    "shared_bytes_per_block": 49152,
+    "warp_size": 32,
+    "compute_units": 4,
+}
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    folder = tmp_path / "kernel"
+    folder.mkdir()
+    (folder / "kernel.toml").write_text(TOML)
+    (folder / "k.cu").write_text(SOURCE)
+    (folder / "own.h").write_text("// ours\n")
+    (tmp_path / "outside.h").write_text("// not ours\n")
+    return load_kernel(folder)
+
+
+def claim(speedup: float, low: float, high: float, *, verified: bool = True, **config: int) -> dict[str, Any]:
+    return {
+        "config": config or {"BLOCK": 64, "VEC": 1},
+        "speedup": speedup,
+        "ci95": [low, high],
+        "median_us": 1.0,
+        "verified": verified,
+        "roofline_fraction": None,
+        "max_error": 0.0,
+    }
+
+
+def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "finished", **own: dict[str, Any]) -> RunRecord:
+    result = general and {
+        "general": {**general, "workloads": {"a": general, "b": general}},
+        "per_workload": {"a": general, "b": general, **own},
+        "heldout": {"odd": claim(0.8, 0.7, 0.9)},
+        "evaluations": {"Measured": 3},
+        "evidence": {},
+        "template": {"certificate": {"level": "tokens", "detail": "it is the same source"}},
+    }
+    info = {"description": "some device", "limits": LIMITS, "versions": {}}
+    header = RunHeader("k", str(kernel.path), "f", "cpu", "none", "gp", 0, {}, info)
+    return RunRecord("k-run", header, 0.0, 1.0, status, result)
+
+
+@pytest.mark.parametrize(
+    ("general", "status", "error", "said"),
+    [
+        (None, "interrupted", InputError, "it has no result"),
+        (claim(2.0, 1.9, 2.1, verified=False), "finished", NothingToShip, "was verified on every workload"),
+        (claim(1.02, 0.98, 1.06), "finished", NothingToShip, "from 0.980 to 1.060 that includes 1"),
+        (claim(1.0, 1.0, 1.0, BLOCK=32, VEC=1), "finished", NothingToShip, "nothing faster than the original"),
+    ],
+)
+def test_what_must_not_ship_does_not(kernel, general, status, error, said) -> None:
+    with pytest.raises(error) as caught:
+        shipment_of(record(kernel, general, status=status), kernel)
+    assert said in caught.value.message
+    assert caught.value.hint
+
+
+def test_force_ships_what_has_no_gain_but_nothing_unverified(kernel) -> None:
+    assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), kernel, force=True).general.claim["speedup"] == 1.02
+    with pytest.raises(NothingToShip):
+        shipment_of(record(kernel, claim(2.0, 1.9, 2.1, verified=False)), kernel, force=True)
+
+
+def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, tmp_path) -> None:
+    better = claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)
+    shipment = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=better), kernel)
+    seen = {}
+
+    def recheck(builds: Any) -> dict[str, Any]:
+        seen.update({build.file.name: (build.file.read_text(), build.workloads) for build in builds})
+        return {"device": "cpu"}
+
+    found = deliver(shipment, "source", tmp_path / "out", recheck)
+    # Only what lies in the kernel's own folder comes along: not what it names elsewhere.
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["export.json", "k.b.cu", "k.cu", "own.h"]
+    assert "y[threadIdx.x] = 1" in seen["k.cu"][0]
+    assert "#if" not in seen["k.cu"][0]
+    assert "y[threadIdx.x] = 2" in seen["k.b.cu"][0]
+    assert seen["k.cu"][1] == ("a", "b", "odd")
+    assert seen["k.b.cu"][1] == ("b",)
+    assert json.loads((tmp_path / "out" / "export.json").read_text())["dispatch"] == found["dispatch"]
+    general, own = found["general"], found["dispatch"]["b"]
+    assert (general["entry"], general["grid"], general["block"]) == (
+        "k<1>",
+        ["ceildiv(n, 64)"],
+        ["min(64, max_threads_per_block)"],
+    )
+    assert (own["file"], own["entry"], own["grid"]) == ("k.b.cu", "k<2>", ["ceildiv(n, 32)"])
+    assert found["limits"] == {"max_threads_per_block": 1024}
+    assert found["dispatch"]["odd"]["file"] == "k.cu"
+    assert found["warnings"] == ["slower than the original on the held-out workload 'odd': 0.800x"]
+
+
+def test_nothing_appears_when_the_written_files_do_not_pass(kernel, tmp_path) -> None:
+    def recheck(_builds: Any) -> dict[str, Any]:
+        raise WarpsmithError("the exported source is wrong")
+
+    with pytest.raises(WarpsmithError):
+        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "source", tmp_path / "out", recheck)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kernel", "outside.h"]
+
+
+def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(kernel, tmp_path) -> None:
+    first = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)), kernel)
+    deliver(first, "source", tmp_path / "out", None)
+    deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "source", tmp_path / "out", None)
+    assert not (tmp_path / "out" / "k.b.cu").exists()
+    with pytest.raises(InputError, match="files that no export wrote"):
+        deliver(first, "source", tmp_path / "kernel", None)
+
+
+def test_an_unknown_format_is_bad_input(kernel, tmp_path) -> None:
+    with pytest.raises(InputError, match="no export format 'elf'"):
+        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "elf", tmp_path / "out", None)

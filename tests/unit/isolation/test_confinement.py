@@ -1,0 +1,203 @@
+"""What code that means harm would try, tried: each attempt is refused, and what a compiler needs is not."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hostile_worker import Try
+
+from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.isolation import landlock
+from warpsmith.isolation.confinement import confine, confinement_report, require_confinement
+from warpsmith.isolation.policy import Policy
+from warpsmith.isolation.process import WorkerProcess, WorkerTimedOut
+from warpsmith.settings import Confinement
+
+HERE = Path(__file__).parent
+REFUSED = {"EACCES", "EPERM"}
+
+pytestmark = pytest.mark.skipif(not confinement_report().is_complete, reason="this system cannot confine")
+
+
+class Ground:
+    """Files on both sides of the fence."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kernel = folder / "kernel"
+        self.kernel.mkdir()
+        self.header = self.kernel / "header.h"
+        self.hidden = self.kernel / ".env"
+        self.secret = folder / "secret.txt"
+        for file in (self.header, self.hidden, self.secret):
+            file.write_text("key=1234")
+        self.shared = self.kernel / "shared.h"
+        (folder / "shared.h").write_text("int shared;")
+        self.shared.symlink_to(folder / "shared.h")
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory):
+    return Ground(tmp_path_factory.mktemp("ground"))
+
+
+def start(ground: Ground, *, may_start_processes: bool) -> WorkerProcess:
+    environment = {"PYTHONPATH": str(HERE)}
+    folders = [ground.kernel]
+    return WorkerProcess("hostile_worker", folders=folders, may_start_processes=may_start_processes, environment=environment)
+
+
+@pytest.fixture(scope="module")
+def attempt(ground):
+    """As a measuring worker is started."""
+    with start(ground, may_start_processes=False) as worker:
+        yield lambda what, target="": worker.call(Try(what, str(target)), deadline_s=20)[0]
+
+
+@pytest.fixture(scope="module")
+def compiler(ground):
+    """As a compile worker is started."""
+    with start(ground, may_start_processes=True) as worker:
+        yield lambda what, target="": worker.call(Try(what, str(target)), deadline_s=20)[0]
+
+
+def test_reading(attempt, ground):
+    assert attempt("read", ground.header) == "done"
+    assert attempt("read", ground.shared) == "done"  # the user's own link
+    assert attempt("read", ground.hidden) == "EACCES"
+    assert attempt("read", ground.secret) == "EACCES"
+    assert attempt("read", ground.kernel / ".." / "secret.txt") == "EACCES"
+    assert attempt("read", "/etc/passwd") == "EACCES"
+    assert attempt("list", Path.home()) == "EACCES"
+    assert attempt("read in a thread", ground.secret) == "EACCES"
+    assert attempt("read through a link", ground.secret) == "EACCES"
+    assert attempt("link", ground.secret) in {"EACCES", "EXDEV"}
+
+
+def test_writing(attempt, ground):
+    assert attempt("create", ground.kernel / "new.h") == "EACCES"
+    for what in ("append", "empty by name", "empty while reading", "remove", "rename", "change mode", "change times"):
+        assert attempt(what, ground.header) in REFUSED, what
+    assert ground.header.read_text() == "key=1234"
+
+
+@pytest.mark.parametrize("file", ["environ", "mem", "maps", "root/etc/passwd", "cwd/pyproject.toml", "fd", "cmdline"])
+def test_looking_into_the_tuner(attempt, file):
+    target = f"/proc/{os.getpid()}/{file}"
+    assert attempt("list" if file == "fd" else "read", target) in REFUSED
+
+
+@pytest.mark.parametrize("what", ["signal", "signal by descriptor", "trace", "limit", "slow down"])
+def test_touching_the_tuner(attempt, what):
+    assert attempt(what, os.getpid()) == "EPERM"
+
+
+def test_network(attempt, tmp_path):
+    with (
+        contextlib.closing(socket.create_server(("127.0.0.1", 0))) as tcp,
+        contextlib.closing(socket.socket(socket.AF_UNIX)) as named,
+        contextlib.closing(socket.socket(socket.AF_UNIX)) as abstract,
+        contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as log,
+    ):
+        port = tcp.getsockname()[1]
+        named.bind(str(tmp_path / "socket"))
+        log.bind(str(tmp_path / "log"))
+        abstract.bind("\0warpsmith-test")
+        named.listen()
+        abstract.listen()
+        for what in ("tcp", "tcp6", "udp"):
+            assert attempt(what, port) == "EACCES", what
+        assert attempt("unix", tmp_path / "socket") == "EACCES"
+        assert attempt("unix datagram", tmp_path / "log") == "EACCES"
+        assert attempt("abstract", "warpsmith-test") == "EACCES"
+        assert attempt("netlink") == "EACCES"
+
+
+@pytest.mark.parametrize(
+    ("what", "answer"),
+    [
+        ("fork", "EPERM"), ("spawn", "EPERM"), ("exec", "EPERM"), ("leave the session", "EPERM"), ("namespace", "EPERM"),
+        ("chroot", "EPERM"), ("mount", "EPERM"), ("io_uring", "ENOSYS"), ("a call from the future", "ENOSYS"),
+    ],
+)  # fmt: skip
+def test_ways_out(attempt, ground, what, answer):
+    assert attempt(what, ground.kernel) == answer
+
+
+def test_privileges_are_gone(attempt):
+    status = dict(line.split(":\t", 1) for line in attempt("status").splitlines() if ":\t" in line)
+    assert int(status["CapEff"], 16) & ~0b100 == 0  # all but CAP_DAC_READ_SEARCH
+    assert int(status["CapBnd"], 16) & ~0b100 == 0 or os.getuid() != 0
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_compilers_start_but_inherit_all_of_it(compiler, ground):
+    assert compiler("read in a child", ground.header) == "done"
+    assert compiler("read in a child", ground.secret) == "EACCES"
+    assert compiler("namespace") == "EPERM"
+
+
+def test_the_scratch_folder_is_the_home_and_goes_with_the_worker(ground):
+    with start(ground, may_start_processes=False) as worker:
+        note = worker._scratch / "note"
+        assert worker.call(Try("create", str(note)), deadline_s=20)[0] == "done"
+        assert note.read_text() == "x"
+    assert not worker._scratch.exists()
+
+
+def test_many_processes_end_with_the_worker(ground):
+    with start(ground, may_start_processes=True) as worker, pytest.raises(WorkerTimedOut):
+        worker.call(Try("leave the group"), deadline_s=0.5)
+    end = time.monotonic() + 10
+    while alive := children_of(worker):
+        assert time.monotonic() < end, alive
+        time.sleep(0.01)
+
+
+def children_of(worker: WorkerProcess) -> list[str]:
+    """By the scratch folder in their environment, wherever they went; what is dead and not collected yet has none."""
+    mark = f"TMPDIR={worker._scratch}".encode()
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in file.read_bytes():
+                found.append(str(file))
+    return found
+
+
+def test_a_system_that_cannot(monkeypatch):
+    require_confinement()
+    monkeypatch.setattr(landlock, "abi", lambda: 0)
+    assert not confinement_report().is_complete
+    with pytest.raises(UnavailableError, match="Landlock") as caught:
+        require_confinement()
+    assert "WARPSMITH_CONFINEMENT=best-effort" in (caught.value.hint or "")
+    monkeypatch.setenv("WARPSMITH_CONFINEMENT", "best-effort")
+    require_confinement()
+    monkeypatch.setenv("WARPSMITH_CONFINEMENT", "of")
+    with pytest.raises(InputError, match="'of'"):
+        confinement_report()
+
+
+def test_switched_off(monkeypatch, ground):
+    monkeypatch.setenv("WARPSMITH_CONFINEMENT", "off")
+    assert confinement_report().setting is Confinement.OFF
+    assert not confinement_report().is_complete
+    with start(ground, may_start_processes=False) as worker:
+        assert worker.call(Try("read", str(ground.secret)), deadline_s=20)[0] == "done"
+
+
+def test_it_is_refused_once_there_are_threads():
+    """Landlock would hold for one of them only."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        with pytest.raises(RuntimeError, match="one thread"):
+            confine(Policy(Path.home(), Path(), (), may_start_processes=False))
+    finally:
+        done.set()
+        thread.join()

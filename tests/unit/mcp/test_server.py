@@ -1,0 +1,70 @@
+"""The tools as a client sees them: names, schemas, descriptions, errors; and SKILL.md, which must speak of the same tools."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+
+from warpsmith.mcp.server import make_server
+from warpsmith.mcp.skill import skill_text
+
+
+def asked(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    async def ask() -> list[Any]:
+        async with Client(make_server(None)) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(ask())
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, Any]:
+    return {tool.name: tool for tool in asyncio.run(make_server(None).list_tools())}
+
+
+def test_the_skill_names_every_tool_and_no_other(tools) -> None:
+    named = set(re.findall(r"`([a-z]+_[a-z_]+|profile|explain)`", skill_text())) - {"best_so_far"}
+    assert named == set(tools)
+
+
+def test_every_tool_says_when_to_use_it_and_has_typed_arguments_and_results(tools) -> None:
+    for tool in tools.values():
+        assert len(tool.description) > 60, tool.name
+        assert tool.output_schema["properties"], tool.name
+        assert all("type" in p or "anyOf" in p for p in tool.input_schema["properties"].values()), tool.name
+
+
+def test_only_tools_that_change_nothing_are_marked_so(tools) -> None:
+    reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+    assert not reading & {"make_template", "submit_form", "submit_template", "start_tuning", "stop_job", "export_result"}
+
+
+def test_an_error_reaches_the_client_with_fact_value_and_hint(home) -> None:
+    wrong, both, unknown, nowhere = asked(
+        ("inspect_kernel", {"kernel": "no-such-kernel"}),
+        ("explain", {}),
+        ("job_status", {"job": "../../etc"}),
+        ("start_tuning", {"kernel": "rope", "strategy": "luck"}),
+    )
+    assert all(answer.is_error for answer in (wrong, both, unknown, nowhere))
+    assert "'no-such-kernel' is no kernel\nhint: name a folder" in wrong.content[0].text
+    assert "a run or a kernel, and not both" in both.content[0].text
+    assert "no job '../../etc'" in unknown.content[0].text
+    assert "luck" in nowhere.content[0].text
+    assert not (home / "jobs").exists()  # what is wrong from the start leaves nothing behind
+
+
+def test_a_kernel_is_told_with_lines_and_findings(home) -> None:
+    [answer] = asked(("inspect_kernel", {"kernel": "fused_add_rmsnorm"}))
+    found = answer.structured_content
+    source = found["source"].split("\n")
+    assert found["loops"]
+    assert found["barriers"]
+    assert all("sync" in source[place["line"] - 1] for place in found["barriers"])
+    assert {place["what"].split()[1].rstrip(":") for place in found["accesses"]} & set(found["arguments"])
+    assert any("line" in finding for finding in found["findings"])
+    assert all(w["bytes_moved"] > 0 for w in found["workloads"])

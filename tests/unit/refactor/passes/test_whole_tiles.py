@@ -1,0 +1,87 @@
+"""`whole_tiles`: which checks are asked once beforehand, and which loops are written twice."""
+
+import pytest
+from pass_subjects import applied, bundled, declined, small, squeezed
+
+from warpsmith.refactor.base import Subject
+from warpsmith.refactor.passes.unroll import Unroll
+from warpsmith.refactor.passes.whole_tiles import WholeTiles
+
+KERNEL = """
+__global__ void k(float* out, const float* x, int n) {{
+  const int first = blockIdx.x * 64;
+  float sums[4];
+  for (int j = 0; j < 4; ++j) {{
+    const int col = first + threadIdx.x * 4 + j;
+    {step}
+  }}
+}}
+"""
+
+
+def made(step: str) -> str:
+    return squeezed(applied(WholeTiles(), small(KERNEL.format(step=step), block=("16",))).variant.text)
+
+
+@pytest.mark.parametrize(
+    ("step", "condition", "unchecked"),
+    [
+        ("if (col < n) out[col] = x[col];", "first + 15 * 4 + 3 < n", "out[col] = x[col];"),
+        ("sums[j] = col < n && 0 <= col ? x[col] : 0.0f;", "first + 15 * 4 + 3 < n && 0 <= first", "sums[j] = x[col];"),
+        ("if (n > col) { sums[j] = 1; } else { sums[j] = 2; }", "first + 15 * 4 + 3 < n", "{ sums[j] = 1; }"),
+        ("const bool in = col < n; sums[j] = in ? x[col] : 0;", "first + 15 * 4 + 3 < n", "sums[j] = x[col];"),
+        ("if (x[j] > 0 && col < n) out[col] = 1;", "first + 15 * 4 + 3 < n", "if (x[j] > 0) out[col] = 1;"),
+        ("if (col < n) if (col - 1 >= 0) out[col] = 1;", "first + 15 * 4 + 3 < n && 0 <= first - 1", "out[col] = 1;"),
+    ],
+)
+def test_checks_are_asked_beforehand(step, condition, unchecked):
+    text = made(step)
+    begin, rest = text.split(f"if ({condition}) {{ for (int j = 0; j < 4; ++j) {{ const int col", 1)
+    assert begin.endswith("#if WHOLE // Where all of it lies inside, no step needs to look. ")
+    assert unchecked in rest.split("} else {")[0] if "else { sums" not in step else unchecked in rest
+    assert text.count(squeezed(step)) == 2  # where the tile sticks out, and as it was
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "if (col != n) out[col] = 1;",
+        "if (x[col] < n) out[col] = 1;",
+        "if (threadIdx.x + j < 12) out[col] = 1;",  # about the tile's own size, not about an edge
+        "if (threadIdx.x + j - n < 5) out[col] = 1;",  # unsigned: a negative number would be a large one
+        "if (col < n || j > 2) out[col] = 1;",
+        "n -= 1; if (col < n) out[col] = 1;",
+        "if (col < n) out[col] = 1; __syncthreads();",
+    ],
+)
+def test_what_stays(step):
+    assert "no loop checks" in declined(WholeTiles(), small(KERNEL.format(step=step), block=("16",)))
+
+
+def test_a_loop_from_tile_to_tile_is_not_what_is_asked_about():
+    text = squeezed(applied(WholeTiles(), bundled("matmul")).variant.text)
+    assert "first_k + (kTileK * kTileN / 4 - 1) / (kTileN / 4) < k && first_col + (kTileN / 4 - 1) * 4 < n" in text
+    assert text.count("for (int first_k") == 1
+
+
+def test_a_tile_with_a_border_is_asked_about_both_ends():
+    text = squeezed(applied(WholeTiles(), bundled("conv2d")).variant.text)
+    assert "if (0 <= first_y - 1 && first_y + kTileY + 2 - 1 <= height && 0 <= first_x - 1 &&" in text
+
+
+def test_a_thread_s_own_rows_and_variables_that_change_later():
+    text = squeezed(applied(WholeTiles(), bundled("transpose")).variant.text)
+    assert "* kTile + 31 < cols && static_cast<int>(blockIdx.y) * kTile + 7 + (kTile - 1) / kRows * kRows < rows) {" in text
+    assert "* kTile + 31 < rows && static_cast<int>(blockIdx.x) * kTile + 7 + (kTile - 1) / kRows * kRows < cols) {" in text
+
+
+def test_opencl_and_pragmas_of_the_unrolling():
+    subject = bundled("matmul_opencl")
+    unrolled = Subject(subject.kernel, subject.limits, applied(Unroll(), subject).variant)
+    text = squeezed(applied(WholeTiles(), unrolled).variant.text)
+    assert "if (first_row + TILE_M <= m && first_k + TILE_K <= k) {" in text
+
+
+def test_branches_of_its_own():
+    text = KERNEL.format(step="\n#if FAST\nout[col] = 1;\n#endif\nif (col < n) out[col] = 2;")
+    assert "#if branches" in declined(WholeTiles(), small(text, block=("16",)))
