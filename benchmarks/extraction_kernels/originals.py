@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from warpsmith.devices._clang.host_code import without_host_code, without_host_lines
 from warpsmith.devices.base import CompileError
-from warpsmith.devices.cpu.host_code import without_host_code, without_host_lines
 from warpsmith.devices.cuda import CompiledCubin, compile_cubin
 from warpsmith.devices.cuda.headers import header_folders
 
