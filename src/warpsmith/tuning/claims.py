@@ -17,6 +17,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.roofline import Roofline, make_roofline
+from warpsmith.settings import claim_processes
 from warpsmith.tuning import finalists
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
@@ -24,7 +25,6 @@ from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortl
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
 from warpsmith.verify.prepared import PreparedWorkload
 
-_PROCESSES = 5
 _REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
 _CHOOSING_SECONDS = 2.5
 _SUSPECT_LAUNCHES = 30
@@ -146,7 +146,7 @@ class Claimant:
         self, choice: Choice, built: Mapping[Configuration, Candidate], roofline: Roofline
     ) -> list[ProcessMeasurement]:
         # With nothing beside the original there is no ratio to be sure of: its own times are all there is to measure.
-        wanted = _PROCESSES if {choice.general, *choice.per_workload.values()} - {self._default} else 1
+        wanted = claim_processes() if {choice.general, *choice.per_workload.values()} - {self._default} else 1
         self._emit(StageStarted("claims", wanted))
         done: list[ProcessMeasurement] = []
         repeats = 0

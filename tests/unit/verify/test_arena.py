@@ -71,6 +71,7 @@ def past_the_end(arena, name, dtype):
     return np.frombuffer(os.pread(arena.fd, 64, item.offset + item.nbytes), dtype)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # that is what signalling NaN are for
 def test_reading_a_guard_gives_nan(three):
     arena, dtype = three
     for name in ("read", "changed", "written"):
@@ -85,6 +86,7 @@ def test_copying_past_the_end_from_an_input_to_an_output_is_found(three):
     assert damage.argument == "written"
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_arithmetic_past_the_end_in_place_is_found(three):
     arena, dtype = three
     target = place(arena, "changed")

@@ -19,11 +19,11 @@ from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.paired import time_interleaved
 from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
+from warpsmith.settings import claim_processes
 from warpsmith.tuning.comparison.contenders import Contender
 from warpsmith.tuning.finalists import DISTURBED_ABOVE
 from warpsmith.verify.prepared import PreparedWorkload
 
-PROCESSES = 5
 _REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
 _SECONDS = 3.0  # for one workload in one process
 _ROUNDS = (8, 30)
@@ -131,9 +131,9 @@ class Joint:
 
     def _processes(self, winners: Lanes) -> list[dict[str, dict[str, Floats]]]:
         done: list[dict[str, dict[str, Floats]]] = []
-        repeats = 0
-        while len(done) < PROCESSES:
-            self.say(f"{len(winners)} winners beside the original, process {len(done) + 1} of {PROCESSES}")
+        repeats, wanted = 0, claim_processes()
+        while len(done) < wanted:
+            self.say(f"{len(winners)} winners beside the original, process {len(done) + 1} of {wanted}")
             with self._bench() as bench:
                 disturbance = Disturbance(None, [bench.start()])
                 measured = self._measured(bench, winners, list(self.prepared))

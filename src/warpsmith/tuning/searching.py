@@ -1,0 +1,194 @@
+"""The search stage of a run: the original's baseline and the tester's workloads, then rounds (or rewrites), on one bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.errors import BaselineError, Location
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.roofline import make_roofline
+from warpsmith.record.store import Store
+from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.settings import Settings
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.template import Certificate
+from warpsmith.tuning.adversaries import Adversaries
+from warpsmith.tuning.agenda import Agenda, Templating
+from warpsmith.tuning.certify import certify
+from warpsmith.tuning.comparison.templates import SharedTemplates
+from warpsmith.tuning.cores import divide_cores
+from warpsmith.tuning.direct import Direct
+from warpsmith.tuning.evaluate import Builder, Evaluator
+from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
+from warpsmith.tuning.order import Mode, Order
+from warpsmith.tuning.original import establish_original
+from warpsmith.tuning.planning import Agent, AgentStopped, Facts
+from warpsmith.tuning.probes import Lab
+from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.round import Round
+from warpsmith.tuning.rounds import Rounds
+from warpsmith.tuning.targets import Targets
+from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.workshop import Workshop
+from warpsmith.verify.prepared import PreparedWorkload
+
+# A launch this many times slower than the original is as good as hanging; but a busy machine must not miss the deadline either.
+_HOPELESS = 50
+_SHORTEST_DEADLINE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run has before it has a bench. `original` is round 0; without an agent its template is the one to be searched."""
+
+    order: Order
+    settings: Settings
+    store: Store
+    pool: CompilePool
+    info: DeviceInfo
+    targets: Targets
+    emit: Emit
+    note: Callable[[Message], None]
+    agent: Agent | None
+    original: Round
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.original.kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """`entries` are the rounds, or the rewrites, of the run's result; `gave_up` says why the agent could not go on, if so."""
+
+    certificate: Certificate
+    last: Round
+    evaluations: list[Evaluation]
+    entries: list[dict[str, Any]]
+    gave_up: str | None
+
+
+class SearchStage:
+    def __init__(
+        self,
+        parts: Parts,
+        run: str,
+        folder: Path,
+        prepared: Mapping[str, PreparedWorkload],
+        rng: np.random.Generator,
+        elapsed_s: Callable[[], float],
+    ) -> None:
+        self._parts = parts
+        self._run = run
+        self._folder = folder
+        self._prepared = prepared
+        self._rng = rng
+        self._elapsed_s = elapsed_s
+
+    def work(self) -> Searched:
+        parts = self._parts
+        cores = divide_cores()
+        roofline = make_roofline(parts.kernel, parts.pool, parts.info) if parts.agent is not None else None
+        with ExitStack() as stack:
+            tested = self._tested(stack)
+            workloads = [*self._prepared.values(), *tested.ready.values(), *(roofline.prepared if roofline is not None else ())]
+            bench = stack.enter_context(
+                Bench(parts.order.device, workloads, compute_units=cores.measuring_units, cores=cores.measuring)
+            )
+            original = establish_original(parts.original.builder, bench, self._prepared)
+            if parts.agent is None:
+                certificate = self._certificate(parts.original.builder, bench, original)
+            baseline = self._baseline(bench)
+            searching = self._searching(bench, baseline, self._settled(tested, bench))
+            if roofline is not None:
+                searching.roofline_us = roofline.measure(bench, self._rng)
+            last, evaluations = searching.search()
+            if parts.agent is not None:
+                certificate = self._certificate(last.builder, bench, original)
+        return Searched(certificate, last, evaluations, searching.entries, searching.gave_up)
+
+    def _searching(self, bench: Bench, baseline: Evaluation, adversaries: tuple[Workload, ...]) -> Rounds | Direct:
+        parts, order = self._parts, self._parts.order
+        shop = Workshop(
+            run=self._run,
+            order=order,
+            store=parts.store,
+            pool=parts.pool,
+            info=parts.info,
+            targets=parts.targets,
+            bench=bench,
+            rng=self._rng,
+            emit=parts.emit,
+            elapsed_s=self._elapsed_s,
+            folder=self._folder,
+            note=parts.note,
+            adversaries=adversaries,
+        )
+        workbench = Workbench(parts.kernel, Lab(parts.pool, parts.info, bench, self._prepared, adversaries), parts.emit)
+        if order.mode is Mode.DIRECT:
+            assert parts.agent is not None, "an order without an agent has nobody to rewrite"
+            return Direct(shop, parts.agent, parts.original, baseline, workbench.moves)
+        templating: Templating = workbench
+        # Under a time limit each run pays for its own templates.
+        if order.comparison is not None and order.budget.seconds is None:
+            templating = SharedTemplates(workbench, parts.settings.comparison_folder(order.comparison) / "templates")
+        agenda = None
+        if parts.agent is not None:
+            agenda = Agenda(shop, parts.agent, templating, passes_for(parts.kernel, parts.info.limits))
+        return Rounds(shop, agenda, parts.original, baseline)
+
+    def _certificate(self, builder: Builder, bench: Bench, original: Candidate) -> Certificate:
+        certificate = certify(builder, self._parts.pool, bench, original, self._prepared, self._rng)
+        self._parts.emit(TemplateCertified(certificate.level, certificate.detail))
+        return certificate
+
+    def _tested(self, stack: ExitStack) -> Adversaries:
+        """What the tester wants verified too; a resumed run has it on record."""
+        parts = self._parts
+        wanted = parts.store.adversaries(self._run)
+        if not wanted and parts.agent is not None:
+            facts = Facts(parts.kernel, parts.info.limits, None, None, {}, device=parts.info.description)
+            try:
+                wanted = list(parts.agent.adversaries(facts))
+            except AgentStopped as stopped:  # it may be back for the first plan
+                parts.emit(Warned(f"no workloads from the tester: {stopped.reason}"))
+        return Adversaries(wanted, parts.original.builder, parts.order.seed, stack)
+
+    def _settled(self, tested: Adversaries, bench: Bench) -> tuple[Workload, ...]:
+        parts = self._parts
+        kept = tested.settle(bench)
+        if parts.agent is not None and not parts.store.adversaries(self._run):
+            parts.store.add_adversaries(self._run, kept)
+            parts.emit(AdversariesChosen(kept, tested.dropped))
+            left_out = [f"{name} left out: {reason}" for name, reason in tested.dropped.items()]
+            said = [f"also verified on {', '.join(w.name for w in kept) or 'nothing'}", *left_out]
+            parts.note(Message(Role.TESTER, Kind.DECISION, "\n".join(said)))
+        return kept
+
+    def _baseline(self, bench: Bench) -> Evaluation:
+        """The original as it is, measured once: the reference of every ratio that follows."""
+        parts = self._parts
+        default = parts.kernel.default_configuration
+        known = next((e for e in parts.store.evaluations(self._run) if e.configuration == default), None)
+        baseline = known or Evaluator(parts.original.space, parts.original.builder, bench, rng=self._rng)(default)
+        if not isinstance(baseline.outcome, Measured):
+            raise BaselineError(
+                f"the original kernel does not pass: {baseline.outcome.reason}",
+                location=Location(parts.kernel.source),
+                hint="the original is the reference of every speedup, so it must run and agree with the oracle first",
+            )
+        if known is None:
+            parts.store.append(self._run, baseline, 0)  # of no round
+        parts.emit(BaselineMeasured(baseline.outcome))
+        slowest_s = max(t.median_us for t in baseline.outcome.times) / 1e6
+        bench.launch_deadline_s = min(bench.launch_deadline_s, max(_SHORTEST_DEADLINE_S, _HOPELESS * slowest_s))
+        return baseline
