@@ -7,47 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from twice import twice
 
 from warpsmith.refactor.base import Rule, Tunable
 from warpsmith.refactor.proposal import FORM, Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel
-from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning.probes import Lab, laboratory
 from warpsmith.tuning.templating import templatize
 from warpsmith.tuning.workbench import Workbench
-
-SOURCE = """
-__global__ void twice(float* out, const float* in, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) {
-    out[i] = 2.0f * in[i];
-  }
-}
-"""
-
-TOML = """
-[kernel]
-name = "twice"
-source = "twice.cu"
-entry = "twice"
-
-[arguments]
-out = { dtype = "f32", shape = ["n"], role = "out" }
-in  = { dtype = "f32", shape = ["n"], role = "in" }
-n   = { dtype = "i32", value = "n" }
-
-[launch]
-grid  = ["ceildiv(n, 64)"]
-block = [64]
-
-[workloads]
-large = { n = 100000 }
-small = { n = 1000 }
-odd   = { n = 7, heldout = true }
-"""
 
 SEVERAL_EACH = Proposal(
     number=1,
@@ -74,10 +44,7 @@ __global__ void twice(float* out, const float* in, int n) {
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    folder = tmp_path_factory.mktemp("twice")
-    (folder / "twice.cu").write_text(SOURCE)
-    (folder / "kernel.toml").write_text(TOML)
-    return load_kernel(folder)
+    return twice(tmp_path_factory.mktemp("twice"))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
 
 if TYPE_CHECKING:
     from warpsmith.tuning.comparison.run import Progress, Step
@@ -30,8 +30,8 @@ def compare(
     ] = "rules",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="Of the search; `tune`'s default else.")] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
-    max_usd: Annotated[float | None, typer.Option("--max-usd", help="Of each run: what a language model may cost.")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Of each run: what a language model may take.")] = None,
+    max_usd: MaxUsdOption = None,
+    max_tokens: MaxTokensOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="For compare.md, compare.json and the plot.")] = None,
     json: JsonOption = False,
 ) -> None:

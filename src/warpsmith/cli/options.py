@@ -12,6 +12,8 @@ KernelArgument = Annotated[
 ]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, the beginning of it, or `last`.")]
 DeviceOption = Annotated[str, typer.Option("--device", "-d", help="Where to run; `warpsmith devices` lists them.")]
+MaxUsdOption = Annotated[float | None, typer.Option("--max-usd", help="Most that a language model may cost (a run), in dollars.")]
+MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens that a language model may take (a run).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 

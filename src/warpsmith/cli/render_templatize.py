@@ -33,6 +33,10 @@ def render_template(result: Mapping[str, Any]) -> None:
     for entry in result["passes"]["not_applied"]:
         where = f"line {entry['line']}: " if entry["line"] is not None else ""
         console.print(Text.assemble(("not applied  ", "yellow"), f"{entry['name']}: {where}{entry['reason']}"), soft_wrap=True)
+    form = result["form"]
+    if form is not None and form["problem"] is not None:
+        wrote = f"the form that {result['agent']} wrote ({form['hypothesis']}): {form['problem']}"
+        console.print(Text.assemble(("left out     ", "yellow"), wrote), soft_wrap=True)
     console.print()
     count = result["configurations"]
     console.print(Text(f"{count['feasible']:,} of {count['all']:,} configurations are feasible on {result['device']}"))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
 
 
 def templatize(
@@ -22,15 +22,26 @@ def templatize(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
     ] = None,
+    max_usd: MaxUsdOption = None,
+    max_tokens: MaxTokensOption = None,
     json: JsonOption = False,
 ) -> None:
     """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
+    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
 
     names = [name.strip() for name in passes.split(",") if name.strip()] if passes is not None else None
     with progress() as emit:
-        result = api.templatize(api.load_kernel(kernel), device=device, passes=names, agent=agent, output=output, emit=emit)
+        result = api.templatize(
+            api.load_kernel(kernel),
+            device=device,
+            passes=names,
+            agent=agent,
+            allowance=Allowance(max_usd, max_tokens),
+            output=output,
+            emit=emit,
+        )
     if json:
         print_json(result)
         return

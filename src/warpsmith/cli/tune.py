@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
+from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
 
 
 def tune(
@@ -30,8 +30,8 @@ def tune(
     ] = None,
     evaluations: Annotated[int | None, typer.Option("--evaluations", "-n", help="Most configurations to evaluate.")] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
-    max_usd: Annotated[float | None, typer.Option("--max-usd", help="Most that a language model may cost, in dollars.")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Most tokens that a language model may take.")] = None,
+    max_usd: MaxUsdOption = None,
+    max_tokens: MaxTokensOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the strategy and of the inputs.")] = 0,
     warm: Annotated[
         list[str] | None,
