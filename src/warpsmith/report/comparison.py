@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from warpsmith.report.style import COLOURS, STYLE, save
@@ -49,6 +50,7 @@ def _draw_curves(axes: Axes, sides: Sequence[Side]) -> None:
         axes.step(x, middle, where="post", color=COLOURS[number], linestyle=_DASHES[number % 2], linewidth=1.6, label=side.label)
     axes.set_title("best so far, as searched (median and quartiles)")
     axes.set_xlabel("evaluations")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("speedup over the original")
     axes.set_xlim(1, max(side.courses.shape[1] for side in sides))
     axes.legend(loc="lower right", frameon=False)
