@@ -167,7 +167,7 @@ async def _finish(call: Call, job: str) -> tuple[dict[str, Any], dict[str, Any]]
     assert (await call("explain", run=run))["removed"]
     assert (await call("profile", run=run))["best"] == general["config"]
 
-    exported = await call("export_result", run=run)
+    exported = await call("export_result", run=run, force=True)  # on a busy machine the gain may not be certain
     assert exported["verified_as_written"]
     assert exported["speedup"] == general["speedup"]
     return general["config"], exported

@@ -51,6 +51,7 @@ def serve(server: MCPServer[Any], port: int, token_file: Path | None) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((LOOPBACK, port))
+            listening.listen()  # who reads the address may connect at once, and waits until it is served
         except OSError as error:
             raise UnavailableError(f"port {port} cannot be had: {error.strerror}", hint="--http 0 takes a free one") from error
         where = f"http://{LOOPBACK}:{listening.getsockname()[1]}/mcp"
