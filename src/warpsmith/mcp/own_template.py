@@ -11,8 +11,6 @@ from pathlib import Path
 from warpsmith.compile.binding import Binder
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
-from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
-from warpsmith.measure.bench import Candidate
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import kernel_toml, template_path
@@ -24,7 +22,7 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
 from warpsmith.tuning.evaluate import Builder
-from warpsmith.tuning.probes import Lab
+from warpsmith.tuning.probes import Lab, problem_with
 
 _ORIGIN = "submitted"
 
@@ -76,7 +74,7 @@ class _Trying:
     def certificate(self) -> str:
         requests, first = self._builder.requests, self._workloads[0]
         twin = self._builder.build_template_default(self._workloads)
-        if (problem := self._problem(twin)) is not None:
+        if (problem := problem_with(twin, self._workloads, self._lab.bench)) is not None:
             raise InputError(
                 f"the template at its defaults is not the original: {problem}",
                 hint="guard every change with #if, so that the defaults leave the kernel as it was",
@@ -98,16 +96,6 @@ class _Trying:
         }
         for configuration in waiting.values():
             self._builder.prefetch(configuration, self._workloads)
-        tried = {name: self._problem(self._builder.build(c, self._workloads)) for name, c in waiting.items()}
+        built = {name: self._builder.build(configuration, self._workloads) for name, configuration in waiting.items()}
+        tried = {name: problem_with(candidate, self._workloads, self._lab.bench) for name, candidate in built.items()}
         return {name: problem for name, problem in tried.items() if problem is not None}
-
-    def _problem(self, candidate: Candidate | CompileFailed | Crashed | TimedOut) -> str | None:
-        if not isinstance(candidate, Candidate):
-            return f"does not compile: {candidate.reason}"
-        for workload in self._workloads:
-            verdict = self._lab.bench.verify(candidate, workload.name)
-            if not isinstance(verdict, Verdict):
-                return f"does not run on {workload.name}: {verdict.reason}"
-            if not verdict.passed:
-                return f"wrong result: {WrongResult(verdict).reason}"
-        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from warpsmith.core.errors import InputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 class Unmet(Exception):  # noqa: N818 - a precondition that does not hold is no error
@@ -44,6 +45,20 @@ def require(holds: object, reason: str, node: Node | None = None) -> None:
 def present(found: T | None, reason: str, node: Node | None = None) -> T:
     if found is None:
         raise Unmet(reason, node)
+    return found
+
+
+def those_that_can(items: Iterable[Item], attempt: Callable[[Item], T]) -> list[T]:
+    """What the attempt makes of each item it can be made of. When of none, the first reason; nothing of nothing."""
+    found: list[T] = []
+    reasons: list[Unmet] = []
+    for item in items:
+        try:
+            found.append(attempt(item))
+        except Unmet as why:
+            reasons.append(why)
+    if reasons and not found:
+        raise reasons[0]
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.isolation.folders import lies_in
-from warpsmith.spec.includes import QUOTED_INCLUDE
+from warpsmith.spec.includes import included_files
 
 # Comments and literals, to be blanked out at equal length: offsets stay valid.
 _NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
@@ -70,17 +70,8 @@ def used_identifiers(source: str) -> frozenset[str]:
 def with_includes(path: Path, source: str, include_dirs: Iterable[Path]) -> list[str]:
     """The source and, as far as they can be found in these folders, the files it includes with quotes, each once."""
     folders = tuple(include_dirs)
-    texts, waiting, seen = [source], [(path.parent, source)], {path.resolve()}
-    while waiting:
-        folder, text = waiting.pop()
-        for name in QUOTED_INCLUDE.findall(text):
-            file = next((d / name for d in (folder, *folders) if (d / name).is_file()), None)
-            if file is not None and file.resolve() not in seen and lies_in(file, (path.parent, *folders)):
-                seen.add(file.resolve())
-                included = file.read_text(encoding="utf-8", errors="replace")
-                texts.append(included)
-                waiting.append((file.parent, included))
-    return texts
+    found = included_files(path, source, folders, lambda file: lies_in(file, (path.parent, *folders)))
+    return [source, *(text for _, text in found)]
 
 
 def _guarded_name(word: str, condition: str) -> str | None:

@@ -10,14 +10,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from warpsmith.core.errors import InputError, Location
 from warpsmith.record.store import RoundRecord
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.events import AgentGaveUp, RoundPlanned
-from warpsmith.tuning.order import kernel_fingerprint
+from warpsmith.tuning.order import kernel_fingerprint, round_kernel
 from warpsmith.tuning.planning import Agent, AgentStopped, Facts, PassReport, Plan, ProposalReport
 from warpsmith.tuning.workshop import Workshop
 from warpsmith.tuning.writing import written_form
@@ -51,13 +50,7 @@ class Agenda:
 
     def recall(self, about: RoundRecord) -> Kernel:
         """The template of a round that an earlier part of the run began."""
-        kernel = load_kernel(Path(about.kernel_path))
-        if kernel_fingerprint(kernel) != about.fingerprint:
-            raise InputError(
-                f"the template of round {about.number} changed since run {self._shop.run} searched it",
-                location=Location(kernel.path),
-                hint="start a new run with `warpsmith tune`, or bring the file back",
-            )
+        kernel = round_kernel(about, self._shop.run)
         self._learn(about)
         self._begin(about)
         return kernel

@@ -25,7 +25,6 @@ from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortl
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
 from warpsmith.verify.prepared import PreparedWorkload
 
-_REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
 _CHOOSING_SECONDS = 2.5
 _SUSPECT_LAUNCHES = 30
 
@@ -152,7 +151,11 @@ class Claimant:
         repeats = 0
         while len(done) < wanted:
             measured = self._one_process(choice, built, roofline)
-            if measured.others is not None and measured.others > finalists.DISTURBED_ABOVE and repeats < _REPEATS_AT_MOST:
+            if (
+                measured.others is not None
+                and measured.others > finalists.DISTURBED_ABOVE
+                and repeats < finalists.REPEATS_AT_MOST
+            ):
                 repeats += 1
                 self._emit(StageAdvanced(len(done), f"disturbed by others ({measured.others:.0%} of the cores), measuring again"))
                 continue

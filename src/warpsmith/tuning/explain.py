@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, assert_never
 
-from warpsmith.core.errors import InputError, Location
+from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
 from warpsmith.record.store import RunRecord, Store
 from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
 from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
-from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.order import Mode, kernel_fingerprint, kernel_of
+from warpsmith.tuning.order import Mode, kernel_of, round_kernel
 from warpsmith.tuning.round import carried_over
 
 
@@ -25,16 +24,7 @@ def searched_kernel(record: RunRecord, store: Store) -> Kernel:
             f"run {record.run} rewrote whole kernels, so it has no template",
             hint=f"its rewrites lie in {Path(rounds[-1].kernel_path).parents[1]}" if rounds else None,
         )
-    if not rounds:
-        return kernel_of(record)
-    kernel = load_kernel(Path(rounds[-1].kernel_path))
-    if kernel_fingerprint(kernel) != rounds[-1].fingerprint:
-        raise InputError(
-            f"the template of round {rounds[-1].number} changed since run {record.run} searched it",
-            location=Location(kernel.path),
-            hint="bring the file back, or start a new run with `warpsmith tune`",
-        )
-    return kernel
+    return round_kernel(rounds[-1], record.run) if rounds else kernel_of(record)
 
 
 def searched_space(record: RunRecord, kernel: Kernel) -> Space:

@@ -22,6 +22,7 @@ from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, we
 ROUND_SECONDS = 0.8  # what one workload may take in one process
 _MIN_ROUNDS, _MAX_ROUNDS = 6, 30
 DISTURBED_ABOVE = 0.20
+REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.record.source import Source
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.store import RoundRecord, RunRecord, Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
@@ -100,6 +100,18 @@ def kernel_of(record: RunRecord) -> Kernel:
             f"the kernel's files changed since run {record.run} began, so its evaluations no longer mean this kernel",
             location=Location(kernel.path),
             hint="start a new run with `warpsmith tune`, or bring the files back",
+        )
+    return kernel
+
+
+def round_kernel(about: RoundRecord, run: str) -> Kernel:
+    """The template of a round. Raises InputError when its files are no longer what was searched."""
+    kernel = load_kernel(Path(about.kernel_path))
+    if kernel_fingerprint(kernel) != about.fingerprint:
+        raise InputError(
+            f"the template of round {about.number} changed since run {run} searched it",
+            location=Location(kernel.path),
+            hint="start a new run with `warpsmith tune`, or bring the file back",
         )
     return kernel
 

@@ -13,7 +13,7 @@ from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location, WarpsmithError
-from warpsmith.core.outcome import Verdict, WrongResult
+from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.refactor.combine import Refactored
@@ -121,18 +121,9 @@ class Probe:
 
     def problem(self, configuration: Configuration, *, whole: bool = False) -> str | None:
         """Why this configuration is not right, as one line or as a `whole`; None when it compiled and its outputs were."""
-        said = str.strip if whole else _first_line
         workloads = self._tried_on(configuration)
-        candidate = self._builder.build(configuration, workloads)
-        if not isinstance(candidate, Candidate):
-            return f"does not compile: {said(candidate.reason)}"
-        for workload in workloads:
-            verdict = self._lab.bench.verify(candidate, workload.name)
-            if not isinstance(verdict, Verdict):
-                return f"does not run on {workload.name}: {said(verdict.reason)}"
-            if not verdict.passed:
-                return f"wrong result: {said(WrongResult(verdict).reason)}"
-        return None
+        found = problem_with(self._builder.build(configuration, workloads), workloads, self._lab.bench)
+        return found if whole or found is None else _first_line(found)
 
     def explain(self, values: Mapping[str, Value]) -> list[str]:
         """What a configuration with these values breaks, the rest at their defaults."""
@@ -148,6 +139,21 @@ class Probe:
         build = self._builder.build_template_default if default else partial(self._builder.build, configuration)
         built = build(self._workloads)
         return built if isinstance(built, Candidate) else None
+
+
+def problem_with(
+    built: Candidate | CompileFailed | Crashed | TimedOut, workloads: Iterable[Workload], bench: Bench
+) -> str | None:
+    """Why it is not right on one of the workloads; None when it is right on all of them."""
+    if not isinstance(built, Candidate):
+        return f"does not compile: {built.reason.strip()}"
+    for workload in workloads:
+        verdict = bench.verify(built, workload.name)
+        if not isinstance(verdict, Verdict):
+            return f"does not run on {workload.name}: {verdict.reason.strip()}"
+        if not verdict.passed:
+            return f"wrong result: {WrongResult(verdict).reason.strip()}"
+    return None
 
 
 def _kernel_of(found: Refactored) -> Kernel:

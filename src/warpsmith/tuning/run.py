@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.errors import InputError, Location
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
 from warpsmith.refactor.untouched import untouched
@@ -28,6 +27,7 @@ from warpsmith.tuning.events import (
     RunStarted,
 )
 from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
+from warpsmith.tuning.probes import require_language
 from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.round import make_round
 from warpsmith.tuning.searching import Parts, SearchStage
@@ -104,12 +104,7 @@ class _Run:
         self.secretary = Secretary(store, order, emit)
         agent = None if order.agent == NO_AGENT else load_agent(order.agent, self.secretary.desk)
         kernel = order.kernel if agent is None else untouched(order.kernel)
-        if kernel.language not in info.languages:
-            raise InputError(
-                f"device {order.device!r} does not run {kernel.language} kernels, only {', '.join(sorted(info.languages))}",
-                location=Location(kernel.path),
-                hint="`warpsmith devices` lists what runs here",
-            )
+        require_language(kernel, info)
         self.kernel = kernel
         original = make_round(0, kernel, pool, info, targets)
         require_original(original.builder.targets, kernel)

@@ -48,7 +48,7 @@ _HOST_HEADER = re.compile(
     """,
     re.VERBOSE,
 )
-_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
 def without_host_code(text: str) -> str:
@@ -80,7 +80,7 @@ def without_host_headers(text: str, missing: Iterable[str], folders: Sequence[Pa
         is_missing = header in missing or not any((folder / header).is_file() for folder in folders)
         return "" if is_missing and _HOST_HEADER.fullmatch(header) else match[0]
 
-    return _INCLUDE.sub(kept, text)
+    return INCLUDE.sub(kept, text)
 
 
 def _host_ranges(items: Iterable[Item], marks: frozenset[str]) -> Iterator[tuple[int, int]]:

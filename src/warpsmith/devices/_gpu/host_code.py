@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from warpsmith.devices._clang.host_code import without_host_code, without_host_headers, without_host_lines
+from warpsmith.devices._clang.host_code import INCLUDE, without_host_code, without_host_headers, without_host_lines
 from warpsmith.devices._clang.items import names_taken_out
 from warpsmith.devices._clang.preprocess import Diagnostic
 from warpsmith.devices._clang.tokens import words
@@ -27,7 +27,6 @@ _BYTE_ORDER_MARK = "\ufeff"
 _MISSING = re.compile(r"""'([^']+)' file not found|(?:cannot|could not) open source file "([^"]+)\"""")
 # Of the standard library, which vendors' compilers have in part: without it, device code that needs it fails by its name.
 _STANDARD = re.compile(r"[a-z_]+|(?:ctype|errno|inttypes|locale|memory|setjmp|std\w+|strings?|time|wchar)\.h")
-_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 # What was left of a text, by text and file: the next configuration starts from there.
 _shortened: dict[tuple[str, str], str] = {}
@@ -82,5 +81,5 @@ class Mixed:
 
     def _without_headers(self, text: str, missing: Sequence[str]) -> str:
         standard = {header for header in missing if _STANDARD.fullmatch(header)}
-        shorter = _INCLUDE.sub(lambda match: "" if match[1] in standard else match[0], text)
+        shorter = INCLUDE.sub(lambda match: "" if match[1] in standard else match[0], text)
         return without_host_headers(shorter, missing, self.folders)

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.preconditions import answered, names_of, require, require_readable, those_that_can
 from warpsmith.refactor.writing import operand, removed, with_pragma
 from warpsmith.source import Edit, Names, loops_of
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
 from warpsmith.source.dataflow import declarators, is_pure, reads_inputs_only
 from warpsmith.source.effects import may_change
+from warpsmith.source.loaded import indices_of
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import text_between
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
@@ -58,15 +59,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     names, source = names_of(subject), subject.source
     arrays = [a for a in arrays_of(names) if not a.is_shared and is_within(a.declarator, source.body)]
     require(arrays, "the kernel has no array of a thread's own")
-    found: list[_Held] = []
-    reasons: list[Unmet] = []
-    for array in arrays:
-        try:
-            found.append(_held(subject, names, array))
-        except Unmet as why:
-            reasons.append(why)
-    if not found:
-        raise reasons[0]
+    found = those_that_can(arrays, lambda array: _held(subject, names, array))
     edits = [edit for held in found for edit in _edits(subject, names, held)]
     listed = " and ".join(held.array.name for held in found)
     meaning = f"{listed}: 0: loaded before use · 1: each value loaded where it is used"
@@ -87,7 +80,7 @@ def _held(subject: Subject, names: Names, array: Array) -> _Held:
     (write, element) = writes[0]
     filling = _filling(names, array, write, declaration)
     require(all(read.start_byte > filling.end_byte for read in reads) and reads, f"{name} is used before it is filled", filling)
-    counters = tuple(text_of(unwrapped(index)) for index in _indices(element))
+    counters = tuple(text_of(unwrapped(index)) for index in indices_of(element))
     loops = {loop.variable: loop for loop in loops_of(filling, names)}
     nested = sum(1 for _ in of_kind(filling, "for_statement"))
     plain = len(set(counters)) == len(counters) == nested and loops.keys() == set(counters)
@@ -190,7 +183,7 @@ def _edits(subject: Subject, names: Names, held: _Held) -> Iterator[Edit]:
     yield removed(tree, [declaration])
     yield removed(tree, with_pragma(held.filling))
     for read in held.reads:
-        subscripts = dict(zip(held.counters, (subject.source.text_of(index) for index in _indices(read)), strict=True))
+        subscripts = dict(zip(held.counters, (subject.source.text_of(index) for index in indices_of(read)), strict=True))
         yield Edit(read.start_byte, read.end_byte, _inlined(subject, names, held, held.load, subscripts))
 
 
@@ -204,11 +197,3 @@ def _inlined(subject: Subject, names: Names, held: _Held, node: Node, subscripts
         elif found.node is not None and found.value is not None and is_within(found.node, held.filling):
             edits.append(Edit(use.start_byte, use.end_byte, f"({_inlined(subject, names, held, found.value, subscripts)})"))
     return text_between(subject.source.tree, node.start_byte, node.end_byte, edits)
-
-
-def _indices(element: Node) -> list[Node]:
-    found: list[Node] = []
-    while element.type == "subscript_expression":
-        found.insert(0, field(element, "indices").named_children[0])
-        element = unwrapped(field(element, "argument"))
-    return found

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, intervals_of, names_of, require, require_readable
+from warpsmith.refactor.preconditions import Unmet, answered, intervals_of, names_of, require, require_readable, those_that_can
 from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
@@ -61,15 +61,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     arrays = [a for a in arrays_of(names) if a.is_shared and len(a.extents) > 1 and is_within(a.declarator, source.body)]
     require(arrays, "the kernel has no shared array of two dimensions")
     intervals = list(intervals_of(subject, names, inside=True))
-    found: list[_Padded] = []
-    reasons: list[Unmet] = []
-    for array in arrays:
-        try:
-            found.append(_padded(array, names, intervals))
-        except Unmet as why:
-            reasons.append(why)
-    if not found:
-        raise reasons[0]
+    found = those_that_can(arrays, lambda array: _padded(array, names, intervals))
     having = [p for p in found if p.literal is not None and p.columns == max(q.columns for q in found)]
     chosen = having or found
     name, default = fresh_name(subject, "PAD"), chosen[0].columns

@@ -19,7 +19,7 @@ from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tu
 from warpsmith.refactor.filling import Filling
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable, those_that_can
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
 from warpsmith.refactor.writing import FreeNames, cast, operand, removed, with_pragma
 from warpsmith.source import Edit, Names, Polynomial
@@ -48,17 +48,8 @@ class TileRows:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names = names_of(subject)
-    tiles: list[Tile] = []
-    reasons: list[Unmet] = []
-    for array in shared_tiles(names):
-        try:
-            tiles.append(_tile(subject, names, array))
-        except NotATile as why:
-            reasons.append(Unmet(why.reason, why.node))
-        except Unmet as why:
-            reasons.append(why)
-    if not tiles:
-        raise reasons[0] if reasons else Unmet("no shared array of a fixed size in the kernel")
+    tiles = those_that_can(shared_tiles(names), lambda array: _tile(subject, names, array))
+    require(tiles, "no shared array of a fixed size in the kernel")
     free = FreeNames(subject.variant.text)
     edits = [edit for tile in tiles for edit in _refilled(subject, tile, free)]
     listed = " and ".join(tile.array.name for tile in tiles)
@@ -70,7 +61,10 @@ def _rewrite(subject: Subject) -> Rewrite:
 def _tile(subject: Subject, names: Names, array: Array) -> Tile:
     dimensions = len(array.extents)
     require(1 < dimensions < 5, f"{array.name} has {dimensions} dimensions: rows are taken of two to four", array.declarator)
-    tile = tile_of(array, names, read_only(subject))
+    try:
+        tile = tile_of(array, names, read_only(subject))
+    except NotATile as why:
+        raise Unmet(why.reason, why.node) from None
     require_visible(subject, tile, tile.copies)
     filling = Filling(subject, names, tile)
     filling.require_apart()

@@ -22,7 +22,16 @@ from warpsmith.refactor.flat import FLAT, FlatKernel, changeable, flat_indices, 
 from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.packing import PackWriter, alignment_rules, known_extents
-from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require, require_readable
+from warpsmith.refactor.preconditions import (
+    Unmet,
+    answered,
+    axis,
+    names_of,
+    on_workloads,
+    require,
+    require_readable,
+    those_that_can,
+)
 from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, is_invariant, leaves, updates_atomically, waits
@@ -85,16 +94,7 @@ def _rewrite(subject: Subject) -> Rewrite:
 
 def _strided(subject: Subject, names: Names, writer: PackWriter, loops: Sequence[Loop]) -> Rewrite:
     source, variant = subject.source, subject.variant
-    found: list[_Packed] = []
-    refused: Unmet | None = None
-    for loop in loops:
-        try:
-            found.append(_packed(subject, names, loop, writer.free.take("first")))
-        except Unmet as unmet:
-            refused = refused or unmet
-    if not found:
-        assert refused is not None
-        raise refused
+    found = those_that_can(loops, lambda loop: _packed(subject, names, loop, writer.free.take("first")))
     reason = dependence([p.loop for p in found], names)
     require(reason is None, f"{reason}", found[0].loop.node)
     packs = [pack for p in found for pack in p.packs]

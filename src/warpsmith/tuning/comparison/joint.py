@@ -21,10 +21,9 @@ from warpsmith.measure.paired import time_interleaved
 from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
 from warpsmith.settings import claim_processes
 from warpsmith.tuning.comparison.contenders import Contender
-from warpsmith.tuning.finalists import DISTURBED_ABOVE
+from warpsmith.tuning.finalists import DISTURBED_ABOVE, REPEATS_AT_MOST
 from warpsmith.verify.prepared import PreparedWorkload
 
-_REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
 _SECONDS = 3.0  # for one workload in one process
 _ROUNDS = (8, 30)
 _SUSPECT_LAUNCHES = 30
@@ -138,7 +137,7 @@ class Joint:
                 disturbance = Disturbance(None, [bench.start()])
                 measured = self._measured(bench, winners, list(self.prepared))
                 others = disturbance.others()
-                if others is not None and others > DISTURBED_ABOVE and repeats < _REPEATS_AT_MOST:
+                if others is not None and others > DISTURBED_ABOVE and repeats < REPEATS_AT_MOST:
                     repeats += 1
                     continue
                 # What behaves otherwise on its hundredth launch than on its first is caught here.
