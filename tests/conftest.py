@@ -1,4 +1,4 @@
-"""Small recordings that tests make themselves, in Kernel Tuner's cache format."""
+"""Examples of laws are not timed; and small recordings that tests make themselves, in Kernel Tuner's cache format."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# A slow example says that the machine is busy, not that a law does not hold.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 WriteCache = Callable[..., Path]
 PARAMETERS: Mapping[str, Sequence[Any]] = {"block": [32, 64, 128, 256], "tile": [1, 2, 3], "padding": [0, 1]}

@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(kThreads) matmul_kernel(float* __restrict__ c,
 #if UNROLL == 0
 #pragma unroll
 #else
-#pragma unroll UNROLL
+    constexpr int kUnroll = UNROLL;  // nvcc expands no macro in a pragma
+#pragma unroll kUnroll
 #endif
 #if STAGE == 0
     for (int depth = 0; depth < kTileK; ++depth) {

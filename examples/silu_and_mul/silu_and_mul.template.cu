@@ -86,7 +86,8 @@ __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ i
 #if UNROLL == 1
 #pragma unroll 1
 #else
-#pragma unroll UNROLL
+  constexpr int kUnroll = UNROLL;  // nvcc expands no macro in a pragma
+#pragma unroll kUnroll
 #endif
   for (int i = threadIdx.x; i < d / kLanes; i += blockDim.x) {
     Pack<T, kLanes> g, u, result;

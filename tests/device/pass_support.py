@@ -61,7 +61,7 @@ class Runner:
 
     def check(self, cases: Sequence[tuple[Variant, Values]]) -> None:
         """Every case compiles, and its outputs are right on every workload."""
-        with self._prepared() as prepared, Bench("cpu", prepared) as bench:
+        with self._bench() as bench:
             for number, (variant, values) in enumerate(cases):
                 candidate = self.build(variant, values, f"case {number}: {dict(values)}")
                 for workload in self._workloads:
@@ -69,30 +69,32 @@ class Runner:
                     assert isinstance(verdict, Verdict), (candidate.name, workload.name, verdict, variant.text)
                     assert verdict.passed, (candidate.name, workload.name, verdict.failure, variant.text)
 
-    def build(self, variant: Variant, values: Values, name: str) -> Candidate:
+    def build(self, variant: Variant, chosen: Values, name: str) -> Candidate:
+        values = {**{t.name: t.default for t in variant.tunables}, **chosen}
         parameters = tuple(Parameter(n, (v,), v) for n, v in values.items())
         kernel = replace(self._kernel, entry=variant.entry, launch=_launch(variant), parameters=parameters)
         binder, configuration = Binder(kernel, self._limits), Configuration(tuple(values.items()))
         source = Source(variant.text, kernel.source)
-        requests = {w.name: binder.request(source, configuration, w, dict(values)) for w in self._workloads}
+        requests = {w.name: binder.request(source, configuration, w, values) for w in self._workloads}
         built = assemble(self._pool, binder, configuration, requests, self._workloads, name=name)
         assert isinstance(built, Candidate), (name, built, variant.text)
         return built
 
     @contextmanager
-    def _prepared(self) -> Iterator[list[PreparedWorkload]]:
+    def _bench(self) -> Iterator[Bench]:
+        """With workloads that have their expected outputs."""
         binder = Binder(self._kernel, self._limits)
         geometries = {w.name: binder.geometry(Configuration(()), w) for w in self._workloads}
         ready = [PreparedWorkload.prepare(self._kernel, w, 0, geometries[w.name]) for w in self._workloads]
         try:
-            if any(p.expected is None for p in ready):
-                first = self.build(self._untouched, {}, "the original")
-                with Bench("cpu", ready) as bench:
+            with Bench("cpu", ready) as bench:
+                if any(p.expected is None for p in ready):
+                    first = self.build(self._untouched, {}, "the original")
                     for prepared in ready:
                         ran = bench.run_once(first, prepared.name)
                         assert isinstance(ran, int), ran
                         prepared.adopt_outputs_as_expected()
-            yield ready
+                yield bench
         finally:
             for prepared in ready:
                 prepared.close()

@@ -187,8 +187,6 @@ def test_cores_and_compute_units(pool, on_bench):
     assert os.sched_getaffinity(bench._attachment.process.pid) == {core}
 
 
-def test_a_device_that_is_not_there_is_an_error_not_an_outcome(pool):
-    kernel = make_kernel(*UNARY)
-    (workload,) = prepare(kernel)
-    with workload, Bench("no-such-device", [workload]) as bench, pytest.raises(WarpsmithError, match="no-such-device"):
-        bench.verify(candidate(pool, kernel, DOUBLE), "n=1000")
+def test_a_device_that_is_not_there_is_an_error_not_an_outcome():
+    with pytest.raises(WarpsmithError, match="no-such-device"):
+        Bench("no-such-device", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ import pytest
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
+from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Geometry, Language
+from warpsmith.devices.base import CompileRequest, ParameterType
+from warpsmith.devices.hip import HipDevice
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, template_of
@@ -45,6 +50,12 @@ small = { n = 5000 }
 [parameters]
 ITEMS = { values = [1, 2], default = 1 }
 """
+
+TYPES = (
+    ParameterType("out", DType.F32, is_pointer=True),
+    ParameterType("in", DType.F32, is_pointer=True),
+    ParameterType("n", DType.I32, is_pointer=False),
+)
 
 HEADER = "#ifndef ITEMS\n#define ITEMS 1\n#endif\n"
 GUARDED = (
@@ -102,3 +113,26 @@ def test_the_strongest_proof_that_holds(template: str, level: str, tmp_path: Pat
 def test_another_kernel_gets_none(tmp_path: Path, pool: CompilePool):
     with pytest.raises(InputError, match=r"outputs differ.*`2\.0f`, the template `2\.5f`"):
         _certify(tmp_path, ANOTHER, pool)
+
+
+@pytest.mark.parametrize(("device", "name"), [("cuda:sm_90", "SASS"), ("hip:gfx942", "code object")])
+def test_the_same_machine_code_under_another_name(device: str, name: str, tmp_path: Path):
+    """Nothing has to run: a GPU's binary differs by the name of its kernel, and what runs does not."""
+    (tmp_path / "twice.cu").write_text(ORIGINAL)
+    (tmp_path / "twice.template.cu").write_text(RENAMED.replace("twice(", "twice_by_template("))
+    named = KERNEL.replace('source = "twice.template.cu"', 'source = "twice.template.cu"\nentry = "twice_by_template"')
+    (tmp_path / "kernel.toml").write_text(named)
+    kernel = load_kernel(tmp_path)
+    with CompilePool(device, cache_dir=None) as pool, Bench("cpu", []) as unused:
+        builder = Builder(Binder(kernel, pool.describe().limits), template_of(kernel), pool)
+        original = builder.build(kernel.default_configuration, kernel.workloads)
+        assert isinstance(original, Candidate)
+        found = certify(builder, pool, unused, original, {}, np.random.default_rng(0))
+    assert found == Certificate("machine code", f"same {name}")
+
+
+def test_other_machine_code(tmp_path: Path):
+    request = CompileRequest(ORIGINAL, tmp_path / "twice.cu", Language.CUDA, "twice", TYPES, Geometry((40, 1, 1), (128, 1, 1)))
+    device = HipDevice("gfx942")
+    codes = [device.machine_code(device.compile(replace(request, source=text))) for text in (ORIGINAL, ORIGINAL, ANOTHER)]
+    assert codes[0] == codes[1] != codes[2]

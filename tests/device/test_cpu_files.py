@@ -116,6 +116,29 @@ def test_a_missing_header_is_named_with_its_line(tmp_path: Path) -> None:
         run_file(tmp_path, f'#include "header.cuh"\n{TWICE}{KERNEL}', header="\n\n#include <nowhere/else.h>\n")
 
 
+def test_a_missing_host_header_takes_no_header_of_ours_with_it(tmp_path: Path) -> None:
+    pairs = (
+        ("curand.h", "curand_kernel.h"),
+        ("thrust/sort.h", "thrust/complex.h"),
+        ("cub/device/device_scan.cuh", "cub/util_type.cuh"),
+    )
+    includes = "".join(f"#include <{missing}>\n#include <{ours}>\n" for missing, ours in pairs)
+    twice = """__device__ float twice(float x) {
+      curandState state;
+      curand_init(1, 2, 3, &state);
+      const thrust::complex<float> z(x, 0);
+      const cub::KeyValuePair<int, float> pair{1, z.real() + (curand_uniform(&state) > 2)};
+      return 2 * pair.value;
+    }
+    """
+    run_file(tmp_path, includes + twice + KERNEL)
+
+
+def test_a_name_that_a_left_out_header_may_have_had_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match=r"'twice'; hint: not found and left out: helper_image\.h"):
+        run_file(tmp_path, f'#include "helper_image.h"\n{KERNEL}')
+
+
 def test_a_function_without_a_body_is_named(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="twice is called but defined nowhere"):
         run_file(tmp_path, f"namespace a {{ __device__ float twice(float x); }}\nusing a::twice;\n{KERNEL}")

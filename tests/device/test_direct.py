@@ -47,13 +47,16 @@ __global__ void twice(float* out, const float* in, int n) {
 }
 """
 GRID, BLOCK = ("ceildiv(n, 256)",), ("256",)
+# Right when it is verified, idle when it is timed.
+LAZY = "__device__ int launches = 0;\n" + WIDE.replace("if (i < n)", "if (i == 0) ++launches;\n  if (i < n && launches < 3)")
 WRITTEN = (
     Proposal(1, WIDE.replace("2.0f", "3.0f"), GRID, BLOCK, hypothesis="wrong"),
     Proposal(2, WIDE.replace("out[i]", "nothing[i]"), GRID, BLOCK, hypothesis="does not compile"),
     Proposal(3, WIDE, GRID, ("1000000",), hypothesis="a block that no device has"),
-    Proposal(4, WIDE, GRID, BLOCK, hypothesis="all threads"),
+    Proposal(4, LAZY, GRID, BLOCK, hypothesis="who counts the launches"),
+    Proposal(5, WIDE, GRID, BLOCK, hypothesis="all threads"),
 )
-OUTCOMES = ["WrongResult", "CompileFailed", "Infeasible", "Measured"]
+OUTCOMES = ["WrongResult", "CompileFailed", "Infeasible", "WrongResult", "Measured"]
 
 
 class Writer:
@@ -85,18 +88,18 @@ def test_rewrites_are_judged_and_a_stopped_run_neither_repeats_nor_skips_one(tmp
     order = Order(load_kernel(tmp_path / "kernel.toml"), budget=Budget(20), agent="writer", mode=Mode.DIRECT)
 
     first, second = Writer(stops_after=2), Writer()
-    monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk: first)
+    monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk, alone: first)
     with pytest.raises(KeyboardInterrupt):
         tuning_run.start(order, settings, ignore)
-    monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk: second)
+    monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk, alone: second)
     result = tuning_run.resume("last", settings, ignore)
 
-    assert (first.asked, second.asked) == ([0, 1, 2], [2, 3, 4])
+    assert (first.asked, second.asked) == ([0, 1, 2], [2, 3, 4, 5])
     assert [(e["rewrite"], e["outcome"]) for e in result["rewrites"]] == list(enumerate(OUTCOMES, start=1))
     assert result["evaluations"]["Measured"] == 2, "the original and the right one"
     assert (result["mode"], result["agent_stopped"]) == ("direct", "its allowance is spent")
-    assert result["general"]["config"] == {"REWRITE": 4}
+    assert result["general"]["config"] == {"REWRITE": 5}
     assert result["general"]["verified"]
     assert result["general"]["ci95"][0] > 1
-    assert Path(result["rewrites"][3]["source"]).read_text() == WIDE
+    assert Path(result["rewrites"][4]["source"]).read_text() == WIDE
     assert result["heldout"]["odd"]["verified"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -12,19 +10,14 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Verdict
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.space import Space
+from warpsmith.space.covering import covering_sample
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
-_SAMPLED = 6
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
+_SAMPLED = 4
 
 
 @pytest.fixture(params=bundled_names())
@@ -45,7 +38,7 @@ def test_template_has_the_tokens_of_its_original(builder: Builder, pool: Compile
 def test_sampled_configurations_are_right_on_the_heldout_workloads(builder: Builder):
     kernel, limits = builder.binder.kernel, builder.binder.limits
     space = Space.build(kernel.parameters, kernel.constraints, kernel.launch, kernel.workloads, limits)
-    chosen = [kernel.default_configuration, *(space[number] for number in space.sample(_SAMPLED, np.random.default_rng(0)))]
+    chosen = [kernel.default_configuration, *covering_sample(space, _SAMPLED, np.random.default_rng(0))]
     workloads = kernel.heldout_workloads
     for configuration in chosen:
         builder.prefetch(configuration, workloads)

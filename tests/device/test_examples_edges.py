@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -51,12 +51,6 @@ CASES = {
     "silu, last step moved back": ("silu_and_mul", SPLIT, {"tokens": 3, "d": 1100}),
     "silu, a row shorter than a block": ("silu_and_mul", SPLIT, {"tokens": 3, "d": 100}),
 }
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("case", CASES)

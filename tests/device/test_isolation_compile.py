@@ -63,6 +63,14 @@ def test_equal_requests_are_compiled_once(pool):
     assert pool.compile(ask(12)) != first.result(60)
 
 
+def test_requests_that_mean_the_same_are_compiled_once(pool):
+    first = pool.compile(ask(13, meaning="thirteen"))
+    assert isinstance(first, Binary)
+    before = jobs_done(pool)
+    assert pool.compile(ask(13, "// moved\n" + SOURCE, meaning="thirteen")) is first
+    assert jobs_done(pool) == before
+
+
 def test_a_mistake_has_its_reason_and_the_compilers_words(pool):
     failed = pool.compile(ask("no_such_name"))
     assert isinstance(failed, CompileFailed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pass_support import Runner, foreign, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.barriers import Barriers
 
 REVERSED = """
@@ -33,9 +32,8 @@ odd = { rows = 3, n = 37 }
 """
 
 
-def test_one_of_four_barriers_is_enough(tmp_path):
-    with CompilePool("cpu", cache_dir=None) as pool:
-        kernel, variant = foreign(tmp_path, REVERSED, TOML)
-        made = rewritten(Barriers(), kernel, variant, pool.describe().limits).variant
-        assert made.text.count("SPARE_BARRIER();") == 3
-        Runner(pool, kernel, variant).check([(made, {"BARRIERS": 1}), (made, {"BARRIERS": 0})])
+def test_one_of_four_barriers_is_enough(tmp_path, pool):
+    kernel, variant = foreign(tmp_path, REVERSED, TOML)
+    made = rewritten(Barriers(), kernel, variant, pool.describe().limits).variant
+    assert made.text.count("SPARE_BARRIER();") == 3
+    Runner(pool, kernel, variant).check([(made, {"BARRIERS": 1}), (made, {"BARRIERS": 0})])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,12 +36,6 @@ block = [128]
 [workloads]
 odd = { n = 5003 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize(("name", "block"), [("silu_and_mul", 8), ("softmax", 64), ("reduction", 512)])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -40,12 +38,6 @@ block = [32]
 odd   = { n = 1001 }
 tiny  = { n = 3 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_bundled_matmul_is_right_on_odd_edges(pool: CompilePool):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -30,12 +28,6 @@ block = [64]
 [workloads]
 odd = { n = 5003 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_bundled_reduction_with_few_blocks(pool: CompilePool):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,6 @@ block = [32]
 [workloads]
 odd = { count = 37, width = 77 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("name", ["rope", "matmul_opencl", "silu_and_mul_hip"])

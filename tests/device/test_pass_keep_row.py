@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pass_support import Runner, original, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.keep_row import KeepRow
 
 
-def test_the_bundled_softmax():
+def test_the_bundled_softmax(pool):
     kernel, variant = original("softmax")
-    with CompilePool("cpu", cache_dir=None) as pool:
-        rewrite = rewritten(KeepRow(), kernel, variant, pool.describe().limits)
-        odd = [w for w in kernel.workloads if w.name == "odd-tail"]
-        Runner(pool, kernel, variant, odd).check([(rewrite.alternatives[1], {}), (rewrite.alternatives[2], {"ROW": 2})])
+    rewrite = rewritten(KeepRow(), kernel, variant, pool.describe().limits)
+    odd = [w for w in kernel.workloads if w.name == "odd-tail"]
+    Runner(pool, kernel, variant, odd).check([(rewrite.alternatives[1], {}), (rewrite.alternatives[2], {"ROW": 2})])

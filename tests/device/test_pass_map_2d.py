@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,12 +63,6 @@ block = [64]
 [workloads]
 odd  = { groups = 3, rows = 7, cols = 20 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("name", ["merge_attn_states_lse", "rope"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,12 +58,6 @@ block = [32]
 [workloads]
 odd = { rows = 67, width = 100 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize(("source", "toml"), [(_CLAMP, _CLAMP_TOML), (_SUMS, _SUMS_TOML)], ids=["elements", "rows"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -31,12 +29,6 @@ block = [32]
 [workloads]
 only = { rows = 3, n = 102 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_alone_and_in_packed_steps(pool: CompilePool, tmp_path: Path):

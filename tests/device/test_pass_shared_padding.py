@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from pass_support import Runner, original, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.shared_padding import SharedPadding
 
 
 @pytest.mark.parametrize(("name", "columns"), [("transpose", 0), ("convolution_opencl", 4)])
-def test_bundled_kernels(name, columns):
+def test_bundled_kernels(name, columns, pool):
     kernel, variant = original(name)
-    with CompilePool("cpu", cache_dir=None) as pool:
-        padded = rewritten(SharedPadding(), kernel, variant, pool.describe().limits).variant
-        odd = [w for w in kernel.workloads if w.heldout][:1]
-        Runner(pool, kernel, variant, odd).check([(padded, {"PAD": columns})])
+    padded = rewritten(SharedPadding(), kernel, variant, pool.describe().limits).variant
+    odd = [w for w in kernel.workloads if w.heldout][:1]
+    Runner(pool, kernel, variant, odd).check([(padded, {"PAD": columns})])

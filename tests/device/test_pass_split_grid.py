@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -37,12 +35,6 @@ block = [32]
 short = { rows = 5, n = 33 }
 long  = { rows = 3, n = 1000 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_bundled_rope_is_right_on_odd_sizes(pool: CompilePool):

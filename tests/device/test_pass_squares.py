@@ -1,19 +1,18 @@
-"""Squares give the results of the threads that they stand for, also where a block reaches past the edge."""
+"""Squares move every element of the matrix, also where a part of it reaches past the edge or is smaller than a square."""
 
 from __future__ import annotations
 
 from pass_support import Runner, original, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.squares import Squares
-from warpsmith.refactor.passes.whole_tiles import WholeTiles
+from warpsmith.spec.kernel import Workload
+
+SIZES = {"lines": (64, 77), "odd": (130, 77), "flat": (7, 500), "thin": (3, 40), "few columns": (48, 5)}
 
 
-def test_with_blocks_inside_and_at_the_edge():
+def test_matrices_of_all_kinds(pool):
     kernel, variant = original("transpose")
-    with CompilePool("cpu", cache_dir=None) as pool:
-        limits = pool.describe().limits
-        squares = rewritten(Squares(), kernel, variant, limits).alternatives[1]
-        unchecked = rewritten(WholeTiles(), kernel, squares, limits).variant
-        chosen = [w for w in kernel.workloads if w.name in {"odd-edges", "narrow"}]
-        Runner(pool, kernel, variant, chosen).check([(unchecked, {"SIDE": 4, "WHOLE": 1}), (squares, {"SIDE": 8})])
+    workloads = [Workload(name, {"rows": rows, "cols": cols}) for name, (rows, cols) in SIZES.items()]
+    squares = rewritten(Squares(), kernel, variant, pool.describe().limits).alternatives[1]
+    values = [{"WIDE": 128, "DEEP": 64}, {"WIDE": 64, "DEEP": 32}, {"WIDE": 2048, "DEEP": 1024}]
+    Runner(pool, kernel, variant, workloads).check([(squares, each) for each in values])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from pass_support import Runner, foreign, original, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.staging import Staging
 
 CENTRED = """
@@ -41,12 +39,6 @@ short = { rows = 2, n = 5 }
 rtol = 1e-4
 atol = 1e-5
 """
-
-
-@pytest.fixture(scope="module")
-def pool():
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_the_bundled_original(pool):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -34,12 +32,6 @@ block = [8, 16]
 [workloads]
 odd = { rows = 37, cols = 101 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_foreign(pool: CompilePool, tmp_path: Path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from pass_support import Runner, original, rewritten
 
-from warpsmith.compile.pool import CompilePool
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.late_loads import LateLoads
 from warpsmith.refactor.passes.tile_rows import TileRows
@@ -20,12 +19,11 @@ from warpsmith.refactor.passes.whole_tiles import WholeTiles
         ("convolution_opencl", {"odd-edges", "tiny"}, [TileRows(), DirectReads()]),
     ],
 )
-def test_with_tiles_inside_and_at_the_edge(name, workloads, passes):
+def test_with_tiles_inside_and_at_the_edge(name, workloads, passes, pool):
     kernel, variant = original(name)
-    with CompilePool("cpu", cache_dir=None) as pool:
-        limits = pool.describe().limits
-        forms = [rewritten(each, kernel, variant, limits).alternatives[1] for each in passes]
-        unchecked = [rewritten(WholeTiles(), kernel, form, limits).variant for form in forms]
-        assert all(form.text.count("#if WHOLE") for form in unchecked)
-        chosen = [w for w in kernel.workloads if w.name in workloads]
-        Runner(pool, kernel, variant, chosen).check([(form, {"WHOLE": 1}) for form in unchecked])
+    limits = pool.describe().limits
+    forms = [rewritten(each, kernel, variant, limits).alternatives[1] for each in passes]
+    unchecked = [rewritten(WholeTiles(), kernel, form, limits).variant for form in forms]
+    assert all(form.text.count("#if WHOLE") for form in unchecked)
+    chosen = [w for w in kernel.workloads if w.name in workloads]
+    Runner(pool, kernel, variant, chosen).check([(form, {"WHOLE": 1}) for form in unchecked])

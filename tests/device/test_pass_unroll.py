@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -37,12 +35,6 @@ block = [64]
 odd = { n = 1001, degree = 7 }
 one = { n = 33, degree = 1 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_bundled_convolution_with_two_loops(pool: CompilePool):

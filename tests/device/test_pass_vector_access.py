@@ -5,10 +5,8 @@ No bundled kernel accesses its memory element by element: the small ones here st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pass_support import Runner, foreign, rewritten
 
 from warpsmith.compile.pool import CompilePool
@@ -85,12 +83,6 @@ block = [32]
 odd  = { n = 2051 }
 tiny = { n = 3 }
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 def test_rows_in_place(pool: CompilePool, tmp_path: Path):

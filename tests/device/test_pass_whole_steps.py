@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,12 +53,6 @@ def begins(shape, rng, n):
     inner = rng.integers(0, n + 1, shape[0] - 2)
     return np.sort(np.concatenate([[0], inner, [n]])).astype(np.int32)
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize(("name", "items"), [("fused_add_rmsnorm", 1), ("reduction", 4), ("matmul_opencl", 1)])

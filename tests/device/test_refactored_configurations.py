@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -24,12 +22,6 @@ from warpsmith.tuning.probes import Lab, Probe, probe_workloads
 from warpsmith.verify.prepared import PreparedWorkload
 
 _TRIED = 5
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as pool:
-        yield pool
 
 
 # Rows that a block adds up, threads that work alone, tiles in shared memory, and tiles with a window around them.

@@ -148,6 +148,14 @@ def test_combinations_that_fail_are_excluded_with_what_was_seen(kernel: Kernel, 
     assert len(found.applications[1].notes) == 2
 
 
+@pytest.mark.parametrize("combinations", [0, 3])
+def test_values_that_wait_for_the_end_are_tried_there(kernel: Kernel, lab: Lab, tmp_path: Path, combinations: int) -> None:
+    original = twice(tmp_path / "original", SOURCE.replace("2.0f *", "(0 < 2 ? 2.0f : 3.0f) *"))
+    few = Replacing("(0 <", "(A <", tunables=(Tunable("A", (0, 1, 2), 0, "?"),), name="few")
+    found = made(original, lab, tmp_path / "made", few, combinations=combinations)
+    assert [p.values for p in found.kernel.parameters] == [(0, 1)]
+
+
 def test_an_original_that_does_not_work_is_the_users_to_mend(tmp_path: Path) -> None:
     with (
         pytest.raises(InputError, match="does not compile"),

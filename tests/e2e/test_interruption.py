@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-EVALUATIONS = 14
+EVALUATIONS = 9
 
 
 def _rows(home: Path) -> list[tuple[Any, ...]]:

@@ -47,7 +47,7 @@ def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[
     assert len(listed) == 8
     assert listed[0]["config"] == baseline["config"], "the original comes first"
     shown = warpsmith("show", "last").stdout
-    for word in ("baseline", "general configuration", "held out", "95 % interval", "roofline", "on sm_90:", "registers"):
+    for word in ("baseline", "general configuration", "held out", "95 % interval", "roofline", "on sm_90:", "regs"):
         assert word in shown
 
 

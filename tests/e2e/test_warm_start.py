@@ -14,6 +14,7 @@ import pytest
 from warpsmith.record.store import Store
 
 WriteCache = Callable[..., Path]
+COLD = 15  # as few as say something about parameters
 EVALUATIONS = 9
 
 
@@ -26,14 +27,14 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     guide_kernel: Path,
     tmp_path: Path,
 ):
-    cold = as_json("tune", guide_kernel, "--evaluations", 18, "--strategy", "random")
+    cold = as_json("tune", guide_kernel, "--evaluations", COLD, "--strategy", "random")
     assert cold["warm"] == []
     _which_parameters_mattered(cold, warpsmith, as_json, tmp_path / "importance")
 
     arguments = command("tune", guide_kernel, "--warm", "last", "--seed", 7, "--evaluations", EVALUATIONS)
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = _killed_after(4, process, home, cold["run"])
-    source = {"source": cold["run"], "kernel": "scale", "device": "cpu", "evaluations": 18, "measured": 18, "found": 18}
+    source = {"source": cold["run"], "kernel": "scale", "device": "cpu", "evaluations": COLD, "measured": COLD, "found": COLD}
     unfinished = as_json("show", "last")
     assert unfinished["warm"] == [source]
     assert unfinished["general"] is None
@@ -49,7 +50,7 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     assert len({e.configuration for e in after}) == len(after) == EVALUATIONS, "the baseline counts; nothing twice"
     assert dict(after[0].configuration) == result["baseline"]["config"]
     shown = " ".join(warpsmith("show", "last").stdout.split())
-    assert "Started warm from 18 evaluations of scale on cpu" in shown
+    assert f"Started warm from {COLD} evaluations of scale on cpu" in shown
 
     few = as_json("show", "last", "--importance", "--output", tmp_path / "plots")
     assert few["importance"] == {"measured": 9, "needed": 15, "r2": None, "parameters": [], "pairs": []}
@@ -89,7 +90,7 @@ def _which_parameters_mattered(
     found = as_json("show", "last", "--importance", "--output", folder)
     entry = found.pop("importance")
     assert found == run
-    assert (entry["measured"], entry["failed"], entry["predicted"], entry["sampled"]) == (18, 0, 30, False)
+    assert (entry["measured"], entry["failed"], entry["predicted"], entry["sampled"]) == (COLD, 0, 30, False)
     assert {effect["name"] for effect in entry["parameters"]} == {"BLOCK", "ITEMS"}
     for effect in entry["parameters"]:
         assert 0 <= effect["share"] <= 1

@@ -34,13 +34,15 @@ def analyze(
     workers: int | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> TargetReport:
-    """`limit` is how many configurations to look at, drawn evenly at random; None means all. Raises UnavailableError.
+    """`limit` is how many configurations to look at, drawn evenly at random; None means all. Raises InputError for a
+    language that the target does not take, UnavailableError without its compiler.
 
     The original is compiled from its own source, as in tuning.
     """
     began = time.perf_counter()
     with CompilePool(target.device, workers=workers or _cores(), cache_dir=cache_dir, folders=kernel.folders) as pool:
         info = pool.describe()
+        target.require_language(kernel.language, info.languages)
         binder = Binder(kernel, target.limits(info.limits))
         space = space_of(kernel, template, binder.limits)
         inspector = Inspector(binder, template, pool, kernel.tuning_workloads)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from warpsmith.analysis.catalogue import Gpu, load_catalogue
 from warpsmith.core.errors import InputError
-from warpsmith.core.hardware import Limits
+from warpsmith.core.hardware import Language, Limits
 from warpsmith.devices.registry import device_names
 
 _NVIDIA = re.compile(r"sm_\d+[af]?")
@@ -26,6 +27,14 @@ class Target:
     def limits(self, of_device: Limits) -> Limits:
         """An architecture has no number of compute units of its own; a product has."""
         return of_device if self.gpu is None else replace(of_device, compute_units=self.gpu.compute_units)
+
+    def require_language(self, language: Language, taken: Collection[Language]) -> None:
+        """Raises InputError: said once, instead of by every configuration."""
+        if language not in taken:
+            raise InputError(
+                f"{self.name} does not take {language} kernels, only {', '.join(sorted(taken))}",
+                hint="--target cpu compiles them all",
+            )
 
 
 def parse_target(text: str) -> Target:

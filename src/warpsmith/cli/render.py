@@ -157,6 +157,7 @@ def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
         price = price_text(spent["usd"], unpriced=spent["unpriced"])
         notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
     notes += _slowed(evidence)
+    notes += _checked(evidence)
     notes += _rounds(result)
     notes += _warm(result)
     notes.append(_identity(result))
@@ -177,6 +178,14 @@ def _slowed(evidence: Mapping[str, Any]) -> list[str]:
     """What the device itself says against its times."""
     reasons = dict.fromkeys(reason for reading in evidence.get("readings", ()) for reason in reading["slowed_by"])
     return [f"The device was slowed down while it was measured: {', '.join(reasons)}."] if reasons else []
+
+
+def _checked(evidence: Mapping[str, Any]) -> list[str]:
+    """What the device's checkers (compute-sanitizer) said of the configurations that were chosen."""
+    checks = evidence.get("checks") or {"done": (), "out": {}, "not_done": ()}
+    passed = [f"Checked by {' and '.join(checks['done'])}: what is claimed is clean."] if checks["done"] else []
+    out = [f"Out although it was faster: {name} ({problem})." for name, problem in checks["out"].items()]
+    return [*passed, *out, *(f"Not checked: {reason}." for reason in checks["not_done"])]
 
 
 def _rounds(result: Mapping[str, Any]) -> list[str]:

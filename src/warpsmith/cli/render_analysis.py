@@ -17,6 +17,7 @@ from warpsmith.analysis.analyze import Progress as Report
 _SHOWN = 20
 _NUMBERS = 5  # columns
 _WIDTH = 200
+_LIMITERS = {"shared memory": "shared"}
 
 
 @contextlib.contextmanager
@@ -24,7 +25,7 @@ def compiling(target: str) -> Iterator[Report]:
     console = Console(stderr=True)
     columns = (TextColumn(f"compiling for {target}"), BarColumn(bar_width=24), MofNCompleteColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("", total=None)  # not known before the space is
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -68,7 +69,8 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("registers", "spilled", "shared", "widest load", "occupancy", "limited by", "configuration")
+    # Narrow ones, so that a configuration takes three lines and not eight where a terminal has 80 columns.
+    columns = ("regs", "spilled", "shared", "widest\nload", "occu-\npancy", "limited by", "configuration")
     for position, name in enumerate(columns):
         table.add_column(name, justify="right" if position < _NUMBERS else "left", no_wrap=position <= _NUMBERS)
     for name, entry in entries:
@@ -92,7 +94,7 @@ def _cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
         _number(entry["shared_bytes"], " B"),
         _number(entry["load_bytes"], " B"),
         "-" if occupancy is None else f"{occupancy:.0%}",
-        entry["limiter"] or "-",
+        _LIMITERS.get(entry["limiter"], entry["limiter"]) or "-",
     )
 
 

@@ -26,6 +26,15 @@ class Compile(Job[CompileReply]):
 
 
 @dataclass(frozen=True, slots=True)
+class MachineCode(Job[str | None]):
+    """A fingerprint of what runs of the request's binary; None where the device does not tell it from the rest."""
+
+    device: str
+    request: CompileRequest
+    reply: ClassVar[Any] = str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Preprocess(Job[list[str]]):
     device: str
     request: CompileRequest

@@ -5,20 +5,21 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from warpsmith.compile.cache import DiskCache
 from warpsmith.compile.gate import Gate
-from warpsmith.compile.jobs import Compile, Describe, Preprocess
+from warpsmith.compile.jobs import Compile, Describe, MachineCode, Preprocess
 from warpsmith.compile.keys import environment_key, included_files, request_key
 from warpsmith.compile.slot import Folders, Slot
 from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
-from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo
+from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, reserves_addresses
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import WorkerProcess
@@ -78,7 +79,7 @@ class CompilePool:
         self._open_folders(request)
         self.describe()
         included = included_files(request)
-        key = request_key(self._environment, self.device.compile_key(request), included or {})
+        key = self._key(request, included)
         with self._lock:
             known = self._known.get(key)
             if known is not None:
@@ -90,11 +91,13 @@ class CompilePool:
                 self._known.popitem(last=False)
         # Where an include cannot be told from the text, its content is unknown too: nothing kept from an earlier run is safe.
         disk = self._disk if included is not None else None
-        stored = disk.get(key) if disk is not None else None
+        # What a compiler says against a source names its lines, so that is only kept for that very text.
+        exact = self._key(replace(request, meaning=None), included)
+        stored = (disk.get(key) or disk.get(exact)) if disk is not None else None
         if stored is not None:
             future.set_result(stored)
             return future
-        future.add_done_callback(lambda done: self._keep(key, done, disk))
+        future.add_done_callback(lambda done: self._keep(key, exact, done, disk))
         self._put(Compile(self._name, request), future)
         return future
 
@@ -106,6 +109,12 @@ class CompilePool:
         self._open_folders(request)
         tokens: list[str] = self._result_of(self._call(Preprocess(self._name, request)))
         return tokens
+
+    def machine_code(self, request: CompileRequest) -> str | None:
+        """Equal for requests that become the same instructions, whatever else is in their binaries; None where it is not told."""
+        self._open_folders(request)
+        code: str | None = self._result_of(self._call(MachineCode(self._name, request)))
+        return code
 
     def pause(self) -> None:
         """Returns when nothing compiles any more; what is asked of the pool meanwhile, by any method, waits for `resume`."""
@@ -148,7 +157,14 @@ class CompilePool:
 
     def _start(self, folders: Folders, cores: frozenset[int] | None) -> WorkerProcess:
         # Compilers are programs of their own: starting them is what this worker is for.
-        return WorkerProcess(_WORKER, cores=cores, memory_bytes=self._memory_bytes, folders=folders, may_start_processes=True)
+        return WorkerProcess(
+            _WORKER,
+            cores=cores,
+            memory_bytes=self._memory_bytes,
+            memory_by_addresses=not reserves_addresses(self.device),
+            folders=folders,
+            may_start_processes=True,
+        )
 
     def _open_folders(self, request: CompileRequest) -> None:
         with self._lock:
@@ -169,11 +185,14 @@ class CompilePool:
             raise RuntimeError("the compile pool is closed")
         self._tasks.put((job, future))
 
-    def _keep(self, key: str, done: Future[CompileOutcome], disk: DiskCache | None) -> None:
+    def _key(self, request: CompileRequest, included: Mapping[str, str] | None) -> str:
+        return request_key(self._environment, self.device.compile_key(request), included or {})
+
+    def _keep(self, key: str, exact: str, done: Future[CompileOutcome], disk: DiskCache | None) -> None:
         outcome = None if done.cancelled() or done.exception() else done.result()
         if isinstance(outcome, Binary | CompileFailed):
             if disk is not None:
-                disk.put(key, outcome)
+                disk.put(key if isinstance(outcome, Binary) else exact, outcome)
         else:  # a crash or a timeout may be the machine's fault: whoever asks again gets another try
             with self._lock:
                 self._known.pop(key, None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
 
 from warpsmith.compile.binding import Binder, Source
+from warpsmith.compile.keys import included_files
 from warpsmith.core.configuration import Configuration
 from warpsmith.devices.base import CompileRequest
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Workload
 from warpsmith.template import Template
+from warpsmith.template.settling import meaning
 
 
 class Requests:
@@ -26,7 +30,19 @@ class Requests:
         """By workload. The default configuration is the original."""
         if configuration == self._binder.kernel.default_configuration:
             return {w.name: self.original(w) for w in workloads}
-        return {w.name: self.templated(configuration, w) for w in workloads}
+        return self.meant(configuration, workloads)
+
+    def meant(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:
+        """The template's, by workload, to be compiled only if nothing was that means the same.
+
+        Templates of one kernel share most of their configurations: those of the rounds of a run, and the drafts before them.
+        """
+        kernel = self._binder.kernel
+        beside = [f"// {name} {value}" for name, value in sorted(kernel.defines.items())]
+        entry = kernel.template_entry or kernel.entry
+        text = meaning(self._template, configuration, beside=[entry, *map(str, kernel.defines.values())])
+        meant = "\n".join([*beside, text]) if text is not None and self._is_whole else None
+        return {w.name: replace(self.templated(configuration, w), meaning=meant) for w in workloads}
 
     def original(self, workload: Workload) -> CompileRequest:
         """The original needs its parameters only where kernel.toml names no template of its own."""
@@ -35,4 +51,12 @@ class Requests:
         return self._binder.request(self._original, kernel.default_configuration, workload, defines)
 
     def templated(self, configuration: Configuration, workload: Workload) -> CompileRequest:
+        """As it stands, for a proof about this very text."""
         return self._binder.request(self._templated, configuration, workload, self._template.defines(configuration))
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether no file of the user's is included: one could use the parameters, too."""
+        kernel = self._binder.kernel
+        request = self.templated(kernel.default_configuration, kernel.workloads[0])
+        return included_files(request) == {}

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
-from warpsmith.compile.jobs import Compile, Describe, Preprocess
-from warpsmith.core.errors import InputError, UnsupportedFeature
+from warpsmith.compile.jobs import Compile, Describe, MachineCode, Preprocess
+from warpsmith.core.errors import InputError, UnavailableError, UnsupportedFeature
 from warpsmith.core.outcome import CompileFailed
-from warpsmith.devices.base import CompileError, Device
+from warpsmith.devices.base import CompileError, Device, HasMachineCode
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.serving import serve
 
@@ -45,6 +45,16 @@ def _preprocess(job: Preprocess, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer
         raise InputError(_explained(error.reason), hint=error.log or None) from error
 
 
+def _machine_code(job: MachineCode, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
+    device = _device(job.device)
+    if not isinstance(device, HasMachineCode):
+        return None, ()
+    try:
+        return device.machine_code(device.compile(job.request)), ()
+    except (CompileError, UnsupportedFeature, UnavailableError, ValueError):  # no disassembler, or code that it does not know
+        return None, ()
+
+
 def _explained(reason: str) -> str:
     """Compilers do not know that this worker is confined."""
     if "Permission denied" not in reason:
@@ -53,4 +63,4 @@ def _explained(reason: str) -> str:
 
 
 if __name__ == "__main__":
-    serve({Describe: _describe, Compile: _compile, Preprocess: _preprocess})
+    serve({Describe: _describe, Compile: _compile, MachineCode: _machine_code, Preprocess: _preprocess})

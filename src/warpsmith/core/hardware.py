@@ -80,6 +80,25 @@ class Reading:
     memory_clock_mhz: int
     power_w: float
     slowed_by: tuple[str, ...] = ()
+    temperature_c: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the device's own counters say of a kernel at work, in percent of what there is; None where one is not to be had."""
+
+    memory_percent: float | None  # of the bandwidth of its memory
+    compute_percent: float | None  # of what a compute unit can issue
+    cache_hit_percent: float | None  # in the last-level cache
+    occupancy_percent: float | None  # warps that were there, of those a compute unit holds
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """Why there are no counters: not installed, not permitted, too short."""
+
+    reason: str
 
 
 class Limiter(StrEnum):

@@ -23,6 +23,7 @@ class Section:
     kind: int
     size: int
     data: bytes
+    address: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Elf:
         except struct.error as error:
             raise ValueError(f"the ELF file is cut off: {error}") from error
         names = self._bytes(headers[self._names]) if self._names < self._count else b""
-        return tuple(Section(_text(names, header[0]), header[1], header[5], self._bytes(header)) for header in headers)
+        return tuple(Section(_text(names, header[0]), header[1], header[5], self._bytes(header), header[3]) for header in headers)
 
     def section(self, name: str) -> Section | None:
         return next((section for section in self.sections if section.name == name), None)

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
-from warpsmith.core.hardware import Geometry, Language, Limits, Occupancy, Reading, Resources
+from warpsmith.core.hardware import Counters, Geometry, Language, Limits, NotCounted, Occupancy, Reading, Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,20 @@ class CompileRequest:
     defines: Mapping[str, Value] = field(default_factory=dict)
     include_dirs: tuple[Path, ...] = ()
     constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
+    meaning: str | None = None
+    """What the source comes to with its defines, where that is known: requests that mean the same give the same code."""
 
     @property
     def identity(self) -> tuple[object, ...]:
         """All but the launch, for keys: what of the launch counts differs from device to device."""
+        exactly = (self.source, str(self.source_file), dict(self.defines))
         return (
             self.language,
-            self.source,
-            str(self.source_file),
+            *((self.meaning,) if self.meaning is not None else exactly),
             [str(folder) for folder in self.include_dirs],
             self.entry,
             [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in self.parameters],
             [constant.name for constant in self.constants],
-            dict(self.defines),
         )
 
 
@@ -116,6 +117,25 @@ class Session(Protocol):
 
 
 @runtime_checkable
+class HasOwnMemory(Protocol):
+    """A session that copies buffers to a memory of the device's own."""
+
+    def surround(self, buffer: memoryview, guarded: memoryview) -> None:
+        """`guarded` is the buffer with the guards on both sides of it: they belong around it on the device too, and come back.
+
+        Otherwise a stray write would land in memory that nobody looks at.
+        """
+        ...
+
+
+@runtime_checkable
+class HasCounters(Protocol):
+    """A program whose device counts what it does: memory and compute units at work, hits in the cache, warps that are there."""
+
+    def counters(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Counters | NotCounted: ...
+
+
+@runtime_checkable
 class HasReadings(Protocol):
     """A session that can say how the device fares."""
 
@@ -146,6 +166,67 @@ class Device(Protocol):
     def open(self, compute_units: int | None = None) -> Session:
         """Open the device for launching, on so many compute units (None: all)."""
         ...
+
+
+@runtime_checkable
+class ReservesAddresses(Protocol):
+    """A device whose driver reserves far more addresses than there is memory, so that a limit on addresses would stop it."""
+
+    @property
+    def reserves_addresses(self) -> bool: ...
+
+
+def reserves_addresses(device: Device) -> bool:
+    return isinstance(device, ReservesAddresses) and device.reserves_addresses
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """A device whose programs have `counters`."""
+
+    counts: bool
+
+
+def counts(device: Device) -> bool:
+    return isinstance(device, Counts) and device.counts
+
+
+@runtime_checkable
+class HasMachineCode(Protocol):
+    """A device whose binaries have more in them than what runs: names, notes, tables for debuggers."""
+
+    machine_code_name: str
+
+    def compile(self, request: CompileRequest) -> Binary: ...
+
+    def machine_code(self, binary: Binary) -> str:
+        """A fingerprint of the instructions and of the data they come with: equal for binaries that do the same."""
+        ...
+
+
+CHECK_REPORT = "check.txt"
+"""Where a checker writes, in the folder where it was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a checker says of the launches that it watched. With a `failure` it could not watch them all: that is no all-clear."""
+
+    problems: tuple[str, ...] = ()
+    failure: str | None = None
+
+
+@runtime_checkable
+class HasChecks(Protocol):
+    """A device with programs that watch every access of a kernel: they find what no output shows."""
+
+    checks: tuple[str, ...]
+
+    def check_command(self, check: str) -> tuple[str, ...]:
+        """What goes before a program's own command line; it writes CHECK_REPORT. Raises UnavailableError where it is missing."""
+        ...
+
+    def check_report(self, text: str) -> CheckReport: ...
 
 
 @runtime_checkable

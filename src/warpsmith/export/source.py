@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.expression import Expression
 from warpsmith.export.base import Build, Pick, Shipment
-from warpsmith.export.settling import settled
 from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.includes import QUOTED_INCLUDE
 from warpsmith.spec.kernel import Argument, Kernel, Launch, Scalar
 from warpsmith.template.model import c_text
+from warpsmith.template.settling import settled
 
 
 class SourceExporter:

@@ -1,7 +1,8 @@
 """The first thing a worker runs: `python -m warpsmith.isolation.boot MODULE CHANNEL LIFELINE ORDERS`.
 
-It ties the process to its owner, takes the limits on, confines it, and only then imports the module that serves. Started before
-everything else, for confinement must be complete before a library starts a thread, and needs none of them.
+It ties the process to its owner, takes the limits on, confines it, and only then imports the module that serves, or has a program
+that checks kernels (`wrapper`) run it. Started before everything else, for confinement must be complete before a library starts a
+thread, and needs none of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from warpsmith.isolation.confinement import confine
 from warpsmith.isolation.limits import apply_limits
 from warpsmith.isolation.policy import Policy
 
+ORDERLY = "orderly"
+"""Has a worker end as programs do, for then a checker around it writes its report."""
+
 _F_SETSIG = getattr(fcntl, "F_SETSIG", 10)  # 10 on Linux; the module names it only from Python 3.12 on
 
 
@@ -30,6 +34,8 @@ class Orders:
     cores: tuple[int, ...] | None
     memory_bytes: int | None
     policy: Policy | None
+    memory_by_addresses: bool = True
+    wrapper: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         policy = self.policy and {
@@ -37,8 +43,16 @@ class Orders:
             "scratch": str(self.policy.scratch),
             "readable": [str(path) for path in self.policy.readable],
             "may_start_processes": self.policy.may_start_processes,
+            "checker": self.policy.checker and str(self.policy.checker),
         }
-        return json.dumps({"cores": self.cores, "memory_bytes": self.memory_bytes, "policy": policy}).encode()
+        values = {
+            "cores": self.cores,
+            "memory_bytes": self.memory_bytes,
+            "policy": policy,
+            "memory_by_addresses": self.memory_by_addresses,
+            "wrapper": self.wrapper,
+        }
+        return json.dumps(values).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Orders:
@@ -48,8 +62,11 @@ class Orders:
             Path(values["policy"]["scratch"]),
             tuple(Path(text) for text in values["policy"]["readable"]),
             values["policy"]["may_start_processes"],
+            values["policy"]["checker"] and Path(values["policy"]["checker"]),
         )
-        return cls(values["cores"], values["memory_bytes"], policy)
+        return cls(
+            values["cores"], values["memory_bytes"], policy, values["memory_by_addresses"], tuple(map(str, values["wrapper"]))
+        )
 
 
 def main() -> None:
@@ -57,9 +74,13 @@ def main() -> None:
     with os.fdopen(int(orders_file), "rb") as file:
         orders = Orders.decode(file.read())
     _hold_lifeline(int(lifeline))
-    apply_limits(orders.cores, orders.memory_bytes)
+    apply_limits(orders.cores, orders.memory_bytes, by_addresses=orders.memory_by_addresses)
     if orders.policy is not None:
         confine(orders.policy)
+    if orders.wrapper:
+        os.chdir(Path.home())  # the scratch folder, where it may write
+        command = [*orders.wrapper, sys.executable, "-P", "-m", module, channel, ORDERLY]
+        os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     sys.argv = [module, channel]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

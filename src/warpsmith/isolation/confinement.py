@@ -65,4 +65,8 @@ def confine(policy: Policy) -> None:
     if version:
         landlock.restrict(allowed, version)
     if seccomp.missing() is None:
-        seccomp.install(may_start_processes=policy.may_start_processes, signals_scoped=landlock.scopes_signals(version))
+        seccomp.install(
+            may_start_processes=policy.may_start_processes,
+            may_connect=policy.checker is not None,
+            signals_scoped=landlock.scopes_signals(version),
+        )

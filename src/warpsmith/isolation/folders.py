@@ -21,7 +21,7 @@ _SOURCE_SUFFIXES = frozenset(
 
 
 def readable_entries(folders: Iterable[Path], home: Path | None = None) -> frozenset[Path]:
-    """The files and folders to open for these folders; those that do not exist have none. `home` is the user's, by default.
+    """The files and folders to open for these; those that do not exist have none. `home` is the user's, by default.
 
     Hidden entries (`.env`, `.git`, `.ssh`) are left out. Of a folder that holds more than code, which is the home folder, one
     above it or the one for temporary files, only the source files that lie directly in it.
@@ -35,6 +35,13 @@ def lies_in(file: Path, folders: Iterable[Path]) -> bool:
     found = file.resolve()
     inside = (found.relative_to(folder).parts for folder in map(Path.resolve, folders) if found.is_relative_to(folder))
     return any(not any(part.startswith(".") for part in parts) for parts in inside)
+
+
+def is_source_beside(file: Path, place: Path) -> bool:
+    """Whether it is named as source code is, and in no hidden folder as seen from the place, after all links are followed."""
+    found, home = file.resolve(), place.resolve()
+    shared = Path(os.path.commonpath([found, home]))
+    return found.suffix in _SOURCE_SUFFIXES and not any(part.startswith(".") for part in found.relative_to(shared).parts)
 
 
 def home_folder() -> Path:
@@ -52,6 +59,9 @@ def wide_folders(home: Path) -> frozenset[Path]:
 
 
 def _entries(folder: Path, wide: frozenset[Path]) -> Iterator[Path]:
+    if folder.is_file():
+        yield folder
+        return
     try:
         listed = list(os.scandir(folder))
     except OSError:

@@ -12,7 +12,11 @@ MAX_OPEN_FILES = 1024
 _SPARE_TASKS = 4096
 
 
-def apply_limits(cores: Collection[int] | None, memory_bytes: int | None) -> None:
+def apply_limits(cores: Collection[int] | None, memory_bytes: int | None, *, by_addresses: bool = True) -> None:
+    """Memory is counted in addresses, which leaves no way around it; or else in what can be written (heap, private mappings).
+
+    The drivers of GPUs reserve addresses for all the memory of host and device together, and do not start where they cannot.
+    """
     if cores is not None:
         os.sched_setaffinity(0, cores)
     _limit(resource.RLIMIT_CORE, 0)
@@ -23,8 +27,9 @@ def apply_limits(cores: Collection[int] | None, memory_bytes: int | None) -> Non
     # Root is exempt from it.
     _limit(resource.RLIMIT_NPROC, int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2]) + _SPARE_TASKS)
     if memory_bytes is not None:
-        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
-        _limit(resource.RLIMIT_AS, mapped + memory_bytes)
+        pages = Path("/proc/self/statm").read_text().split()
+        what, used = (resource.RLIMIT_AS, pages[0]) if by_addresses else (resource.RLIMIT_DATA, pages[5])
+        _limit(what, int(used) * os.sysconf("SC_PAGESIZE") + memory_bytes)
     # Should memory run out all the same, the kernel's choice is to be a worker, never the tuner or the desktop.
     Path("/proc/self/oom_score_adj").write_text("1000")
 

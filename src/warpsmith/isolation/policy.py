@@ -19,7 +19,7 @@ RUN = READ | Access.EXECUTE
 DEVICE = READ | Access.WRITE_FILE | Access.IOCTL_DEV
 SCRATCH = (
     READ | Access.WRITE_FILE | Access.TRUNCATE | Access.REFER | Access.MAKE_REG | Access.MAKE_DIR | Access.MAKE_SYM
-    | Access.REMOVE_FILE | Access.REMOVE_DIR
+    | Access.MAKE_FIFO | Access.REMOVE_FILE | Access.REMOVE_DIR
 )  # fmt: skip
 
 _PROGRAMS = (
@@ -35,28 +35,41 @@ _SYSTEM_FILES = (
 _DEVICES = (
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
     "/dev/nvidia*", "/dev/kfd", "/dev/dri/renderD*", "/dev/dxg",
+    "/dev/nvhost*", "/dev/nvmap", "/dev/nvgpu*",  # Jetson
 )  # fmt: skip
+_LISTED = ("/dev/dri",)  # libdrm, on which AMD's libraries rely, finds GPUs by listing it; screens in it stay shut
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`readable` are a kernel's files and folders, as `folders.readable_entries` gives them; `home` is the owner's."""
+    """`readable` are a kernel's files and folders, as `folders.readable_entries` gives them; `home` is the owner's.
+
+    `checker` is the folder of a program that watches the worker: two processes that find each other in /proc and speak over a
+    socket of this machine.
+    """
 
     home: Path
     scratch: Path
     readable: tuple[Path, ...]
     may_start_processes: bool
+    checker: Path | None = None
 
 
 def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, Access]:
     found: dict[Path, Access] = {}
+    for path in _existing(_LISTED):
+        found[path] = Access.READ_DIR
     for path in _existing(_DEVICES):
         found[path] = DEVICE
     for path in (*_existing(_SYSTEM_FILES), *policy.readable):
         found[path] = READ
     for path in (*_existing(_PROGRAMS), *_toolchain(environment, policy.home)):
         found[path] = RUN
+    if policy.checker is not None:
+        found[policy.checker] = RUN
+        # `/proc/self` above is this process alone. What matters of those outside (memory, environment, files) stays shut.
+        found[Path("/proc")] = READ
     found[policy.scratch] = SCRATCH
     return found
 

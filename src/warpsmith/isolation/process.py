@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,7 @@ Reply = TypeVar("Reply")
 STARTUP_DEADLINE_S = 60.0
 _BOOT = "warpsmith.isolation.boot"
 _LAST_WORDS_BYTES = 4096
+_LONGEST_TEXT_BYTES = 1 << 20
 _GRACE_S = 5.0
 _OUT_OF_MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "MemoryError")
 
@@ -66,7 +68,8 @@ class WorkerTimedOut(Exception):  # noqa: N818
 class WorkerProcess:
     """`python -m module`, which calls `serving.serve`, in a session of its own: Ctrl-C in the terminal does not reach it.
 
-    It can read what is in `folders` and the toolchain, and writes to a scratch folder that goes when it does.
+    It can read what is in `folders` and the toolchain, and writes to a scratch folder that goes when it does. With a `wrapper`,
+    that program watches it, both confined alike but for sockets of this machine.
     """
 
     def __init__(
@@ -77,14 +80,19 @@ class WorkerProcess:
         memory_bytes: int | None = None,
         folders: Iterable[Path] = (),
         may_start_processes: bool = False,
+        memory_by_addresses: bool = True,
+        wrapper: Sequence[str] = (),
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.readable = readable_entries(folders)
         self._memory_bytes = memory_bytes
         self._scratch = Path(tempfile.mkdtemp(prefix="warpsmith-"))
         is_confined = read_confinement() is not Confinement.OFF
-        policy = Policy(home_folder(), self._scratch, tuple(self.readable), may_start_processes) if is_confined else None
-        orders = _memory_file(Orders(tuple(cores) if cores is not None else None, memory_bytes, policy).encode())
+        checker = Path(wrapper[0]).parent if wrapper else None
+        starts = may_start_processes or checker is not None
+        policy = Policy(home_folder(), self._scratch, tuple(self.readable), starts, checker) if is_confined else None
+        only = tuple(cores) if cores is not None else None
+        orders = _memory_file(Orders(only, memory_bytes, policy, memory_by_addresses, tuple(wrapper)).encode())
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds what a chatty kernel can write.
@@ -172,6 +180,16 @@ class WorkerProcess:
             if not self._closed:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
+    def finish(self, file_name: str, deadline_s: float) -> str:
+        """Let an idle worker end by itself, then read what is in that file of its scratch folder; empty if there is none."""
+        if self._closed:
+            return ""
+        self._channel.close()
+        self._wait_exit(deadline_s)
+        text = _text_of(self._scratch / file_name)
+        self._end(kill=True)
+        return text
+
     def close(self) -> None:
         """Let an idle worker go; kill it if it does not. Harmless when already closed."""
         if not self._closed:
@@ -235,6 +253,17 @@ def _memory_file(content: bytes) -> int:
     fd = os.memfd_create("worker-orders", os.MFD_CLOEXEC)
     os.pwrite(fd, content, 0)
     return fd
+
+
+def _text_of(file: Path) -> str:
+    """The worker wrote it: a link, or something that is no plain file, is not followed."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(fd, "rb") as stream:
+        is_plain = stat.S_ISREG(os.fstat(fd).st_mode)
+        return stream.read(_LONGEST_TEXT_BYTES).decode(errors="replace") if is_plain else ""
 
 
 def _signal_name(number: int) -> str:

@@ -47,17 +47,18 @@ def missing() -> str | None:
     return None
 
 
-def install(*, may_start_processes: bool, signals_scoped: bool) -> None:
+def install(*, may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> None:
     """Needs no_new_privs. `signals_scoped`: Landlock already keeps signals inside; else only those to itself are let through."""
-    code = b"".join(struct.pack("<HBBI", *instruction) for instruction in _program(may_start_processes, signals_scoped))
+    program = _program(may_start_processes, may_connect, signals_scoped)
+    code = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    given = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     number = _SECCOMP[platform.machine()]
-    if _libc().syscall(number, _SET_MODE_FILTER, _TSYNC | _SPEC_ALLOW, ctypes.c_char_p(program)) != 0:
+    if _libc().syscall(number, _SET_MODE_FILTER, _TSYNC | _SPEC_ALLOW, ctypes.c_char_p(given)) != 0:
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def _program(may_start_processes: bool, signals_scoped: bool) -> list[_Instruction]:
+def _program(may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> list[_Instruction]:
     refused = [syscalls.OTHER_PROCESSES, syscalls.FILE_ATTRIBUTES, syscalls.SHARED_OBJECTS, syscalls.SYSTEM, syscalls.TRUNCATE]
     if not may_start_processes:
         refused.append(syscalls.PROCESSES)
@@ -74,7 +75,7 @@ def _program(may_start_processes: bool, signals_scoped: bool) -> list[_Instructi
     ]
     for numbers, code in (
         (syscalls.ABSENT, errno.ENOSYS),
-        (syscalls.NETWORK, errno.EACCES),
+        *(() if may_connect else ((syscalls.NETWORK, errno.EACCES),)),  # what can be connected then: `_only_local_streams`
         *((n, errno.EPERM) for n in refused),
     ):
         program += [step for number in _of(machine, numbers) for step in ((_EQUAL, 0, 1, number), _refuse(code))]

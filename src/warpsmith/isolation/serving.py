@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from warpsmith.core.errors import WarpsmithError
+from warpsmith.isolation.boot import ORDERLY
 from warpsmith.isolation.channel import Channel, Disconnected, Frame
 from warpsmith.isolation.jobs import Job, Ready, decode_job, encode_error, encode_reply
 
@@ -25,7 +26,7 @@ Handler: TypeAlias = Callable[[Any, tuple[bytes, ...], tuple[int, ...]], tuple[A
 
 
 def serve(handlers: Mapping[type[Job[Any]], Handler]) -> NoReturn:
-    """Never returns. `sys.argv` is `[module, descriptor of the channel]`."""
+    """Never returns. `sys.argv` is `[module, descriptor of the channel]`, with ORDERLY after it where a checker is watching."""
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     table: dict[type[Job[Any]], Handler] = {Ready: lambda _job, _blobs, _fds: (None, ()), **handlers}
     known = {kind.__name__: kind for kind in table}
@@ -42,10 +43,11 @@ def serve(handlers: Mapping[type[Job[Any]], Handler]) -> NoReturn:
     except BaseException:  # noqa: BLE001 - told to the owner through stderr and the exit code
         traceback.print_exc()
         code = EXIT_ERROR
-    # Not sys.exit: vendor runtimes run destructors at exit that can hang or crash after a bad kernel.
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    if ORDERLY in sys.argv[2:]:
+        sys.exit(code)
+    os._exit(code)  # not sys.exit: vendor runtimes run destructors at exit that can hang or crash after a bad kernel
 
 
 def _answer(job: Job[Any], frame: Frame, handler: Handler) -> Frame:

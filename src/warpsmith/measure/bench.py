@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from warpsmith.core.fingerprint import fingerprint
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.core.outcome import Crashed, LaunchFailed, TimedOut, Verdict
-from warpsmith.devices.base import Binary
+from warpsmith.devices.base import CHECK_REPORT, Binary, reserves_addresses
+from warpsmith.devices.registry import load_device
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import STARTUP_DEADLINE_S, WorkerDied, WorkerProcess, WorkerTimedOut
-from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Read, Time, Unload
+from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
 from warpsmith.spec.kernel import Buffer, Role
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -46,7 +47,11 @@ class Candidate:
 
 
 class Bench:
-    """One device in one worker process at a time. `memory_bytes` is what a worker may take beyond the workloads themselves."""
+    """One device in one worker process at a time. `memory_bytes` is what a worker may take beyond the workloads themselves.
+
+    Under a `checker` (a program's command line) nothing is worth timing. Its buffers have no guards around them: it sees to that,
+    and would take them for part of the buffer.
+    """
 
     def __init__(
         self,
@@ -57,9 +62,12 @@ class Bench:
         cores: frozenset[int] | None = None,
         memory_bytes: int = 8 << 30,
         launch_deadline_s: float = 10.0,
+        checker: Sequence[str] = (),
     ) -> None:
         self.restarts = 0
         self._device = device
+        self._checker = tuple(checker)
+        self._memory_by_addresses = not reserves_addresses(load_device(device))
         self._workloads = {workload.name: workload for workload in workloads}
         self._compute_units = compute_units
         self._cores = cores
@@ -126,6 +134,24 @@ class Bench:
             self._failure(error)
             return None
 
+    def counters(self, candidate: Candidate, workload_name: str) -> Counters | NotCounted | BenchFailure:
+        """What the device's counters say of launches on fresh memory. The worker is not for timing afterwards."""
+        workload = self._workloads[workload_name]
+        workload.arena.reset()
+        workload.arena.mark_touched()
+        self._doubtful.add(workload_name)
+        try:
+            worker = self._attached()
+            run = worker.run_number(candidate, workload)
+            return run if isinstance(run, LaunchFailed) else worker.call(Count(run), STARTUP_DEADLINE_S)
+        except (WorkerDied, WorkerTimedOut) as error:
+            return self._failure(error)
+
+    def checked(self, deadline_s: float) -> str:
+        """Ends the worker; what the checker around it reported."""
+        attachment, self._attachment = self._attachment, None
+        return attachment.process.finish(CHECK_REPORT, deadline_s) if attachment is not None else ""
+
     def start(self) -> int:
         """Have a worker running, and its process id, for those who watch the machine's load."""
         return self._attached().process.pid
@@ -145,8 +171,14 @@ class Bench:
         if self._attachment is not None and not self._attachment.process.alive:
             self._replace()  # it died between two launches: nobody's outcome
         if self._attachment is None:
-            process = WorkerProcess(_WORKER, cores=self._cores, memory_bytes=self._memory_bytes)
-            self._attachment = _Attachment(process)
+            process = WorkerProcess(
+                _WORKER,
+                cores=self._cores,
+                memory_bytes=self._memory_bytes,
+                memory_by_addresses=self._memory_by_addresses,
+                wrapper=self._checker,
+            )
+            self._attachment = _Attachment(process, guarded=not self._checker)
             self._attachment.call(Open(self._device, self._compute_units), STARTUP_DEADLINE_S)
         return self._attachment
 
@@ -164,8 +196,9 @@ class Bench:
 class _Attachment:
     """A worker process and what it already has: lazily loaded programs, mapped memory, numbered runs."""
 
-    def __init__(self, process: WorkerProcess) -> None:
+    def __init__(self, process: WorkerProcess, *, guarded: bool = True) -> None:
         self.process = process
+        self._guarded = guarded
         self._workloads: set[str] = set()
         self._programs: OrderedDict[str, set[tuple[Any, ...]]] = OrderedDict()
         """Loaded programs, the least recently used first, with the keys of their runs."""
@@ -213,7 +246,8 @@ class _Attachment:
         buffers = [item for item in workload.kernel.buffers if item.role is Role.INOUT and not item.null]
         restored = tuple(item.name for item in buffers) if arena.restore_fd >= 0 else ()
         fds = [arena.fd, arena.restore_fd] if restored else [arena.fd]
-        job = Attach(workload.name, arena.layout, restored, tuple(constants))
+        layout = arena.layout if self._guarded else tuple(replace(p, guard_before=0, guard_after=0) for p in arena.layout)
+        job = Attach(workload.name, layout, restored, tuple(constants))
         self.call(job, STARTUP_DEADLINE_S, list(constants.values()), fds)
         self._workloads.add(workload.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import Binary
 from warpsmith.isolation.jobs import Job
@@ -14,6 +14,7 @@ from warpsmith.verify.arena import Placement
 LaunchReply: TypeAlias = int | LaunchFailed
 TimeReply: TypeAlias = list[int] | LaunchFailed
 LoadReply: TypeAlias = LaunchFailed | None
+CountReply: TypeAlias = Counters | NotCounted | LaunchFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,14 @@ class Read(Job[Reading | None]):
     """How the device fares, right after a launch; None where it does not say."""
 
     reply: ClassVar[Any] = Reading | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Job[CountReply]):
+    """What the device's counters say of a run."""
+
+    run: int
+    reply: ClassVar[Any] = CountReply
 
 
 @dataclass(frozen=True, slots=True)

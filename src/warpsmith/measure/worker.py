@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, NotCounted
 from warpsmith.core.outcome import LaunchFailed
-from warpsmith.devices.base import HasReadings, LaunchError, Program, Session
+from warpsmith.devices.base import HasCounters, HasOwnMemory, HasReadings, LaunchError, Program, Session
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.serving import serve
-from warpsmith.measure.jobs import Argument, Attach, Launch, Load, Open, Prepare, Read, Time, Unload
+from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
 
 Blobs: TypeAlias = tuple[bytes, ...]
 Fds: TypeAlias = tuple[int, ...]
@@ -71,6 +71,12 @@ class _Worker:
     def attach(self, job: Attach, blobs: Blobs, fds: Fds) -> Answer:
         arena = memoryview(mmap.mmap(fds[0], os.fstat(fds[0]).st_size))
         views = {place.name: arena[place.offset : place.offset + place.view_bytes] for place in job.layout}
+        session: object = self._session
+        if isinstance(session, HasOwnMemory):
+            for place in job.layout:
+                guarded = arena[place.offset - place.guard_before : place.offset + place.nbytes + place.guard_after]
+                if guarded.nbytes > place.view_bytes:
+                    session.surround(views[place.name], guarded)
         restores: list[tuple[memoryview, memoryview]] = []
         if job.restored:
             # Private and read-only: a kernel that strays there crashes instead of changing what is restored.
@@ -109,16 +115,29 @@ class _Worker:
             return LaunchFailed(str(error)), ()
         return nanoseconds, ()
 
+    def count(self, job: Count, _blobs: Blobs, _fds: Fds) -> Answer:
+        run = self._runs[job.run]
+        program = self._programs[run.program]
+        if not isinstance(program, HasCounters):
+            return NotCounted("this device does not count"), ()
+        try:
+            self._fill_constants(run)
+            return program.counters(run.arguments, run.geometry), ()
+        except LaunchError as error:
+            return LaunchFailed(str(error)), ()
+
     def read(self, _job: Read, _blobs: Blobs, _fds: Fds) -> Answer:
         return (self._session.reading() if isinstance(self._session, HasReadings) else None), ()
 
     def _launch(self, run: _Run) -> int:
-        program = self._programs[run.program]
+        self._fill_constants(run)
+        return self._programs[run.program].launch(run.arguments, run.geometry)
+
+    def _fill_constants(self, run: _Run) -> None:
         constants = self._memories[run.workload].constants
         if constants and self._constants_of.get(run.program) != run.workload:
-            program.set_constants(constants)
+            self._programs[run.program].set_constants(constants)
             self._constants_of[run.program] = run.workload
-        return program.launch(run.arguments, run.geometry)
 
 
 def _argument(argument: Argument, views: Mapping[str, memoryview]) -> memoryview | bytes | None:
@@ -138,6 +157,7 @@ if __name__ == "__main__":
             Attach: worker.attach,
             Prepare: worker.prepare,
             Launch: worker.launch,
+            Count: worker.count,
             Time: worker.time,
             Read: worker.read,
         }

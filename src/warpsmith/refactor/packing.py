@@ -15,8 +15,8 @@ from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.flat import FlatKernel, changeable
 from warpsmith.refactor.preconditions import Unmet
-from warpsmith.refactor.writing import FreeNames, operand
-from warpsmith.source import Edit, KernelSource, Loop, Names, Tree
+from warpsmith.refactor.writing import FreeNames, before_kernel, operand
+from warpsmith.source import Edit, KernelSource, Loop, Names
 from warpsmith.source.packs import Pack
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import Piece, at_margin, line_at
@@ -76,16 +76,7 @@ class PackWriter:
 
     def declared(self, packs: Sequence[Pack]) -> Edit:
         """The types, before the kernel and the comments that belong to it."""
-        tree, function = self.source.tree, self.source.function
-        outer = function.parent
-        before = (outer if outer is not None and outer.type == "template_declaration" else function).prev_sibling
-        while before is not None and before.type == "comment" and _begins_line(before, tree):
-            before = before.prev_sibling
-        at = before.end_byte if before is not None else 0
-        text = self._declaration(packs)
-        if at and tree.data[at - 1 : at] != b"\n":  # a directive's node has its line's end
-            return Edit(at, at, f"\n\n{text}")
-        return Edit(at, at, f"\n{text}\n" if at else f"{text}\n\n")
+        return before_kernel(self.source, self._declaration(packs))
 
     def strided(self, loop: Loop, pieces: Sequence[Piece], packs: Sequence[Pack], first: str) -> Edit:
         """In place of a loop whose steps threads share: one over packs, and one over the steps that are left."""
@@ -197,10 +188,6 @@ class PackWriter:
         if self.source.language is Language.OPENCL:
             return f"{self.type}_{re.sub(r'[^0-9A-Za-z]+', '_', kind)}"
         return f"{self.type}<{kind}, {self.vec}>"
-
-
-def _begins_line(node: Node, tree: Tree) -> bool:
-    return not tree.data[tree.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
 
 
 def _is_used(variable: str, pieces: Sequence[Piece], packs: Sequence[Pack]) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.source import KernelSource
+from warpsmith.source.statements import text_between
 from warpsmith.source.tree import Edit, Tree
 from warpsmith.template.directives import without_noise
 
@@ -43,11 +46,12 @@ def operand(expression: str) -> str:
     return expression if _is_operand(expression) else f"({expression})"
 
 
-def statements_of(tree: Tree, body: Node) -> str:
-    """What stands inside a loop's body, whole lines where it has braces, without the line end at its end."""
+def statements_of(tree: Tree, body: Node, edits: Sequence[Edit] = ()) -> str:
+    """What stands inside a loop's body after the edits, whole lines where it has braces, without the line end at its end."""
     if body.type != "compound_statement":
-        return f"{tree.indentation(body)}{'  ' if _shares_its_line(tree, body) else ''}{tree.text_of(body)}"
-    inner = tree.data[body.start_byte + 1 : body.end_byte - 1].decode()
+        text = text_between(tree, body.start_byte, body.end_byte, edits)
+        return f"{tree.indentation(body)}{'  ' if _shares_its_line(tree, body) else ''}{text}"
+    inner = text_between(tree, body.start_byte + 1, body.end_byte - 1, edits)
     if "\n" not in inner:
         return f"{tree.indentation(body)}  {inner.strip()}"
     first, _, rest = inner.partition("\n")
@@ -59,6 +63,23 @@ def statements_of(tree: Tree, body: Node) -> str:
 def indented(text: str, blanks: int) -> str:
     """Every line moved to the right, but for blank ones and directives."""
     return "\n".join(line if not line.strip() or line.startswith("#") else " " * blanks + line for line in text.split("\n"))
+
+
+def before_kernel(source: KernelSource, text: str) -> Edit:
+    """Puts declarations before the kernel and the comments that belong to it."""
+    tree, function = source.tree, source.function
+    outer = function.parent
+    before = (outer if outer is not None and outer.type == "template_declaration" else function).prev_sibling
+    while before is not None and before.type == "comment" and _begins_line(before, tree):
+        before = before.prev_sibling
+    at = before.end_byte if before is not None else 0
+    if at and tree.data[at - 1 : at] != b"\n":  # a directive's node has its line's end
+        return Edit(at, at, f"\n\n{text}")
+    return Edit(at, at, f"\n{text}\n" if at else f"{text}\n\n")
+
+
+def _begins_line(node: Node, tree: Tree) -> bool:
+    return not tree.data[tree.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
 
 
 def with_pragma(statement: Node) -> list[Node]:

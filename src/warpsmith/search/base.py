@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation
 
 
@@ -41,4 +42,17 @@ class Learner(Protocol):
 
     def learn(self, prior: Prior) -> None:
         """Called once for each prior, before the first ask. A misleading one must do no lasting harm."""
+        ...
+
+
+@runtime_checkable
+class Foresighted(Protocol):
+    """A strategy that chooses better when it knows what compilers say of more configurations than it asks for."""
+
+    def shortlist(self) -> list[Configuration]:
+        """What to compile before the next ask, not named before; none when nothing more is to be learnt. Asked until it is."""
+        ...
+
+    def foresee(self, configuration: Configuration, resources: Resources | None) -> None:
+        """What the compiler said of it; None when it does not compile or cannot run."""
         ...

@@ -32,6 +32,7 @@ _PURE = re.compile(
     r"|unsigned|int|float|double|char|short|long|half|bool|size_t|u?int\d*_t|__half2?|__nv_bfloat162?",
     re.DOTALL,
 )
+_TYPE = re.compile(r"(?:(?:un)?signed\s+)?(?:char|short|int|long(?:\s+long)?)|unsigned|float|double|half|size_t|u?int\d+_t")
 
 
 def identifiers(node: Node) -> AbstractSet[str]:
@@ -51,7 +52,7 @@ def is_pure(node: Node, source: KernelSource) -> bool:
 def is_pure_call(call: Node, source: KernelSource) -> bool:
     """Whether a call is known to do nothing but compute: a function of the language, or a simple one of the file."""
     name = " ".join(text_of(field(call, "function")).split())
-    if _PURE.fullmatch(name) or name in source.bindings:
+    if _PURE.fullmatch(name) or name in source.bindings or _is_cast(name, source):
         return True
     called = source.device_functions.get(name.partition("<")[0].strip())
     if called is None:
@@ -66,6 +67,14 @@ def is_pure_call(call: Node, source: KernelSource) -> bool:
         and all(s.type in {"return_statement", "declaration", "alias_declaration"} for s in statements)
         and all(is_pure(s, source) for s in statements)
     )
+
+
+def _is_cast(name: str, source: KernelSource) -> bool:
+    """Of `(INDEX)(n)`, which the grammar takes for a call: whether INDEX is defined as types and nothing else."""
+    found = re.fullmatch(r"\(\s*(\w+)\s*\)", name)
+    line = rf"^[ \t]*#[ \t]*define[ \t]+{found[1]}[ \t]+(.*\S)" if found else "(?!)"
+    defined = re.findall(line, source.text, re.MULTILINE)
+    return bool(defined) and all(_TYPE.fullmatch(kind) for kind in defined)
 
 
 def changed_names(within: Node, source: KernelSource) -> frozenset[str]:

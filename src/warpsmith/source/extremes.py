@@ -1,4 +1,4 @@
-"""The least and the greatest that an integer expression becomes while a piece of code runs, over all threads of a block.
+"""The least and the greatest that an integer expression becomes while a piece of code runs, over the threads of a block.
 
 The answers are expressions in the source's own language over what is known before the piece begins: `first + threadIdx.x * 4 + j`
 with `j < 4` is at most `first + (BLOCK - 1) * 4 + 4 - 1`; None where that cannot be said. Arithmetic is over the integers: what
@@ -7,6 +7,7 @@ overflows does so in the original, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ _MORE_THAN_NAMES = (
     "lambda_expression",
 )
 _DEEPEST = 40
+_SINGLE = re.compile(r"[\w.]+|(?:static_cast<int>)?\([\w.]+\)|\(int\)[\w.]+(?:\(\d\))?")  # binds closer than any operator
 
 
 class End(Enum):
@@ -47,12 +49,16 @@ class End(Enum):
 
 
 class Extremes:
-    """Of expressions inside `region`. `extents` spells the block's extents, by `blockDim.x` and so on."""
+    """Of expressions inside `region`. `extents` spells the block's extents, by `blockDim.x` and so on.
 
-    def __init__(self, names: Names, region: Node, extents: Mapping[str, str]) -> None:
+    Of the axes in `own` each thread speaks for itself: the answers then have its place along them.
+    """
+
+    def __init__(self, names: Names, region: Node, extents: Mapping[str, str], own: str = "") -> None:
         self._names = names
         self._region = region
         self._extents = extents
+        self._own = own
         self._as_int = "(int){}" if names.source.language is Language.OPENCL else "static_cast<int>({})"
         self.signs = Signs(names)
 
@@ -65,6 +71,8 @@ class Extremes:
         builtin = self._names.builtin(node)
         if builtin is not None:
             axis = builtin.removeprefix("threadIdx.")
+            if axis in self._own:
+                return self._as_int.format(text_of(node))
             return "0" if end is End.LEAST else _less_one(self._extents[f"blockDim.{axis}"])
         match node.type:
             case "identifier":
@@ -206,4 +214,4 @@ def _product(left: str | None, right: str | None) -> str | None:
 
 
 def _operand(text: str) -> str:
-    return text if text.replace("_", "").replace(".", "").isalnum() else f"({text})"
+    return text if _SINGLE.fullmatch(text) else f"({text})"

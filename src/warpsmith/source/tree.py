@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from heapq import merge
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
@@ -89,7 +91,21 @@ def text_of(node: Node) -> str:
 
 
 def of_kind(node: Node, *kinds: str) -> Iterator[Node]:
-    return (n for n in walk(node) if n.type in kinds)
+    """Those of these kinds among the node and all below it, in the order of the text."""
+    known = _by_kind(node)
+    found = [known[kind] for kind in dict.fromkeys(kinds) if kind in known]
+    if len(found) == 1:
+        return (n for _, n in found[0])
+    return (n for _, n in merge(*found, key=itemgetter(0)))
+
+
+@lru_cache(maxsize=512)
+def _by_kind(node: Node) -> dict[str, list[tuple[int, Node]]]:
+    """With their places in the walk. Passes ask the same nodes again and again, and walking takes most of their time."""
+    found: dict[str, list[tuple[int, Node]]] = {}
+    for place, n in enumerate(walk(node)):
+        found.setdefault(n.type, []).append((place, n))
+    return found
 
 
 def field(node: Node, name: str) -> Node:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
-Level: TypeAlias = Literal["tokens", "ir", "outputs"]
+Level: TypeAlias = Literal["tokens", "ir", "machine code", "outputs"]
 
 _CONTEXT = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`level` is the strongest proof that held: the same tokens, the same optimised code, or bitwise equal outputs."""
+    """`level` is the strongest proof that held: the same tokens, binary ("ir") or machine code, or bitwise equal outputs."""
 
     level: Level
     detail: str

@@ -35,6 +35,11 @@ def without_noise(source: str) -> str:
     return _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
 
 
+def without_comments(source: str) -> str:
+    """The source with a blank for every comment, as the preprocessor has it; literals stay."""
+    return _NOISE.sub(lambda match: " " if match.group().startswith("/") else match.group(), source)
+
+
 def object_defines(source: str) -> Iterator[Define]:
     """Object-like macros, in order."""
     text = without_noise(source)

@@ -45,6 +45,7 @@ class Site:
     round: Round
     bench: Bench
     evaluator: Evaluator
+    workloads: tuple[PreparedWorkload, ...]
 
     def outcome(self, **values: Value) -> Outcome:
         default = dict(self.round.kernel.default_configuration.pairs)
@@ -163,6 +164,22 @@ class DeviceConformance:
         rates = self._rates(gpu_checks.cache_bytes(self.device))
         assert rates["within"] < 1.5 * rates["beyond"], rates
 
+    # ── what only some devices tell ──
+
+    def test_readings_make_sense(self) -> None:
+        site = self._deeds()
+        self._still_serves(site)
+        gpu_checks.check_reading(site.bench.reading())
+
+    def test_counters_make_sense(self) -> None:
+        site = self._deeds()
+        gpu_checks.check_counters(self.device, site.workloads, self._candidate(site))
+
+    def test_a_checker_sees_a_write_past_the_end(self) -> None:
+        site = self._deeds()
+        stray = self._candidate(site, MODE=kernels.BEYOND_THE_END)
+        gpu_checks.check_checkers(self.device, site.workloads, self._candidate(site), stray)
+
     # ── helpers ──
 
     def _require(self, language: Language) -> None:
@@ -174,9 +191,10 @@ class DeviceConformance:
         assert isinstance(found, Verdict), f"the original afterwards: {found}"
         assert found.passed, f"the original afterwards: {found.failure}"
 
-    def _candidate(self, site: Site) -> Candidate:
+    def _candidate(self, site: Site, **values: Value) -> Candidate:
         kernel = site.round.kernel
-        built = site.round.builder.build(kernel.default_configuration, kernel.workloads)
+        chosen = Configuration.of({**dict(kernel.default_configuration.pairs), **values})
+        built = site.round.builder.build(chosen, kernel.workloads)
         assert isinstance(built, Candidate), built
         return built
 
@@ -212,7 +230,7 @@ class DeviceConformance:
             ]
             bench = self._open.enter_context(Bench(self.device, prepared, launch_deadline_s=_LAUNCH_DEADLINE_S))
             evaluator = Evaluator(searched.space, searched.builder, bench, rng=np.random.default_rng(0))
-            self._sites[name] = Site(searched, bench, evaluator)
+            self._sites[name] = Site(searched, bench, evaluator, tuple(prepared))
         return self._sites[name]
 
 
@@ -224,7 +242,8 @@ def main(arguments: list[str]) -> int:
         try:
             suite.setup_class()
         except WarpsmithError as error:
-            print(error, file=sys.stderr)  # noqa: T201 - a command of its own
+            suite.teardown_class()
+            print(f"{name} is not here, so nothing was tested: {error}", file=sys.stderr)  # noqa: T201 - a command of its own
             return 3
         try:
             print(f"{name}: {suite.info.description}")  # noqa: T201

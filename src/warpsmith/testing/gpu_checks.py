@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from unittest import SkipTest
 
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.devices._gpu.session import GpuSession
-from warpsmith.devices.base import Binary, DeviceInfo, HasOccupancy
+from warpsmith.devices.base import Binary, CheckReport, DeviceInfo, HasChecks, HasOccupancy, counts
 from warpsmith.devices.cuda import CudaDevice
 from warpsmith.devices.cuda.driver import call
 from warpsmith.devices.hip import HipDevice
 from warpsmith.devices.registry import load_device
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.checks import checked
+from warpsmith.verify.prepared import PreparedWorkload
 
 _BLOCKS = (32, 96, 128, 256, 1000, 1024)
 
@@ -47,6 +52,37 @@ def cache_bytes(name: str) -> int:
     if not size:
         raise SkipTest("the runtime does not tell the size of the cache")
     return size
+
+
+def check_reading(reading: Reading | None) -> None:
+    if reading is None:
+        raise SkipTest("no management library tells of this device")
+    assert 0 < reading.clock_mhz <= 1.1 * reading.highest_clock_mhz, reading
+    assert reading.power_w > 0, reading
+
+
+def check_counters(name: str, workloads: Sequence[PreparedWorkload], candidate: Candidate) -> None:
+    if not counts(load_device(name)):
+        raise SkipTest("this device does not count")
+    with Bench(name, workloads) as bench:
+        found = bench.counters(candidate, workloads[0].name)
+    if isinstance(found, NotCounted):
+        raise SkipTest(found.reason)
+    assert isinstance(found, Counters), found
+    figures = (found.memory_percent, found.compute_percent, found.cache_hit_percent, found.occupancy_percent)
+    assert all(figure is None or 0 <= figure <= 105 for figure in figures), found
+
+
+def check_checkers(name: str, workloads: Sequence[PreparedWorkload], right: Candidate, stray: Candidate) -> None:
+    device = load_device(name)
+    if not isinstance(device, HasChecks):
+        raise SkipTest("this device has no checkers")
+    try:
+        found = {candidate.name: checked(device, name, "memcheck", candidate, workloads) for candidate in (right, stray)}
+    except UnavailableError as error:
+        raise SkipTest(str(error)) from error
+    assert found[right.name] == CheckReport(), found
+    assert found[stray.name].problems, found
 
 
 def _gpu(name: str) -> CudaDevice | HipDevice:

@@ -1,7 +1,8 @@
 """Agents by name, found by entry point; the built-in ones live in `warpsmith.agents`.
 
 `rules` is one; `PROVIDER:MODEL` (`openai:gpt-5`, `ollama:qwen3-coder`) is a language model. Roles can be mixed:
-`rules,templater=openai:gpt-5` has the rules do everything but write forms of the kernel.
+`rules,templater=openai:gpt-5` has the rules do everything but write forms of the kernel. Where a model cannot go on the rules do
+(`tuning.relief`), or whom `fallback=AGENT` names; `fallback=none` forbids it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.planning import Agent, Attempt, Desk, Facts, Finding, Plan
+from warpsmith.tuning.relief import Nobody, Relieved
 
 RULES = "rules"
 NO_AGENT = "none"  # the kernel's own template is searched as it is
+_FALLBACK = "fallback"  # not a role, but written like one
 _LANGUAGE_MODEL = "llm"  # the entry point behind every PROVIDER:MODEL
 
 MakeAgent: TypeAlias = Callable[[str, Desk], Agent]
@@ -29,21 +32,38 @@ def default_agent(kernel: Kernel) -> str:
     return NO_AGENT if kernel.parameters else RULES
 
 
-def load_agent(text: str, desk: Desk) -> Agent:
-    """The agent, or the crew, that the text names. Raises InputError for a name that is not there."""
+def load_agent(text: str, desk: Desk, *, alone: bool = False) -> Agent:
+    """The agent, or the crew, that the text names. `alone`: nobody stands in for it, whatever the text says.
+
+    Raises InputError for a name that is not there.
+    """
     leader, *others = [part.strip() for part in text.split(",")]
     if "=" in leader:
         leader, others = RULES, [leader, *others]
     found = {leader: _load(leader, desk)}
     roles: dict[Role, Agent] = {}
+    fallback = RULES
     for part in others:
         role, _, name = part.partition("=")
+        if role == _FALLBACK and name:
+            fallback = name
+            continue
         if role not in set(Role) or not name:
-            raise InputError(f"{part!r} gives no role to an agent", hint=f"write ROLE=AGENT; roles are {', '.join(Role)}")
+            known = ", ".join([*Role, _FALLBACK])
+            raise InputError(f"{part!r} gives no role to an agent", hint=f"write ROLE=AGENT; roles are {known}")
         if name not in found:
             found[name] = _load(name, desk)
         roles[Role(role)] = found[name]
-    return Crew(text, found[leader], roles) if roles else found[leader]
+    agent = Crew(text, found[leader], roles) if roles else found[leader]
+    if found.keys() == {RULES}:
+        return agent  # never at a loss
+    return Relieved(agent, _stand_in(NO_AGENT if alone else fallback, desk), desk)
+
+
+def _stand_in(name: str, desk: Desk) -> Agent:
+    if name in {NO_AGENT, RULES}:
+        return Nobody() if name == NO_AGENT else _load(RULES, desk)
+    return Relieved(_load(name, desk), Nobody(), desk)
 
 
 def _load(name: str, desk: Desk) -> Agent:

@@ -8,6 +8,7 @@ import numpy as np
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import InputError, Location
+from warpsmith.devices.base import HasMachineCode
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.paired import PairedTime, PairPlan, time_beside
 from warpsmith.template import Certificate, first_difference
@@ -26,7 +27,10 @@ def certify(
     prepared: Mapping[str, PreparedWorkload],
     rng: np.random.Generator,
 ) -> Certificate:
-    """Same tokens, else same code, else bitwise equal outputs on every tuning workload in neutral time."""
+    """Same tokens, else same binary, else same machine code, else bitwise equal outputs on every tuning workload in neutral time.
+
+    What sets binaries apart whose machine code is the same: names, notes, where things lie.
+    """
     kernel = builder.binder.kernel
     if kernel.template_source is None:
         return Certificate("tokens", "it is the same source")
@@ -44,6 +48,8 @@ def certify(
         raise InputError(f"the template does not compile at its defaults: {twin.reason}", location=where)
     if all(twin.binaries[w.name].code == original.binaries[w.name].code for w in workloads):
         return Certificate("ir", "same code after optimisation")
+    if (name := _same_machine_code(builder, pool)) is not None:
+        return Certificate("machine code", f"same {name}")
     for workload in workloads:
         if _outputs(bench, original, prepared[workload.name]) != _outputs(bench, twin, prepared[workload.name]):
             raise InputError(
@@ -57,6 +63,19 @@ def certify(
                 location=where,
             )
     return Certificate("outputs", "bitwise equal outputs on every tuning workload, in neutral time")
+
+
+def _same_machine_code(builder: Builder, pool: CompilePool) -> str | None:
+    """What its device calls the code, if that is the same for every tuning workload; None if it is not, or cannot be told."""
+    if not isinstance(pool.device, HasMachineCode):
+        return None
+    kernel = builder.binder.kernel
+    for workload in kernel.tuning_workloads:
+        original = pool.machine_code(builder.requests.original(workload))
+        template = pool.machine_code(builder.requests.templated(kernel.default_configuration, workload))
+        if original is None or original != template:
+            return None
+    return pool.device.machine_code_name
 
 
 def _takes_no_longer(bench: Bench, workload: str, twin: Candidate, original: Candidate, rng: np.random.Generator) -> bool:

@@ -22,7 +22,9 @@ from warpsmith.tuning import finalists
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
 from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortlist, Table
+from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
+from warpsmith.tuning.scrutiny import Scrutiny
 from warpsmith.verify.prepared import PreparedWorkload
 
 _CHOOSING_SECONDS = 2.5
@@ -58,6 +60,9 @@ class Claimant:
         self._default = self._kernel.default_configuration
         self._weights = {w.name: w.weight for w in self._kernel.tuning_workloads}
         self._verdicts: dict[tuple[Configuration, str], Verdict] = {}
+        self._scrutiny = Scrutiny(device, list(prepared.values()), emit)
+        self._profiler = Profiler(device, list(prepared.values()), emit)
+        self._counted: dict[str, Any] = {}
 
     def claims(self, evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         listed = finalists.shortlist(evaluations, list(self._weights))
@@ -67,7 +72,10 @@ class Claimant:
             while True:
                 try:
                     choice = self._choose(listed, built)
-                    return self._result(choice, self.measure_in_fresh_processes(choice, built, roofline))
+                    self._scrutinise(choice, built)
+                    processes = self.measure_in_fresh_processes(choice, built, roofline)
+                    self._counted = {w: asdict(c) for w, c in self._profiler.of(built[choice.general]).items()}
+                    return self._result(choice, processes)
                 except _FinalistFailed as failed:
                     # Verified before, but not to be trusted after all: the others go on without it.
                     del built[failed.configuration]
@@ -107,6 +115,11 @@ class Claimant:
             {w: tuple(c for c in some if c in built) for w, some in listed.per_workload.items()},
         )
         return finalists.choose(tables, kept, self._weights, self._default)
+
+    def _scrutinise(self, choice: Choice, built: Mapping[Configuration, Candidate]) -> None:
+        for configuration in dict.fromkeys((choice.general, *choice.per_workload.values())):
+            if configuration != self._default and self._scrutiny.problem(built[configuration], built[self._default]) is not None:
+                raise _FinalistFailed(configuration)
 
     def _verified_everywhere(self, bench: Bench, configuration: Configuration, candidate: Candidate) -> bool:
         """On every declared workload: what ships must be right on the held-out shapes too."""
@@ -197,6 +210,8 @@ class Claimant:
                 "others_share": round(max(others), 3) if others else None,
                 "oracle": "the NumPy reference" if self._kernel.reference.file else "the original kernel",
                 "readings": [asdict(p.reading) for p in processes if p.reading is not None],
+                "checks": self._scrutiny.entry,
+                "counters": self._counted,
                 "cache": "cold: emptied before each launch"
                 if self._info.empties_caches
                 else "warm: launches back to back, nothing flushed",

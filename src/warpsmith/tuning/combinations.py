@@ -1,7 +1,8 @@
 """Tries passes together: a sample of all configurations, since values that are right alone may not be right with each other.
 
 A configuration that fails is reduced to what it takes to fail. That combination is excluded, with what was seen as the reason;
-when the same parameters fail together again, they may no longer leave their defaults together.
+when the same parameters fail together again, they may no longer leave their defaults together. One that takes too long to compile
+shows nothing, for the machine may be busy: it stays, as one that was not tried.
 """
 
 from __future__ import annotations
@@ -16,20 +17,26 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Draft
-from warpsmith.tuning.probes import Lab, Probe
+from warpsmith.space.covering import covering_sample
+from warpsmith.tuning.probes import Lab, Probe, Problem
 
 _FAILURES_AT_MOST = 12  # after which every combination that failed is excluded as widely as it can be
 
 
 @dataclass
 class Combinations:
-    """`count` configurations are drawn; each failure has them drawn anew from what is left."""
+    """`count` configurations are drawn, with as many pairs of values as possible; what a failure takes away is replaced.
+
+    `right` are those that were found to be.
+    """
 
     lab: Lab
     count: int
     rng: np.random.Generator
+    right: list[Configuration] = field(default_factory=list)
     _failed: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    _right: set[Configuration] = field(default_factory=set)
+    _drawn: list[Configuration] = field(default_factory=list)
+    _slow: set[Configuration] = field(default_factory=set)
 
     def settled(self, draft: Draft) -> Draft:
         """The draft without the combinations that were seen to fail."""
@@ -41,27 +48,32 @@ class Combinations:
             draft = self._excluded(draft, probe, *found, widely=attempt == _FAILURES_AT_MOST - 1)
         return draft
 
-    def _failure(self, probe: Probe) -> tuple[Configuration, str] | None:
+    def _failure(self, probe: Probe) -> tuple[Configuration, Problem] | None:
         """A configuration that fails, reduced to the parameters it takes."""
-        drawn = [probe.space[number] for number in probe.space.sample(self.count, self.rng)]
-        waiting = [configuration for configuration in drawn if configuration not in self._right]
+        kept = [configuration for configuration in self._drawn if configuration in probe.space]
+        fresh = covering_sample(probe.space, self.count - len(kept), self.rng)
+        self._drawn = list(dict.fromkeys([*kept, *fresh]))
+        waiting = [c for c in self._drawn if c not in self._slow and c not in self.right]
         probe.prefetch(waiting)
         for configuration in waiting:
             problem = probe.problem(configuration)
-            if problem is not None:
+            if problem is None:
+                self.right.append(configuration)
+            elif problem.is_slow:
+                self._slow.add(configuration)
+            else:
                 return self._reduced(probe, configuration, problem)
-            self._right.add(configuration)
         return None
 
-    def _reduced(self, probe: Probe, configuration: Configuration, problem: str) -> tuple[Configuration, str]:
+    def _reduced(self, probe: Probe, configuration: Configuration, problem: Problem) -> tuple[Configuration, Problem]:
         default = probe.space.default
         for name in away(configuration, default):
             simpler = Configuration.of({**configuration, name: default[name]})
-            if simpler in probe.space and (seen := probe.problem(simpler)) is not None:
+            if simpler in probe.space and (seen := probe.problem(simpler)) is not None and not seen.is_slow:
                 configuration, problem = simpler, seen
         return configuration, problem
 
-    def _excluded(self, draft: Draft, probe: Probe, failing: Configuration, problem: str, *, widely: bool) -> Draft:
+    def _excluded(self, draft: Draft, probe: Probe, failing: Configuration, problem: Problem, *, widely: bool) -> Draft:
         default = probe.space.default
         names = tuple(away(failing, default))
         self._failed[names] += 1

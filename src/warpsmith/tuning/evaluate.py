@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol, assert_never
 
@@ -20,6 +20,7 @@ from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration, Value
+from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import (
     ArgumentCheck,
     CompileFailed,
@@ -85,6 +86,13 @@ class Builder:
                 return (CompileFailed if report.kind == "failed" else Infeasible)(f"{name}: {report.problem}")
         return None
 
+    def resources(self, configuration: Configuration, workload: Workload) -> Resources | None:
+        """What compiling for the workload says; None when it does not compile or cannot be launched."""
+        candidate = self.build(configuration, (workload,))
+        if not isinstance(candidate, Candidate) or self.refusal(configuration, candidate) is not None:
+            return None
+        return candidate.binaries[workload.name].resources
+
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
         """Nothing compiles meanwhile, for this device or for a target."""
@@ -96,6 +104,12 @@ class Builder:
         finally:
             for pool in pools:
                 pool.resume()
+
+    def build_templated(
+        self, configuration: Configuration, workloads: Sequence[Workload]
+    ) -> Candidate | CompileFailed | Crashed | TimedOut:
+        """From the template, also where the configuration is the default."""
+        return assemble(self._pool, self.binder, configuration, self.requests.meant(configuration, workloads), workloads)
 
     def build_template_default(self, workloads: Sequence[Workload]) -> Candidate | CompileFailed | Crashed | TimedOut:
         """The template at its defaults as a candidate of its own, to be proved equal to the original."""
@@ -111,6 +125,15 @@ class _Incumbent:
     candidate: Candidate
     relative: Mapping[str, float]
     score: float
+
+
+def _of_later_launches(found: Verdict | LaunchFailed | Crashed | TimedOut) -> WrongResult | LaunchFailed | Crashed | TimedOut:
+    if not isinstance(found, Verdict):
+        return found
+    checks = (
+        replace(c, problem=f"right at first, but after some launches {c.problem}") if not c.passed else c for c in found.checks
+    )
+    return WrongResult(Verdict(tuple(checks)))
 
 
 class Feasible(Protocol):
@@ -152,6 +175,12 @@ class Evaluator:
         if configuration in self._space:
             self._builder.prefetch(configuration, self._verified_on(configuration))
 
+    def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
+        """What compiling tells of each, on the first workload; None for what does not compile or cannot run."""
+        for configuration in configurations:
+            self._builder.prefetch(configuration, self._workloads[:1])
+        return [self._builder.resources(configuration, self._workloads[0]) for configuration in configurations]
+
     def observe(self, evaluation: Evaluation) -> None:
         if isinstance(evaluation.outcome, Measured) and evaluation.outcome.identity:
             self._measured.setdefault(evaluation.outcome.identity, evaluation.outcome)
@@ -184,7 +213,14 @@ class Evaluator:
         verdict = self._verify(candidate, workloads)
         if not isinstance(verdict, Verdict):
             return verdict
-        return self._time(candidate, verdict) if verdict.passed else WrongResult(verdict)
+        if not verdict.passed:
+            return WrongResult(verdict)
+        measured = self._time(candidate, verdict)
+        if not isinstance(measured, Measured) or measured.score >= (self._best.score if self._best and self._best.score else 1.0):
+            return measured
+        # Whoever would be the best has to be right on its hundredth launch too: outputs were not cleared between timed ones.
+        again = self._verify(candidate, self._workloads)
+        return measured if isinstance(again, Verdict) and again.passed else _of_later_launches(again)
 
     def _verified_on(self, configuration: Configuration) -> tuple[Workload, ...]:
         """Every tuning workload, and what the tester added where the constraints allow the configuration on it."""

@@ -28,8 +28,13 @@ def searched_kernel(record: RunRecord, store: Store) -> Kernel:
 
 
 def searched_space(record: RunRecord, kernel: Kernel) -> Space:
-    """The space of `searched_kernel`, on the device that the run was on; needs no device."""
-    return space_of(kernel, template_of(kernel), Limits(**record.header.device_info["limits"]))
+    """The space of `searched_kernel` on the device that the run was on, within the limits of the targets it compiled for too.
+
+    Needs no device: the record has their limits. (Runs of earlier versions did not note those of the targets.)
+    """
+    info = record.header.device_info
+    also = {name: Limits(**limits) for name, limits in info.get("also", {}).items()}
+    return space_of(kernel, template_of(kernel), Limits(**info["limits"]), also)
 
 
 def explain(record: RunRecord, store: Store) -> Importance | TooFewResults:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from warpsmith.core.hardware import Limits, Resources
+from warpsmith.core.hardware import Counters, Limits, Resources
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.transcript import Message
 from warpsmith.refactor.base import Concern
@@ -90,6 +90,7 @@ class Facts:
     failed: Sequence[Evaluation] = ()  # the latest of those that were not measured, with their reasons
     moves: Callable[[], Draft] | None = None  # direct mode: all that the passes make of the kernel and the device finds right
     device: str = ""  # what it is, in words
+    counters: Mapping[str, Counters] = field(default_factory=dict)  # of the best so far, by workload, where the device counts
 
     @property
     def round(self) -> int:
@@ -119,6 +120,10 @@ class AgentStopped(Exception):  # noqa: N818 - reads as the fact it states
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Unanswered(AgentStopped):
+    """This one question got no usable answer; the next one may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -29,6 +28,8 @@ from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.verify.inputs import shape_of
 from warpsmith.verify.prepared import PreparedWorkload
+
+_PROBE_DEADLINE_S = 20.0  # to compile: what takes longer is of no use to a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
     plain = untouched(kernel)
     with ExitStack() as stack:
         # Nothing is timed here, so nobody needs a core to itself.
-        pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache, folders=kernel.folders))
+        pool = stack.enter_context(
+            CompilePool(device, workers=all_cores(), cache_dir=binary_cache, deadline_s=_PROBE_DEADLINE_S, folders=kernel.folders)
+        )
         info = pool.describe()
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
@@ -85,6 +88,17 @@ def require_language(kernel: Kernel, info: DeviceInfo) -> None:
             location=Location(kernel.path),
             hint="`warpsmith devices` lists what runs here",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What keeps a configuration from being right; as a string, its first line."""
+
+    text: str
+    is_slow: bool = False  # to compile: nothing is known of its results
+
+    def __str__(self) -> str:
+        return self.text.strip().split("\n")[0]
 
 
 class Probe:
@@ -119,11 +133,12 @@ class Probe:
         names = self._builder.binder.names
         return [*self._workloads, *(w for w in self._lab.adversaries if self.space.allows(names(configuration, w)))]
 
-    def problem(self, configuration: Configuration, *, whole: bool = False) -> str | None:
-        """Why this configuration is not right, as one line or as a `whole`; None when it compiled and its outputs were."""
+    def problem(self, configuration: Configuration) -> Problem | None:
+        """Why this configuration is not right; None when it compiled and its outputs were."""
         workloads = self._tried_on(configuration)
-        found = problem_with(self._builder.build(configuration, workloads), workloads, self._lab.bench)
-        return found if whole or found is None else _first_line(found)
+        built = self._builder.build(configuration, workloads)
+        found = problem_with(built, workloads, self._lab.bench)
+        return None if found is None else Problem(found, isinstance(built, TimedOut))
 
     def explain(self, values: Mapping[str, Value]) -> list[str]:
         """What a configuration with these values breaks, the rest at their defaults."""
@@ -135,9 +150,7 @@ class Probe:
         return first is not None and second is not None and first.identity == second.identity
 
     def _built(self, configuration: Configuration) -> Candidate | None:
-        default = configuration == self.space.default  # which the builder takes for the original's source
-        build = self._builder.build_template_default if default else partial(self._builder.build, configuration)
-        built = build(self._workloads)
+        built = self._builder.build_templated(configuration, self._workloads)
         return built if isinstance(built, Candidate) else None
 
 
@@ -180,7 +193,3 @@ def _template_of(found: Refactored, kernel: Kernel, form: str | None) -> Templat
         launch=kernel.launch,
         used=frozenset(parameter.name for parameter in kernel.parameters if parameter.name in names),
     )
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n")[0]

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from warpsmith.core.hardware import Counters
 from warpsmith.core.outcome import Evaluation
+from warpsmith.measure.bench import Candidate
 from warpsmith.record.store import RoundRecord
 from warpsmith.refactor.proposal import FORM
 from warpsmith.search.importance import Importance, importance_of
@@ -173,11 +175,20 @@ class Rounds:
         measured = measured_facts(self._original.kernel, self._shop.info, self._baseline, self._known, self.roofline_us)
         return replace(
             measured,
+            counters=self._counters(),
             importance=self._importance(),
             rounds=tuple(self._reports),
             passes=tuple(self._agenda.passes),
             proposals=tuple(self._judged(report) for report in self._agenda.proposals),
         )
+
+    def _counters(self) -> Mapping[str, Counters]:
+        """Of the best so far."""
+        if not self._shop.profiler.counts:
+            return {}
+        best = min((e for e in self._known if e.score is not None), key=lambda e: e.score or 0.0, default=self._baseline)
+        built = self._current.builder.build(best.configuration, self._current.kernel.tuning_workloads)
+        return self._shop.profiler.of(built) if isinstance(built, Candidate) else {}
 
     def _judged(self, report: ProposalReport) -> ProposalReport:
         """With how fast the form came to be, as searched so far."""

@@ -17,7 +17,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
-from warpsmith.settings import Settings
+from warpsmith.settings import Settings, claim_processes
 from warpsmith.tuning.agents import NO_AGENT, load_agent
 from warpsmith.tuning.claims import Claimant
 from warpsmith.tuning.cores import divide_cores
@@ -28,6 +28,7 @@ from warpsmith.tuning.events import (
 )
 from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
 from warpsmith.tuning.probes import require_language
+from warpsmith.tuning.relief import Relieved
 from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.round import make_round
 from warpsmith.tuning.searching import Parts, SearchStage
@@ -40,6 +41,7 @@ from warpsmith.verify.prepared import PreparedWorkload
 def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
     """`ready` are the kernel's workloads, prepared already: runs that follow each other in one process may share them."""
     load_strategy(order.strategy)  # an unknown name is the user's mistake: say so before anything is measured
+    claim_processes()
     with Store(settings.database) as store, _pool(order, settings) as pool, _targets(order, settings) as targets:
         info = pool.describe()
         header = RunHeader(
@@ -51,7 +53,12 @@ def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, Prep
             strategy=order.strategy,
             seed=order.seed,
             settings=order.settings,
-            device_info={"description": info.description, "limits": asdict(info.limits), "versions": dict(info.versions)},
+            device_info={
+                "description": info.description,
+                "limits": asdict(info.limits),
+                "versions": dict(info.versions),
+                "also": {name: asdict(limits) for name, limits in targets.limits.items()},
+            },
         )
         return _Run(order, settings, store, pool, info, targets, emit, ready).work(header)
 
@@ -102,7 +109,9 @@ class _Run:
         self.info = info
         self.emit = emit
         self.secretary = Secretary(store, order, emit)
-        agent = None if order.agent == NO_AGENT else load_agent(order.agent, self.secretary.desk)
+        # What a comparison says of an agent is that agent's.
+        alone = order.comparison is not None
+        agent = None if order.agent == NO_AGENT else load_agent(order.agent, self.secretary.desk, alone=alone)
         kernel = order.kernel if agent is None else untouched(order.kernel)
         require_language(kernel, info)
         self.kernel = kernel
@@ -157,8 +166,10 @@ class _Run:
                 for w in self.kernel.workloads
             }
             found = SearchStage(self.parts, run, folder, prepared, rng, elapsed_s).work()
+            agent = self.parts.agent
+            stopped = found.gave_up or (agent.stopped if isinstance(agent, Relieved) else None)
             if order.comparison is not None:
-                return {}  # claims are measured for all of the comparison's runs together
+                return {"agent_stopped": stopped}  # claims are measured for all of the comparison's runs together
             builder = found.last.builder
             claimant = Claimant(builder, self.parts.pool, self.info, prepared, device=order.device, rng=rng, emit=self.emit)
             result = claimant.claims(found.evaluations)
@@ -167,7 +178,7 @@ class _Run:
         return {
             **result,
             "also_compile": compiled,
-            "agent_stopped": found.gave_up,
+            "agent_stopped": stopped,
             "model": self.secretary.spent,
             **({"rewrites": entries} if order.mode is Mode.DIRECT else {"rounds": max(1, len(entries)), "plan": entries}),
             "template": {

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation
-from warpsmith.search.base import Strategy
+from warpsmith.search.base import Foresighted, Strategy
 from warpsmith.tuning.budget import Budget
 
 
@@ -27,6 +28,15 @@ class Evaluate(Protocol):
         ...
 
     def __call__(self, configuration: Configuration) -> Evaluation: ...
+
+
+@runtime_checkable
+class Inspect(Protocol):
+    """An `Evaluate` that can say what compiling tells; recorded outcomes cannot."""
+
+    def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
+        """By the compiler, for each; None for what does not compile or cannot run. Waits for all of them."""
+        ...
 
 
 def search(
@@ -54,6 +64,7 @@ def search(
     while not budget.spent(len(done), elapsed_s()):
         room = lookahead if budget.evaluations is None else min(lookahead, budget.evaluations - len(done))
         if len(queue) < room:
+            _look_ahead(strategy, evaluate)
             asked = strategy.ask(room - len(queue))
             queue.extend(asked)
             for configuration in asked:
@@ -71,3 +82,11 @@ def search(
         strategy.tell(evaluation)
         report(len(done), evaluation, before is not None)
     return done
+
+
+def _look_ahead(strategy: Strategy, evaluate: Evaluate) -> None:
+    """Compile what the strategy would choose among. A compiler says the same again, so a resumed run goes the same way."""
+    if isinstance(strategy, Foresighted) and isinstance(evaluate, Inspect):
+        while wanted := strategy.shortlist():
+            for configuration, resources in zip(wanted, evaluate.resources(wanted), strict=True):
+                strategy.foresee(configuration, resources)

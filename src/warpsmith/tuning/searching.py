@@ -33,6 +33,7 @@ from warpsmith.tuning.order import Mode, Order
 from warpsmith.tuning.original import establish_original
 from warpsmith.tuning.planning import Agent, AgentStopped, Facts
 from warpsmith.tuning.probes import Lab
+from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.prospects import passes_for
 from warpsmith.tuning.round import Round
 from warpsmith.tuning.rounds import Rounds
@@ -131,6 +132,7 @@ class SearchStage:
             elapsed_s=self._elapsed_s,
             folder=self._folder,
             note=parts.note,
+            profiler=Profiler(order.device, list(self._prepared.values()), parts.emit),
             adversaries=adversaries,
         )
         workbench = Workbench(parts.kernel, Lab(parts.pool, parts.info, bench, self._prepared, adversaries), parts.emit)

@@ -73,9 +73,7 @@ def open_targets(names: Sequence[str], language: Language, *, cache_dir: Path, c
         each = []
         for target in map(parse_target, dict.fromkeys(names)):
             pool = CompilePool(target.device, workers=cores.compilers, cache_dir=cache_dir, cores=cores.compiling)
-            languages = stack.enter_context(pool).describe().languages
-            if language not in languages:
-                raise InputError(f"{target.name} does not take {language} kernels, only {', '.join(sorted(languages))}")
+            target.require_language(language, stack.enter_context(pool).describe().languages)
             each.append(CompileTarget(target, pool))
         yield Targets(tuple(each))
 

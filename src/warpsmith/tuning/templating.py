@@ -1,8 +1,8 @@
 """From a kernel to its template: passes are applied one by one, and only what the device shows to be right is kept.
 
-After each pass the default must still be the original, token by token, and every new value and every new form must compile and
-give right results on the smallest workloads. What does not is dropped; a pass of which nothing is left did not apply, and
-says why. So a template is never broken because a pass is.
+After each pass the default must still be the original, token by token, and every form and every value must compile and give right
+results on the smallest workloads (`tuning.trial` says when each is tried). What does not is dropped; a pass of which nothing is
+left did not apply, and says why. So a template is never broken because a pass is.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], combinati
     trial = Trial(Draft.of(kernel, lab.info.limits), lab)
     for number, transform in enumerate(ordered):
         emit(StageAdvanced(number, transform.name))
-        trial.apply(transform)
+        trial.apply(transform, ordered[number + 1 :])
     emit(StageAdvanced(len(ordered), "all of them together"))
     return trial.settled(combinations)
 

@@ -1,12 +1,15 @@
 """Applies passes to a draft one after the other and keeps of each what the device finds right.
 
-Values that no configuration can have yet are not tried at once: a later pass may bring a form that allows them. What is still
-impossible in the end is left out then.
+Every value and every form is tried, but not all at once. With a pass come its forms, and one value of each parameter: what is
+wrong with a pass mostly shows there, and later passes should not build on it. The other values are tried when all passes are
+applied, many of them in one configuration. Values that no configuration can have yet wait as well, since a later pass may bring a
+form that allows them; what is still impossible in the end is left out then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,14 +25,25 @@ from warpsmith.tuning.probes import Lab, Probe
 _IMPOSSIBLE = "no workload and no limit of the device allows another value"
 
 
+@dataclass(frozen=True, slots=True)
+class _Untried:
+    """A value, and the configuration that has it with the least else changed."""
+
+    name: str
+    value: int
+    configuration: Configuration
+
+
 class Trial:
     def __init__(self, draft: Draft, lab: Lab) -> None:
         self._draft = draft
         self._lab = lab
         self._tried: dict[tuple[str, int], Configuration] = {}
+        self._foreseen: dict[str, tuple[Draft, Draft]] = {}
 
-    def apply(self, transform: Pass) -> None:
-        before, after = self._draft, apply_pass(self._draft, transform)
+    def apply(self, transform: Pass, coming: Iterable[Pass] = ()) -> None:
+        """`coming` are the passes that follow: they are thought through while compilers are busy with this one."""
+        before, after = self._draft, self._applied(transform)
         if not after.applications[-1].applied:
             self._draft = after
             return
@@ -40,7 +54,14 @@ class Trial:
             return
         new = [name for name in after.origins if name not in before.origins]
         self._draft = after
-        dropped = [*self._drop_values(probe, new), *self._drop_forms(probe, before)]
+        first = self._first_of_each(self._untried(probe, new))
+        probe.prefetch(untried.configuration for untried in first)
+        probe.prefetch(configuration for _, configuration in self._new_forms(probe, before))
+        self._foresee(coming)
+        dropped = self._drop_values(probe, first)
+        if dropped:  # then others are doubtful, too
+            dropped += self._drop_values(probe, self._untried(probe, new))
+        dropped += self._drop_forms(probe, before)
         if transform.stage is not Stage.RESTRUCTURE:  # what another form is good for may show with later passes only
             dropped += self._drop_idle(probe, new)
         if any(name in self._draft.origins for name in new):
@@ -49,32 +70,58 @@ class Trial:
             self._draft = before.not_applied(transform.name, "; ".join(dropped))
 
     def settled(self, combinations: int) -> Draft:
-        """The draft with what only all passes together tell: possible values, and so many combinations tried."""
-        possible = with_possible_values(self._draft)
-        self._draft = possible.tidied(_IMPOSSIBLE)
+        """The draft with what only all passes together tell: possible values, so many combinations, and values not tried yet."""
+        self._draft = with_possible_values(self._draft).tidied(_IMPOSSIBLE)
+        if combinations and self._draft.origins:
+            together = Combinations(self._lab, combinations, np.random.default_rng(0))
+            self._draft = together.settled(self._draft)
+            self._tried |= {(n, v): found for found in together.right for n, v in found.items() if isinstance(v, int)}
         if self._draft.origins:
             probe = Probe(combined(self._draft), self._lab)
-            dropped = self._drop_values(probe, self._draft.origins)
+            dropped = self._drop_values(probe, self._untried(probe, self._draft.origins))
             self._draft = self._draft.tidied("; ".join(dropped))
-        if combinations and self._draft.origins:
-            self._draft = Combinations(self._lab, combinations, np.random.default_rng(0)).settled(self._draft)
         return self._draft.tidied("nothing it made is right here")
 
-    def _drop_values(self, probe: Probe, names: Iterable[str]) -> list[str]:
-        """Try every value that was not tried yet, with the least else changed; what was dropped and why."""
-        waiting = [
-            (p.name, value, configuration)
+    def _applied(self, transform: Pass) -> Draft:
+        before, after = self._foreseen.pop(transform.name, (None, None))
+        return after if after is not None and before == self._draft else apply_pass(self._draft, transform)
+
+    def _foresee(self, coming: Iterable[Pass]) -> None:
+        """What the passes up to the next that applies make of the draft, should nothing of it be dropped."""
+        draft = self._draft
+        for transform in coming:
+            after = apply_pass(draft, transform)
+            self._foreseen[transform.name] = (draft, after)
+            if after.applications[-1].applied:
+                break
+            draft = after
+
+    def _untried(self, probe: Probe, names: Iterable[str]) -> list[_Untried]:
+        return [
+            _Untried(p.name, value, configuration)
             for p in probe.found.parameters
-            if p.name in names
+            if p.name in names and p.name in self._draft.origins
             for value in p.values
             if value != p.default and (p.name, value) not in self._tried
             if (configuration := nearest_with(probe.space, p.name, value)) is not None
         ]
-        probe.prefetch(configuration for _, _, configuration in waiting)
+
+    def _first_of_each(self, untried: Sequence[_Untried]) -> list[_Untried]:
+        """One for each parameter, and for each form that it selects."""
+        forms = {(name, v): key for name, groups in self._draft.groups.items() for key, vs in groups.items() for v in vs}
+        found: dict[tuple[str, int | None], _Untried] = {}
+        for each in untried:
+            found.setdefault((each.name, forms.get((each.name, each.value))), each)
+        return list(found.values())
+
+    def _drop_values(self, probe: Probe, waiting: Sequence[_Untried]) -> list[str]:
+        """Try them; what was dropped and why."""
+        probe.prefetch(untried.configuration for untried in waiting)
         dropped = []
-        for name, value, configuration in waiting:
-            self._tried[name, value] = configuration
-            if (problem := probe.problem(configuration)) is not None:
+        for untried in waiting:
+            name, value = untried.name, untried.value
+            self._tried[name, value] = untried.configuration
+            if (problem := probe.problem(untried.configuration)) is not None:
                 dropped.append(f"{name}={value} {problem}")
                 self._draft = self._draft.without(name, value)
         return dropped
@@ -83,29 +130,40 @@ class Trial:
         """Leave out parameters that make no difference on this device, whatever they may do on another."""
         dropped = []
         for name in names:
-            default = probe.space.default[name]
-            tried = {value: found for (of, value), found in self._tried.items() if of == name}
-            pairs = [(found, Configuration.of({**found, name: default})) for found in tried.values()]
-            probe.prefetch(plain for _, plain in pairs if plain in probe.space)
-            if pairs and all(plain in probe.space and probe.same_launch(found, plain) for found, plain in pairs):
+            if not self._is_idle(probe, name):
+                continue
+            dropped += self._drop_values(probe, self._untried(probe, [name]))
+            if name in self._draft.origins and self._is_idle(probe, name):
                 dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
-                for value in tried:
+                for value in self._tried_of(name):
                     self._draft = self._draft.without(name, value)
         return dropped
 
-    def _drop_forms(self, probe: Probe, before: Draft) -> list[str]:
-        """Try every new form as a whole: one that is right in the original may not be in what an earlier pass made of it."""
+    def _is_idle(self, probe: Probe, name: str) -> bool:
+        """Whether every value that was tried is the same as the default."""
+        default = probe.space.default[name]
+        pairs = [(found, Configuration.of({**found, name: default})) for found in self._tried_of(name).values()]
+        probe.prefetch(plain for _, plain in pairs if plain in probe.space)
+        return bool(pairs) and all(plain in probe.space and probe.same_launch(found, plain) for found, plain in pairs)
+
+    def _tried_of(self, name: str) -> dict[int, Configuration]:
+        return {value: found for (of, value), found in self._tried.items() if of == name}
+
+    def _new_forms(self, probe: Probe, before: Draft) -> list[tuple[Branch, Configuration]]:
         old = [branch.guard for branch in before.branches]
-        waiting: list[tuple[Branch, Configuration]] = []
+        found: list[tuple[Branch, Configuration]] = []
         for branch in self._draft.branches[1:]:
             guard = {name: self._draft.groups[name][key][0] for name, key in branch.guard.items()}
             configuration = Configuration.of({**probe.space.default, **guard})
             # Of one parameter, it was tried as a value.
             if branch.guard not in old and len(away(configuration, probe.space.default)) > 1 and configuration in probe.space:
-                waiting.append((branch, configuration))
-        probe.prefetch(configuration for _, configuration in waiting)
+                found.append((branch, configuration))
+        return found
+
+    def _drop_forms(self, probe: Probe, before: Draft) -> list[str]:
+        """Try every new form as a whole: one that is right in the original may not be in what an earlier pass made of it."""
         dropped = []
-        for branch, configuration in waiting:
+        for branch, configuration in self._new_forms(probe, before):
             if (problem := probe.problem(configuration)) is not None:
                 shown = " ".join(f"{name}={configuration[name]}" for name in branch.guard)
                 dropped.append(f"{shown} {problem}")

@@ -56,12 +56,12 @@ class Workbench:
         configuration = nearest_with(probe.space, FORM, proposal.number)
         if configuration is None:
             return _infeasible(probe, proposal)
-        problem = probe.problem(configuration, whole=True)
+        problem = probe.problem(configuration)
         if problem is None:
             return None
         values = {name: value for name, value in configuration.pairs if name != FORM}
         stated = f" (with {' '.join(f'{name}={value}' for name, value in values.items())})" if values else ""
-        return f"{problem[:_LONGEST_REPORT]}{stated}"
+        return f"{problem.text[:_LONGEST_REPORT]}{stated}"
 
 
 def _infeasible(probe: Probe, proposal: Proposal) -> str:

@@ -16,6 +16,7 @@ from warpsmith.record.transcript import Message
 from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.events import Emit
 from warpsmith.tuning.order import Order
+from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.targets import Targets
 
 
@@ -33,4 +34,5 @@ class Workshop:
     elapsed_s: Callable[[], float]
     folder: Path  # of the run
     note: Callable[[Message], None]
+    profiler: Profiler
     adversaries: tuple[Workload, ...] = ()  # what a tester added to verification

@@ -11,9 +11,10 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.agents import load_agent
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.events import Emit
-from warpsmith.tuning.planning import Agent, AgentStopped, Facts, Plan, ProposalReport
+from warpsmith.tuning.planning import Agent, Facts, Plan, ProposalReport
 from warpsmith.tuning.probes import Lab
 from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.relief import Relieved
 from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.workbench import Workbench
 
@@ -36,14 +37,14 @@ def written_form(agent: Agent, facts: Facts, plan: Plan, problem_of: Callable[[P
 
 def form_by(name: str, kernel: Kernel, lab: Lab, allowance: Allowance, emit: Emit) -> ProposalReport:
     """A form from the agent of that name, outside a run: it knows the kernel and the device, but no measurements yet."""
-    agent = load_agent(name, desk_without_record(allowance, emit))
+    agent = load_agent(name, desk_without_record(allowance, emit), alone=True)
     plain = untouched(kernel)
     facts = Facts(plain, lab.info.limits, None, None, {}, passes=passes_for(plain, lab.info.limits))
-    try:
-        plan = Plan((), "a template was asked for", agent.analyse(facts), write=True)
-        found = written_form(agent, facts, plan, Workbench(plain, lab).problem_of)
-    except AgentStopped as stopped:
-        raise UnavailableError(f"{name} wrote no form: {stopped.reason}", hint="--agent rules needs no model") from stopped
-    if found is None:
-        raise InputError(f"agent {name!r} writes no forms of its own", hint="--agent rules applies passes; a model can do both")
-    return found
+    plan = Plan((), "a template was asked for", agent.analyse(facts), write=True)
+    found = written_form(agent, facts, plan, Workbench(plain, lab).problem_of)
+    if found is not None:
+        return found
+    if isinstance(agent, Relieved):
+        why = agent.stopped or "none of its answers was one"
+        raise UnavailableError(f"{name} wrote no form: {why}", hint="--agent rules needs no model")
+    raise InputError(f"agent {name!r} writes no forms of its own", hint="--agent rules applies passes; a model can do both")

@@ -107,3 +107,38 @@ def test_cuda_std_is_std(run):
     }"""
     run(source, out)
     assert (out == np.arange(32) % 3 + 3).all()
+
+
+def test_the_samples_vector_helpers(run):
+    values = np.random.default_rng(5).uniform(-2, 2, (32, 6)).astype(np.float32)
+    out = np.zeros((32, 6), np.float32)
+    source = """
+    #define T 3
+    #include <helper_math.h>
+    __global__ void k(float* out, const float* values) {
+      const float* v = values + 6 * threadIdx.x;
+      float3 p = make_float3(v[0], v[1], v[2]);
+      const float3 q = make_float3(make_float2(v[3], v[4]), v[5]);
+      const float3 normal = cross(p, q);
+      out[6 * threadIdx.x] = normal.z;
+      p += 2.0f * q - 1.0f;
+      out[6 * threadIdx.x + 1] = dot(make_float4(normalize(p), length(q)), make_float4(q, 1));
+      out[6 * threadIdx.x + 2] = clamp(v[0], -0.5f, 0.5f) + lerp(p, q, 0.25f).y;
+      const int2 whole = clamp(make_int2(make_float2(9 * v[0], -3)), 0, 4);
+      out[6 * threadIdx.x + 3] = 10 * whole.x + whole.y;
+      out[6 * threadIdx.x + 4] = fmaxf(p, -q).z;
+      out[6 * threadIdx.x + 5] = (make_uint4(7) / make_uint4(2)).w;
+    }"""
+    run(source, out, values)
+    p, q = values[:, :3].astype(float), values[:, 3:].astype(float)
+    moved = p + 2 * q - 1
+    unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    expected = [
+        np.cross(p, q)[:, 2],
+        (unit * q).sum(1) + np.linalg.norm(q, axis=1),
+        np.clip(p[:, 0], -0.5, 0.5) + (0.75 * moved + 0.25 * q)[:, 1],
+        10 * np.clip(np.trunc(9 * p[:, 0]), 0, 4),
+        np.maximum(moved, -q)[:, 2],
+        np.full(32, 3),
+    ]
+    np.testing.assert_allclose(out.T, expected, rtol=1e-4, atol=1e-5)

@@ -20,7 +20,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.refactor.base import Concern, Tunable
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.tuning.planning import Attempt, Finding, Plan
+from warpsmith.tuning.planning import Attempt, Finding, Plan, Unanswered
 
 SOURCE = """template <typename T>
 __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ input, int d) {
@@ -76,13 +76,13 @@ def test_a_wrong_answer_goes_back_with_the_reason_and_the_next_one_counts():
         pytest.param(answers({"findings": "\ud800"}), 3, "findings", id="half a character"),
     ],
 )
-def test_without_a_usable_answer_the_work_goes_on(behaviour, tries, problem):
+def test_a_question_without_a_usable_answer_stays_unanswered(behaviour, tries, problem):
     with serving(behaviour) as server:
         office = Office(server)
-        assert office.agent.analyse(FACTS) == ()
+        with pytest.raises(Unanswered):
+            office.agent.analyse(FACTS)
     assert len(server.requests) == tries
     assert problem in office.said("problem")
-    assert office.kinds[-1] == "decision"
     # What was wrong is sent back and recorded in part: a huge answer is not paid for twice.
     assert max(len(json.dumps(request)) for request in server.requests) < 100_000
     assert max(len(note.text.encode()) for note in office.notes) < 61_000
@@ -185,6 +185,7 @@ def test_habits_are_forgiven(reply):
         pytest.param(form(parameters=[*FORM["parameters"], {"name": "IDLE", "values": [1, 2]}]), "IDLE: listed", id="unused"),
         pytest.param(form(parameters={f"P{i}": [*range(9)] for i in range(7)}), "4,782,969 combinations", id="too many"),
         pytest.param(form(source=f"#include </etc/passwd>\n{SOURCE}"), "includes only", id="absolute include"),
+        pytest.param(form(source=f"__device__ int calls;\n{SOURCE}"), "calls would outlive a launch", id="memory"),
         pytest.param(form(source=f'#include "../../x.h"\n{SOURCE}'), "includes only", id="include upwards"),
     ],
 )
@@ -205,7 +206,8 @@ def test_proposals_are_numbered_repaired_and_never_written_twice():
         office = Office(server)
         first = office.agent.propose(LATER, Plan((), "why", write=True))
         assert first.number == 2  # TRIED was the first
-        assert office.agent.propose(replace(LATER, proposals=(replace(TRIED, proposal=first),)), Plan((), "why")) is None
+        with pytest.raises(Unanswered):
+            office.agent.propose(replace(LATER, proposals=(replace(TRIED, proposal=first),)), Plan((), "why"))
         assert "this is form 2 again" in office.said("problem")
         changed = form(source=SOURCE.replace("i += STEP", "i += STEP * 2"))
         server.script = [answers(changed)]

@@ -95,8 +95,10 @@ def test_a_deadline_ends_the_worker(how):
         assert gone(worker.pid)
 
 
-def test_memory_is_limited():
-    with start(memory_bytes=1 << 30) as worker, pytest.raises(WorkerDied, match=r"out of memory \(limit 1 GiB\)"):
+@pytest.mark.parametrize("by_addresses", [True, False])
+def test_memory_is_limited(by_addresses):
+    limited = start(memory_bytes=1 << 30, memory_by_addresses=by_addresses)
+    with limited as worker, pytest.raises(WorkerDied, match=r"out of memory \(limit 1 GiB\)"):
         worker.call(Misbehave("allocate"), deadline_s=20)
 
 

@@ -6,6 +6,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import CompileFailed, Evaluation
@@ -14,8 +15,8 @@ from warpsmith.search.gp import GaussianProcess
 from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
 from warpsmith.search.gp.encoding import distances
 from warpsmith.search.gp.feasibility import Feasibility
-from warpsmith.search.gp.hyper import Fit, Hyper, Weight
-from warpsmith.search.gp.kernel import matern
+from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
+from warpsmith.search.gp.kernel import covariance, matern
 from warpsmith.search.gp.model import Model, Result
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
@@ -88,25 +89,43 @@ def test_the_gradient_of_the_fit_is_the_slope_of_its_loss():
     space, _, rows, targets = random_points(20)
     tables = [distances(p.values) for p in space.parameters]
     fit = Fit(tables, [Weight()] * len(tables))
-    apart = np.array([table[np.ix_(rows[:, c], rows[:, c])] for c, table in enumerate(tables)])
+    pairs = Pairs(tables, rows)
     spread = np.full(20, 0.01)
     at = np.array([-0.5, 0.3, -1.0, 0.2, -3.0])
-    _, gradient = fit._loss(at, apart, targets, spread)
+    _, gradient = fit._loss(at, pairs, targets, spread)
     for i in range(len(at)):
         step = np.zeros(len(at))
         step[i] = 1e-5
-        slope = (fit._loss(at + step, apart, targets, spread)[0] - fit._loss(at - step, apart, targets, spread)[0]) / 2e-5
+        slope = (fit._loss(at + step, pairs, targets, spread)[0] - fit._loss(at - step, pairs, targets, spread)[0]) / 2e-5
         assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def test_the_loss_of_the_fit_falls_as_the_density_of_the_results_rises():
+    space, _, rows, targets = random_points(20)
+    tables = [distances(p.values) for p in space.parameters]
+    fit = Fit(tables, [Weight(deviation=1e6)] * len(tables))
+    pairs = Pairs(tables, rows)
+    spread = np.full(20, 0.01)
+
+    def density(logs):
+        hyper = Hyper(logs)
+        weighted = [weight * table for weight, table in zip(hyper.weights, tables, strict=True)]
+        matrix = covariance(weighted, hyper.signal, rows, rows) + np.diag(spread + hyper.noise)
+        return multivariate_normal(cov=matrix).logpdf(targets)
+
+    here, there = np.array([-0.5, 0.3, -1.0, 0.0, -6.0]), np.array([0.1, -0.4, -2.0, 0.0, -6.0])
+    fallen = fit._loss(here, pairs, targets, spread)[0] - fit._loss(there, pairs, targets, spread)[0]
+    assert fallen == pytest.approx(density(there) - density(here), rel=1e-6)
 
 
 def direct(space, rows, targets, hyper, spread):
     tables = [weight * distances(p.values) for weight, p in zip(hyper.weights, space.parameters, strict=True)]
 
-    def covariance(a, b):
+    def between(a, b):
         return hyper.signal * matern(sum(t[np.ix_(a[:, c], b[:, c])] for c, t in enumerate(tables)))
 
-    inverse = np.linalg.inv(covariance(rows, rows) + np.diag(hyper.noise + spread))
-    across = covariance(rows, space.rows)
+    inverse = np.linalg.inv(between(rows, rows) + np.diag(hyper.noise + spread))
+    across = between(rows, space.rows)
     variance = hyper.signal - np.einsum("ij,ik,kj->j", across, inverse, across)
     return across.T @ inverse @ targets, np.sqrt(np.maximum(variance, 0))
 

@@ -32,6 +32,12 @@ __device__ float counted(float v) { calls = calls + 1; return v; }"""
     assert is_pure(source.body, source) is pure
 
 
+@pytest.mark.parametrize(("defined", "pure"), [("int", True), ("unsigned long", True), ("scale", False)])
+def test_a_macro_for_a_type_casts(defined: str, *, pure: bool):
+    source = _source("float a = x[(INDEX)(n)];", f"#define INDEX long\n#undef INDEX\n#define INDEX {defined}")
+    assert is_pure(source.body, source) is pure
+
+
 @pytest.mark.parametrize(
     ("first", "rest", "fixed"),
     [

@@ -24,13 +24,13 @@ __global__ void k(const float* x, int n, unsigned u) {{
 """
 
 
-def extremes(expression: str):
+def extremes(expression: str, own: str = ""):
     source = parse_kernel(TEXT.format(expression=expression), Language.CUDA, "k")
     names = Names(source, ["TILE"])
     inner = list(of_kind(source.body, "for_statement"))[1]
     declared = next(d for d in of_kind(source.body, "init_declarator") if source.text_of(field(d, "declarator")) == "found")
     extents = {"blockDim.x": "32", "blockDim.y": "TILE / 4"}
-    return Extremes(names, inner, extents), field(declared, "value")
+    return Extremes(names, inner, extents, own), field(declared, "value")
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,9 @@ def test_signs(expression: str, *, signed: bool, natural: bool, about_data: bool
         natural,
         about_data,
     )
+
+
+def test_a_thread_may_speak_for_itself():
+    found, node = extremes("first + threadIdx.y * 4 + threadIdx.x + j", own="y")
+    assert found.of(node, End.LEAST) == "first + static_cast<int>(threadIdx.y) * 4"
+    assert found.of(node, End.GREATEST) == "first + static_cast<int>(threadIdx.y) * 4 + 31 + 3"

@@ -37,5 +37,5 @@ def test_a_pass_for_finished_forms_is_asked_about_those_of_others(tmp_path: Path
     (tmp_path / "kernel.toml").write_text(KERNEL)
     declined = {report.name: report.declined for report in passes_for(load_kernel(tmp_path), LIMITS)}
     assert declined["squares"] is None
-    assert declined["whole_tiles"] is None, "the kernel has no loop, but its squares have"
+    assert declined["unroll"] is None, "the kernel has no loop, but its squares have"
     assert "no function that reduces" in (declined["reduction_style"] or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
-from warpsmith.core.hardware import Limits
+from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Outcome, Verdict
 from warpsmith.record.source import Source
 from warpsmith.record.store import RunHeader, Store
@@ -48,6 +48,11 @@ class Recorded:
         self.evaluated: list[Configuration] = []
 
     def prefetch(self, configuration: Configuration) -> None: ...
+
+    def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
+        return [
+            Resources(spill_bytes=8 * int(c["B"])) if isinstance(self.outcomes[c], Measured) else None for c in configurations
+        ]
 
     def observe(self, evaluation: Evaluation) -> None: ...
 
@@ -116,6 +121,7 @@ def _killed_and_resumed(
 
 
 @pytest.mark.parametrize("strategy", ["local", "random", "exhaustive"])
+@settings(deadline=None)  # a busy machine is no failure
 @given(die_after=st.integers(0, 30), seed=st.integers(0, 1000), budget=st.integers(1, 80))
 def test_killed_and_resumed_equals_never_killed(strategy: str, die_after: int, seed: int, budget: int):
     _killed_and_resumed(strategy, die_after, seed, budget)

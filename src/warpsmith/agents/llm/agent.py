@@ -13,7 +13,7 @@ from warpsmith.agents.llm.replies import AnalysisReply, FormReply, PlanReply, Te
 from warpsmith.agents.llm.workloads import workloads_of
 from warpsmith.core.errors import UnavailableError
 from warpsmith.isolation.confinement import require_confinement
-from warpsmith.record.transcript import Role
+from warpsmith.record.transcript import Kind, Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.planning import Attempt, Desk, Facts, Finding, Plan
@@ -36,7 +36,7 @@ class LlmAgent:
             found = [Finding(f.concern, f.text, f.bounded_weight) for f in reply.findings]
             return tuple(sorted(found, key=lambda f: -f.weight))
 
-        return self._talk.ask(Role.ANALYST, facts.round, prompts.analyst(facts), AnalysisReply, read) or ()
+        return self._talk.ask(Role.ANALYST, facts.round, prompts.analyst(facts), AnalysisReply, read)
 
     def plan(self, facts: Facts, findings: Sequence[Finding]) -> Plan | None:
         def read(reply: PlanReply) -> Plan | None:
@@ -50,13 +50,14 @@ class LlmAgent:
         return self._form(Role.TEMPLATER, facts, prompts.templater(facts, plan), number, known)
 
     def repair(self, facts: Facts, proposal: Proposal, problem: str) -> Proposal | None:
+        self._talk.note(Role.TEMPLATER, facts.round, Kind.PROBLEM, f"form {proposal.number}: {problem}")
         return self._form(Role.TEMPLATER, facts, prompts.repair(facts, proposal, problem), proposal.number, [proposal])
 
     def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
         def read(reply: TestsReply) -> tuple[Workload, ...]:
             return workloads_of(reply, facts.kernel)
 
-        return self._talk.ask(Role.TESTER, len(facts.rounds), prompts.tester(facts), TestsReply, read) or ()
+        return self._talk.ask(Role.TESTER, len(facts.rounds), prompts.tester(facts), TestsReply, read)
 
     def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:
         known = [attempt.proposal for attempt in attempts]

@@ -1,7 +1,7 @@
 """One question to a model and its validated answer. Everything that is said is noted, in order, with what it cost.
 
-An answer that does not parse or cannot be right goes back with the reason, `TRIES` times in all. Then there is no answer, which
-is the caller's to handle; only a model that cannot be asked any more ends the agent (`AgentStopped`).
+An answer that does not parse or cannot be right goes back with the reason, `TRIES` times in all. Then the question stays
+`Unanswered`; a model that cannot be asked any more is `AgentStopped`. Who answers instead is not decided here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from warpsmith.agents.llm import prompts
 from warpsmith.agents.llm.line import Line, ToolsRefused
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.purse import LONGEST_ANSWER, Purse, estimated_tokens
-from warpsmith.agents.llm.reading import REFUSED, explained, parsed, raw_answer, thinking_of
+from warpsmith.agents.llm.reading import REFUSED, TOOL, explained, parsed, raw_answer, thinking_of
 from warpsmith.agents.llm.scrub import cut, presentable, sound, without_secrets
 from warpsmith.record.transcript import Kind, Message, Role
-from warpsmith.tuning.planning import Desk
+from warpsmith.tuning.planning import Desk, Unanswered
 
 TRIES = 3
 MOST_RECORDED = 60_000  # characters of one message in the record
 _MOST_SENT_BACK = 30_000  # of a reply that was wrong: sent in full it would be paid for twice
 _MOST_THINKING = 4_000
-_TOOL = "answer"
 
 Answer = TypeVar("Answer")
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -48,8 +47,8 @@ class Conversation:
     _tools: bool = True
     _rule_told: bool = False
 
-    def ask(self, role: Role, round_: int, question: str, schema: type[Reply], read: Callable[[Reply], Answer]) -> Answer | None:
-        """What `read` makes of the reply; None when there is no usable one. `read` may raise Problem."""
+    def ask(self, role: Role, round_: int, question: str, schema: type[Reply], read: Callable[[Reply], Answer]) -> Answer:
+        """What `read` makes of the reply. `read` may raise Problem."""
         said = _Notes(self, role, round_)
         self._tell_rule(said)
         messages: list[ModelMessage] = [_request(prompts.system(), self._worded(question, schema))]
@@ -62,8 +61,8 @@ class Conversation:
             except (Problem, ValidationError) as error:
                 problem = presentable(explained(error), prompts.MOST_PROBLEM)
             said.note(Kind.PROBLEM, problem)
-            if response.finish_reason == REFUSED:
-                break  # asked again, it refuses again
+            if response.finish_reason == REFUSED:  # asked again, it refuses again
+                raise Unanswered(f"{self.name} refuses to answer")
             if tries < TRIES:
                 again = f"Your answer cannot be used:\n{problem}\n\nGive the whole answer again, without that."
                 messages = [
@@ -71,8 +70,10 @@ class Conversation:
                     ModelResponse(parts=[TextPart(cut(raw, _MOST_SENT_BACK) or "(nothing)")]),
                     _request(None, again),
                 ]
-        said.note(Kind.DECISION, "no usable answer: done without it")
-        return None
+        raise Unanswered(f"no usable answer of {self.name} in {TRIES} tries")
+
+    def note(self, role: Role, round_: int, kind: Kind, text: str) -> None:
+        _Notes(self, role, round_).note(kind, presentable(text, prompts.MOST_PROBLEM))
 
     def _worded(self, question: str, schema: type[BaseModel]) -> str:
         return question if self._tools else f"{question}\n\n{prompts.how_to_answer(schema.model_json_schema())}"
@@ -99,7 +100,7 @@ class Conversation:
         if not self._tools:
             return ModelRequestParameters()
         tool = ToolDefinition(
-            name=_TOOL,
+            name=TOOL,
             parameters_json_schema=schema.model_json_schema(),
             description=schema.__doc__ or "Your answer.",
             kind="output",

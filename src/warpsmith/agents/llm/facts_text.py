@@ -94,6 +94,7 @@ def _tolerance(kernel: Kernel) -> str:
 def measured_text(facts: Facts) -> str:
     """Compiler output, times, roofline, importances, failures, rounds."""
     parts = [*_resources("original", facts.baseline), *_resources("best so far", facts.best), *_times(facts)]
+    parts += _counters(facts)
     if facts.best_configuration:
         listed = ", ".join(f"{name}={value}" for name, value in facts.best_configuration.items())
         parts.append(f"Best configuration so far: {listed}.")
@@ -121,6 +122,15 @@ def _resources(what: str, found: Resources | None) -> Iterator[str]:
     yield f"Compiler on the {what}: {', '.join(known) or 'it tells nothing of resources'}."
     if found.remarks:
         yield presentable("\n".join(f"  {remark}" for remark in found.remarks), _MOST_REMARKS)
+
+
+def _counters(facts: Facts) -> Iterator[str]:
+    for workload, counted in facts.counters.items():
+        known = [(f.name, getattr(counted, f.name)) for f in fields(counted) if f.name.endswith("_percent")]
+        listed = [
+            f"{name.removesuffix('_percent').replace('_', ' ')} {value:.0f} %" for name, value in known if value is not None
+        ]
+        yield f"The device's counters for the best so far on {workload}: {', '.join(listed)}."
 
 
 def _times(facts: Facts) -> Iterator[str]:

@@ -16,6 +16,7 @@ from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_variant
 from warpsmith.refactor.draft import Draft, names_used
 from warpsmith.refactor.names import taken_names
+from warpsmith.refactor.persistence import require_no_memory
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.source import parse_kernel
 from warpsmith.spec.kernel import Kernel
@@ -139,6 +140,10 @@ def _check(proposal: Proposal, kernel: Kernel, limits: Limits) -> None:
     except Faulty as fault:
         raise Problem(_explained(str(fault), kernel, before.text, proposal)) from None
     _check_includes(proposal.source)
+    try:
+        require_no_memory(proposal.source, before.text, kernel.language)
+    except InputError as error:
+        raise Problem(f"{error.message} ({error.hint})") from None
     _check_signature(proposal.source, kernel, before)
     unused = [t.name for t in proposal.tunables if t.name not in names_used(after)]
     if unused:

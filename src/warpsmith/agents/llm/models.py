@@ -108,7 +108,8 @@ def _regular(data: dict[str, Any]) -> dict[str, Any]:
     message = dict(data["choices"][0].get("message") or {})
     message["role"] = "assistant"
     message["content"] = _joined(message.get("content"))
-    message["tool_calls"] = [_call(number, call) for number, call in enumerate(message.get("tool_calls") or ())] or None
+    calls = message.get("tool_calls") or [{"function": call} for call in [message.pop("function_call", None)] if call]
+    message["tool_calls"] = [_call(number, call) for number, call in enumerate(calls) if isinstance(call, dict)] or None
     first = {**data["choices"][0], "message": message, "index": 0, "logprobs": None}
     if first.get("finish_reason") not in {"stop", "length", "tool_calls", "content_filter", "function_call"}:
         first["finish_reason"] = "stop"

@@ -12,11 +12,15 @@ from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.scrub import cut, sound
 
+TOOL = "answer"
 LARGEST_REPLY = 250_000  # characters; longer ones are not even parsed
 REFUSED = "content_filter"  # pydantic-ai's word for it
 _MOST_BRACES = 200  # places where the object might begin
 _CODE = re.compile(r"```(?!json)[\w+]+[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THINKING = re.compile(r"\A.*?</think(?:ing)?>(?=.*\{)", re.DOTALL)  # some templates have no opening tag
+_NO_ARGUMENTS = frozenset({"", "{}", "null"})
+_WRAPPERS = frozenset({"name", "arguments", "parameters", "type", "function", "id"})  # of a call that is written as text
+_DEEPEST = 3
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
@@ -27,12 +31,14 @@ def raw_answer(response: ModelResponse) -> str:
 
 
 def _words_of(response: ModelResponse) -> str:
-    calls = response.tool_calls
-    if calls:
-        arguments = calls[0].args
-        return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    """Of several calls the first of our tool that has arguments; who calls it without any may have answered in words."""
+    for call in sorted(response.tool_calls, key=lambda call: call.tool_name != TOOL):
+        arguments = call.args if isinstance(call.args, str) else json.dumps(call.args or {})
+        if arguments.strip() not in _NO_ARGUMENTS:
+            return arguments
     words = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    return words or str((response.provider_details or {}).get("refusal") or "")
+    # Servers that cut the thinking off by its tags take all for thinking where the model forgot one.
+    return words or str((response.provider_details or {}).get("refusal") or "") or thinking_of(response)
 
 
 def thinking_of(response: ModelResponse) -> str:
@@ -80,8 +86,8 @@ def _json_in(text: str, wanted: frozenset[str]) -> dict[str, Any]:
         except (ValueError, RecursionError) as error:  # a number or a nesting beyond all measure
             fault, end = fault or str(error), start + 1
         else:
-            if found.keys() & wanted:
-                return dict(_sound(found))
+            if (inner := _wanted_in(found, wanted)) is not None:
+                return dict(_sound(inner))
             other = found if other is None else other
         start = text.find("{", end)
     if fault is not None:
@@ -89,6 +95,21 @@ def _json_in(text: str, wanted: frozenset[str]) -> dict[str, Any]:
     if other is None:
         raise Problem("there is no JSON object in the answer")
     return dict(_sound(other))
+
+
+def _wanted_in(value: Any, wanted: frozenset[str], depth: int = 0) -> dict[str, Any] | None:
+    """The object itself, or the one that it wraps: models without a tool parser write `{"name": …, "arguments": {…}}`."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value, strict=False)
+        except ValueError:
+            return None
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return None
+    if value.keys() & wanted and not ("name" in value and value.keys() <= _WRAPPERS):
+        return value
+    inside = (_wanted_in(part, wanted, depth + 1) for part in value.values())
+    return next((found for found in inside if found is not None), value if value.keys() & wanted else None)
 
 
 def _sound(value: Any) -> Any:

@@ -16,6 +16,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.tuning.planning import Facts, Finding
 
 _NEAR_THE_ROOF = 0.85
+_BUSY, _FEW_WARPS = 75, 30  # percent
 _BARRIERS = frozenset({"__syncthreads", "barrier", "work_group_barrier"})
 _DEAR_FUNCTIONS = frozenset(
     {"expf", "exp", "__expf", "logf", "log", "powf", "pow", "sinf", "cosf", "sin", "cos", "tanhf", "tanh", "sqrtf", "erff"}
@@ -27,8 +28,20 @@ def findings(facts: Facts) -> tuple[Finding, ...]:
     fractions = facts.roofline_fraction
     if fractions and min(fractions.values()) >= _NEAR_THE_ROOF:
         return ()
-    found = [*_from_the_compiler(facts), *_from_the_source(facts)]
+    found = [*_from_the_counters(facts), *_from_the_compiler(facts), *_from_the_source(facts)]
     return tuple(sorted(found, key=lambda f: -f.weight))
+
+
+def _from_the_counters(facts: Facts) -> Iterator[Finding]:
+    """Where the device counts: what is busy is what to use less of, and what stands idle says why."""
+    for workload, counted in facts.counters.items():
+        if (counted.memory_percent or 0) >= _BUSY:
+            yield Finding(Concern.TRAFFIC, f"memory is {counted.memory_percent:.0f} % busy on {workload!r}", 0.95)
+        elif (counted.compute_percent or 0) >= _BUSY:
+            yield Finding(Concern.BALANCE, f"the compute units are {counted.compute_percent:.0f} % busy on {workload!r}", 0.95)
+        elif counted.occupancy_percent is not None and counted.occupancy_percent < _FEW_WARPS:
+            few = f"only {counted.occupancy_percent:.0f} % of the warps that fit are there on {workload!r}, and nothing is busy"
+            yield Finding(Concern.PARALLELISM, few, 0.95)
 
 
 def _from_the_compiler(facts: Facts) -> Iterator[Finding]:

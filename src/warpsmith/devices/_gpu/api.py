@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 
 
 class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
@@ -59,4 +60,8 @@ class GpuApi(Protocol):
 
     def reading(self) -> Reading | None:
         """Clock and power, if the system tells."""
+        ...
+
+    def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:
+        """Of launches, each `prepare`d and waited for; one took `duration_ns` before."""
         ...

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.devices._gpu.api import GpuApi
 from warpsmith.devices.base import Binary, LaunchError
 
@@ -14,32 +16,51 @@ VARIABLE = "variable:"
 """Prefix of the entries in a binary's `device_data` that give the lowered names of its variables."""
 
 _POINTER_BYTES = 8
+# Filling so much takes any GPU longer than Python takes to hand over the launch behind it. Were the fill over sooner, the clock
+# that starts with its end would count the handing over as the kernel's time.
+_LEAST_FLUSH_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Mirror:
+    """Device memory that stands for a piece of host memory; the buffer itself begins `data_at` bytes in, behind its guard."""
+
+    memory: Any
+    host_address: int
+    nbytes: int
+    data_at: int
 
 
 class GpuSession:
     def __init__(self, api: GpuApi) -> None:
         self.api = api
         # Twice the cache: what a launch finds in it must not depend on the launch before.
-        self._flush_bytes = 2 * api.cache_bytes
-        self._flush = api.allocate(self._flush_bytes) if self._flush_bytes else None
-        self._buffers: dict[tuple[int, int], Any] = {}
+        self._flush_bytes = max(2 * api.cache_bytes, _LEAST_FLUSH_BYTES)
+        self._flush = api.allocate(self._flush_bytes)
+        self._guarded: dict[int, tuple[int, int]] = {}
+        """By the address of a buffer: where its guards begin, and how much there is with them."""
+        self._mirrors: dict[tuple[int, int], _Mirror] = {}
 
     def load(self, binary: Binary) -> GpuProgram:
         return GpuProgram(self, binary)
 
-    def buffer(self, address: int, nbytes: int) -> Any:
-        """Device memory that stands for so much host memory; a tuner alternates between the buffers of a few workloads."""
-        key = (address, nbytes)
-        if key not in self._buffers:
-            self._buffers[key] = self.api.allocate(nbytes)
-        return self._buffers[key]
+    def surround(self, buffer: memoryview, guarded: memoryview) -> None:
+        self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
+
+    def mirror(self, view: memoryview) -> _Mirror:
+        """Allocated once: a tuner alternates between the buffers of a few workloads."""
+        address = _address(view)
+        begin, nbytes = self._guarded.get(address, (address, view.nbytes))
+        key = (begin, nbytes)
+        if key not in self._mirrors:
+            self._mirrors[key] = _Mirror(self.api.allocate(nbytes), begin, nbytes, address - begin)
+        return self._mirrors[key]
 
     def reading(self) -> Reading | None:
         return self.api.reading()
 
     def empty_caches(self) -> None:
-        if self._flush is not None:
-            self.api.fill(self._flush, self._flush_bytes)
+        self.api.fill(self._flush, self._flush_bytes)
 
 
 class GpuProgram:
@@ -55,22 +76,46 @@ class GpuProgram:
     def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
         """Copies in, launches, copies out; only the kernel is timed."""
         session, api = self._session, self._session.api
+        with self._ready(arguments, geometry) as parameters:
+            session.empty_caches()
+            api.start_clock()
+            api.launch(self._kernel, geometry, parameters)
+            return api.stop_clock()
+
+    def counters(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Counters | NotCounted:
+        duration_ns = self.launch(arguments, geometry)
+        session, api = self._session, self._session.api
+
+        def prepare() -> None:
+            api.start_clock()
+            session.empty_caches()
+            api.stop_clock()
+
+        with self._ready(arguments, geometry) as parameters:
+
+            def launch() -> None:
+                api.start_clock()
+                api.launch(self._kernel, geometry, parameters)
+                api.stop_clock()
+
+            return api.counters(prepare, launch, duration_ns)
+
+    @contextmanager
+    def _ready(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Iterator[int]:
+        """Buffers on the device while launches last; the address of the parameters."""
+        session, api = self._session, self._session.api
         if geometry.shared_bytes > self._allowed_shared_bytes:
             api.allow_shared(self._kernel, geometry.shared_bytes)
             self._allowed_shared_bytes = geometry.shared_bytes
-        views = [(_address(argument), argument.nbytes) for argument in arguments if _is_buffer(argument)]
-        memory = {address: session.buffer(address, nbytes) for address, nbytes in views}
-        for address, nbytes in views:
-            api.copy_in(memory[address], address, nbytes)
-        values = [self._value(argument, memory) for argument in arguments]
+        mirrors = [session.mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+        copied = [mirror for mirror in mirrors if mirror is not None]
+        for mirror in copied:
+            api.copy_in(mirror.memory, mirror.host_address, mirror.nbytes)
+        values = [self._value(argument, mirror) for argument, mirror in zip(arguments, mirrors, strict=True)]
         parameters = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
-        session.empty_caches()
-        api.start_clock()
-        api.launch(self._kernel, geometry, ctypes.addressof(parameters))
-        nanoseconds = api.stop_clock()
-        for address, nbytes in views:
-            api.copy_out(address, memory[address], nbytes)
-        return nanoseconds
+        yield ctypes.addressof(parameters)
+        for mirror in copied:
+            api.copy_out(mirror.host_address, mirror.memory, mirror.nbytes)
 
     def set_constants(self, values: Mapping[str, bytes]) -> None:
         api = self._session.api
@@ -84,11 +129,11 @@ class GpuProgram:
     def close(self) -> None:
         self._session.api.unload(self._module)
 
-    def _value(self, argument: memoryview | bytes | None, memory: Mapping[int, Any]) -> ctypes.Array[ctypes.c_char]:
+    def _value(self, argument: memoryview | bytes | None, mirror: _Mirror | None) -> ctypes.Array[ctypes.c_char]:
         """The bytes of one kernel parameter, where a launch reads them."""
         if isinstance(argument, bytes):
             return ctypes.create_string_buffer(argument, len(argument))
-        pointer = self._session.api.address(memory[_address(argument)]) if _is_buffer(argument) else 0
+        pointer = self._session.api.address(mirror.memory) + mirror.data_at if mirror is not None else 0
         return ctypes.create_string_buffer(pointer.to_bytes(_POINTER_BYTES, "little"), _POINTER_BYTES)
 
 

@@ -59,10 +59,11 @@ class CpuDevice:
         """Of the launch, only dynamic shared memory counts, and the block's shape where warps could run across its rows."""
         block = request.geometry.block
         across_rows = block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
+        text = request.meaning or request.source
         return fingerprint(
             *request.identity,
-            reserved_shared_bytes(request.geometry.shared_bytes) if _may_use(_DYNAMIC_SHARED, request.source) else None,
-            block if across_rows and _may_use(_WARPS, request.source) else None,
+            reserved_shared_bytes(request.geometry.shared_bytes) if _may_use(_DYNAMIC_SHARED, text) else None,
+            block if across_rows and _may_use(_WARPS, text) else None,
         )
 
     def compile(self, request: CompileRequest) -> Binary:

@@ -47,6 +47,11 @@ def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
     ]
 
 
+def misses_a_name(error: Diagnostic) -> bool:
+    """Whether a declaration, or an overload, that a header could have brought would mend it."""
+    return re.search(r"unknown type|undeclared|no \w+ named|no matching function|invalid operands", error.text) is not None
+
+
 def excerpts(log: str) -> list[tuple[Diagnostic, str]]:
     """Every error with the part of the log that is about it: its line and the notes that follow."""
     parts: list[tuple[Diagnostic, list[str]]] = []

@@ -38,6 +38,7 @@ class Sources:
         self._taken_out: set[str] = set()
         self._first_taken = -1
         self._dropped_declarations = False
+        self._headers_left_out: list[str] = []
 
     def again(self, request: CompileRequest) -> Sources:
         """The same repairs for a request that differs in its parameters only."""
@@ -80,7 +81,12 @@ class Sources:
         """Why clang refused in the end; but where it only misses what was taken out, why that was."""
         errors = [diagnostic for diagnostic in parse_log(self._logs[-1]) if diagnostic.is_error]
         missed = all(set_aside.UNKNOWN.search(error.text) and words(error.text) & self._taken_out for error in errors)
-        return diagnostics.failure(self._logs[self._first_taken if missed else -1], self._request.source_file)
+        failure = diagnostics.failure(self._logs[self._first_taken if missed else -1], self._request.source_file)
+        if isinstance(failure, CompileError) and self._headers_left_out and errors and diagnostics.misses_a_name(errors[0]):
+            # Taken for host code's, but the name may have been meant to come from there.
+            left_out = ", ".join(self._headers_left_out)
+            return CompileError(f"{failure.reason}; hint: not found and left out: {left_out}; is a folder missing?", failure.log)
+        return failure
 
     def refuse_set_aside(self, module: Module) -> None:
         """Raises what clang said of code that was set aside, if the module, cut down to the kernel, still has it."""
@@ -97,7 +103,10 @@ class Sources:
             self._times[file] = Path(file).stat().st_mtime_ns
         text = self._cleaned(Path(file).read_text(encoding="utf-8", errors="replace")) if seen is None else seen
         if missing := diagnostics.missing_headers(errors):
-            text = host_code.without_host_headers(text, missing, self.folders)
+            before = text
+            text = host_code.without_host_headers(text, missing, (*self.folders, clang.INCLUDE))
+            kept = host_code.INCLUDE.findall(text)
+            self._headers_left_out += [header for header in host_code.INCLUDE.findall(before) if header not in kept]
         elif seen is not None and not self._headers_only:
             text = self._without(text, errors)
         self._texts[file] = text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.devices.cuda import nvml
+from warpsmith.devices.cuda.counters import Run, count
 from warpsmith.devices.cuda.driver import call, driver
 
 _NS_PER_MS = 1_000_000
@@ -15,6 +17,7 @@ _BUS_ID_BYTES = 32
 class CudaApi:
     def __init__(self, device: Any, *, cache_bytes: int) -> None:
         self.cache_bytes = cache_bytes
+        self._index = int(device)
         call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", device))
         self._stream = call("cuStreamCreate", 0)
         self._began = call("cuEventCreate", 0)
@@ -70,3 +73,6 @@ class CudaApi:
 
     def reading(self) -> Reading | None:
         return nvml.read(self._bus_id)
+
+    def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:
+        return count(self._index, Run(prepare, launch, duration_ns))

@@ -11,12 +11,13 @@ from warpsmith.core.hardware import Geometry, Language, Occupancy, Resources
 from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
-from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
-from warpsmith.devices.cuda import headers, nvrtc, occupancy
+from warpsmith.devices.base import Binary, CheckReport, CompileRequest, DeviceInfo, Session
+from warpsmith.devices.cuda import headers, nvrtc, occupancy, sanitizer
 from warpsmith.devices.cuda.architecture import ARCHITECTURES, architecture_of
 from warpsmith.devices.cuda.compiling import compile_cubin
 from warpsmith.devices.cuda.diagnostics import errors
 from warpsmith.devices.cuda.preprocess import preprocessed_tokens
+from warpsmith.devices.cuda.sass import machine_code
 from warpsmith.devices.cuda.target import CudaTarget, parse_target
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ _LANGUAGES = frozenset({Language.CUDA, Language.HIP})
 
 
 class CudaDevice:
+    machine_code_name = "SASS"
+    checks = sanitizer.CHECKS
+    counts = True
+
     def __init__(self, selector: str = "") -> None:
         self.name = f"cuda:{selector}" if selector else "cuda"
         self._gpu = int(selector or 0) if selector.isdecimal() or not selector else None
@@ -75,7 +80,8 @@ class CudaDevice:
                 hint="the opencl device runs it on NVIDIA GPUs too",
             )
         folders = (request.source_file.parent, *request.include_dirs)
-        compiled = Mixed(request.source, request.source_file, folders, errors).compiled(
+        provided = (*folders, *headers.header_folders())
+        compiled = Mixed(request.source, request.source_file, provided, errors).compiled(
             lambda text: compile_cubin(
                 text,
                 name=str(request.source_file),
@@ -96,6 +102,19 @@ class CudaDevice:
 
     def preprocess(self, request: CompileRequest) -> list[str]:
         return preprocessed_tokens(request, self.target)
+
+    def machine_code(self, binary: Binary) -> str:
+        return machine_code(binary.code, binary.entry)
+
+    @property
+    def reserves_addresses(self) -> bool:
+        return self._named is None
+
+    def check_command(self, check: str) -> tuple[str, ...]:
+        return sanitizer.command(check)
+
+    def check_report(self, text: str) -> CheckReport:
+        return sanitizer.read_report(text)
 
     def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
         """A GPU is always used whole."""

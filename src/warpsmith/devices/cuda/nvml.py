@@ -28,6 +28,7 @@ def read(bus_id: str) -> Reading | None:
             memory_clock_mhz=int(nvml.device_get_clock_info(device, nvml.ClockType.MEM)),
             power_w=_MILLI * nvml.device_get_power_usage(device),
             slowed_by=_reasons(nvml, nvml.device_get_current_clocks_event_reasons(device)),
+            temperature_c=int(nvml.device_get_temperature_v(device, nvml.TemperatureSensors.TEMPERATURE_GPU)),
         )
     except nvml.NvmlError:  # a GPU that does not tell all of this
         return None

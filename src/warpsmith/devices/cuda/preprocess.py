@@ -18,7 +18,7 @@ _MACROS = ("-D__CUDACC__", "-D__CUDACC_RTC__", "-D__CUDACC_VER_MAJOR__=13", "-D_
 
 def preprocessed_tokens(request: CompileRequest, target: CudaTarget) -> list[str]:
     """Raises CompileError."""
-    folders = (request.source_file.parent, *request.include_dirs)
+    folders = (request.source_file.parent, *request.include_dirs, *header_folders())
     mixed = Mixed(request.source, request.source_file, folders, parse_log)
     return mixed.preprocessed(lambda text: _tokens(text, request, target))
 

@@ -9,11 +9,15 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from warpsmith.core.errors import UnavailableError
+from warpsmith.core.fingerprint import fingerprint
+from warpsmith.devices._elf import Elf
 from warpsmith.devices._wheels import wheel_file
+from warpsmith.devices.cuda.cubin import read_cubin
 
 WHEEL = "nvidia-cuda-nvdisasm"
 
@@ -21,6 +25,8 @@ _SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s*(.*?)\s*;")
 _LABEL = re.compile(r"^([.$\w]+):\s*$")
 _REFERENCE = re.compile(r"`\(([^()]*)\)")
+_INFO = ".nv.info."
+_DATA = (".nv.constant", ".nv.global.init")
 # Names in anonymous namespaces carry a hash of the file's name.
 _FILE_HASH = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}")
 
@@ -36,6 +42,20 @@ def sass(cubin: bytes, kernel: str | None = None) -> list[str]:
         raise ValueError(f"the cubin has no kernel {kernel}; it has {', '.join(sections) or 'none'}")
     chosen = sections if kernel is None else {kernel: sections[kernel]}
     return [instruction for lines in chosen.values() for instruction in _instructions(lines)]
+
+
+def machine_code(cubin: bytes, kernel: str) -> str:
+    """A fingerprint of all that runs: the instructions of the kernel and of functions that were not inlined; the data they read.
+
+    Raises ValueError for bytes that are no cubin with that kernel.
+    """
+    facts = read_cubin(cubin, kernel)
+    elf = Elf(cubin)
+    others = {s.name.removeprefix(_INFO) for s in elf.sections if s.name.startswith(_INFO)} - {kernel}
+    code = {name: _instructions(lines) for name, lines in _sections(_disassembled(cubin)) if name not in others}
+    data = [s for s in elf.sections if s.name.startswith(_DATA) and not s.name.endswith(tuple(f".{name}" for name in others))]
+    read = [(section.name.removesuffix(f".{kernel}"), section.data.hex()) for section in data]
+    return fingerprint(code.pop(kernel), code, read, asdict(facts))
 
 
 @cache

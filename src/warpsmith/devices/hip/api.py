@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from warpsmith.core.hardware import Geometry, Reading
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
+from warpsmith.devices.hip import amdsmi
 from warpsmith.devices.hip.runtime import call, runtime
 
 _NS_PER_MS = 1_000_000
 
 
 class HipApi:
-    def __init__(self, index: int, *, cache_bytes: int) -> None:
+    def __init__(self, index: int, *, cache_bytes: int, bus_id: str) -> None:
         self.cache_bytes = cache_bytes
+        self._bus_id = bus_id
         call("hipSetDevice", index)
         self._kinds = runtime().hipMemcpyKind
         self._stream = call("hipStreamCreate")
@@ -74,5 +77,7 @@ class HipApi:
         return round(float(call("hipEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)
 
     def reading(self) -> Reading | None:
-        """The runtime does not tell; AMD's management library is not asked."""
-        return None
+        return amdsmi.read(self._bus_id)
+
+    def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:  # noqa: ARG002 - the protocol's
+        return NotCounted("counters are read on NVIDIA GPUs only")

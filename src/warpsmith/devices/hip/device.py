@@ -14,6 +14,7 @@ from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
 from warpsmith.devices.hip import compiling, occupancy
+from warpsmith.devices.hip.metadata import machine_code
 from warpsmith.devices.hip.target import HipTarget, parse_target
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _LANGUAGES = frozenset({Language.CUDA, Language.HIP})
 
 
 class HipDevice:
+    machine_code_name = "code object"
+
     def __init__(self, selector: str = "") -> None:
         self.name = f"hip:{selector}" if selector else "hip"
         self._gpu = int(selector or 0) if selector.isdecimal() or not selector else None
@@ -86,6 +89,13 @@ class HipDevice:
     def preprocess(self, request: CompileRequest) -> list[str]:
         return _mixed(request).preprocessed(lambda text: users_tokens(compiling.preprocessed(text, request, self.target)))
 
+    def machine_code(self, binary: Binary) -> str:
+        return machine_code(binary.code, binary.entry)
+
+    @property
+    def reserves_addresses(self) -> bool:
+        return self._named is None
+
     def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
         """A GPU is always used whole."""
         if self._named is not None:
@@ -96,4 +106,5 @@ class HipDevice:
 
 
 def _mixed(request: CompileRequest) -> Mixed:
-    return Mixed(request.source, request.source_file, (request.source_file.parent, *request.include_dirs), parse_log)
+    folders = (request.source_file.parent, *request.include_dirs, compiling.INCLUDE, compiling.PRELUDE_INCLUDE)
+    return Mixed(request.source, request.source_file, folders, parse_log)

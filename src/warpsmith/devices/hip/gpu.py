@@ -10,7 +10,8 @@ from typing import Any
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Language, Limits
 from warpsmith.devices._gpu.session import GpuSession
-from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.base import DeviceInfo, LaunchError
+from warpsmith.devices.hip.amdsmi import bus_id
 from warpsmith.devices.hip.api import HipApi
 from warpsmith.devices.hip.runtime import call, runtime
 from warpsmith.devices.hip.target import HipTarget, parse_target
@@ -43,12 +44,16 @@ class Gpu:
         return DeviceInfo(name, described, limits, languages, found, empties_caches=True)
 
     def open(self) -> GpuSession:
-        return GpuSession(HipApi(self.index, cache_bytes=max(int(self._properties.l2CacheSize), self.target.cache_bytes)))
+        cache_bytes = max(int(self._properties.l2CacheSize), self.target.cache_bytes)
+        return GpuSession(HipApi(self.index, cache_bytes=cache_bytes, bus_id=bus_id(self._properties)))
 
     @cached_property
     def _properties(self) -> Any:
         runtime()
-        count = call("hipGetDeviceCount")
+        try:
+            count = int(call("hipGetDeviceCount"))
+        except LaunchError as error:  # with no GPU at all the runtime calls the question itself an error
+            raise UnavailableError(f"no AMD GPU: {error}", hint="rocminfo may say more") from error
         if self.index >= count:
             raise UnavailableError(
                 f"no AMD GPU {self.index}: the runtime shows {count}", hint="HIP_VISIBLE_DEVICES may hide some"

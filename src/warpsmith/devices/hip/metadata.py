@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from warpsmith.devices._elf import Elf
+from warpsmith.core.fingerprint import fingerprint
+from warpsmith.devices._elf import Elf, Section
 
 _OWNER = "AMDGPU"
 _METADATA = 32
 _HIDDEN = "hidden_"
+_RUNS = (".text", ".rodata", ".data", ".bss")
+_DESCRIPTOR, _ENTRY_AT, _ENTRY_BYTES = ".kd", 16, 8  # LLVM's "Code Object V3 Kernel Descriptor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,24 @@ def read_code_object(code: bytes, kernel: str) -> KernelFacts:
         max_threads=facts[".max_flat_workgroup_size"],
         parameter_bytes=tuple(a[".size"] for a in facts.get(".args", ()) if not a[".value_kind"].startswith(_HIDDEN)),
     )
+
+
+def machine_code(code: bytes, kernel: str) -> str:
+    """A fingerprint of what runs, and of the data and the descriptors that come with it. Raises ValueError as above."""
+    elf = Elf(code)
+    descriptors = [symbol.value for symbol in elf.symbols if symbol.name.endswith(_DESCRIPTOR)]
+    sections = [(s.name, s.size, _placeless(s, descriptors).hex()) for s in elf.sections if s.name in _RUNS]
+    return fingerprint(asdict(read_code_object(code, kernel)), sections)
+
+
+def _placeless(section: Section, descriptors: list[int]) -> bytes:
+    """Without how far each descriptor lies from its code, which the lengths of names decide."""
+    data = bytearray(section.data)
+    for address in descriptors:
+        place = address - section.address + _ENTRY_AT
+        if _ENTRY_AT <= place < len(data):
+            data[place : place + _ENTRY_BYTES] = bytes(_ENTRY_BYTES)
+    return bytes(data)
 
 
 def _kernels(body: bytes) -> list[dict[str, Any]]:

@@ -55,6 +55,11 @@ class OpenClDevice:
     def preprocess(self, request: CompileRequest) -> list[str]:
         return opencl_tokens(request)
 
+    @property
+    def reserves_addresses(self) -> bool:
+        """It may be a GPU, under the same drivers as the others."""
+        return True
+
     def open(self, compute_units: int | None = None) -> OpenClSession:
         """Fewer compute units keep a CPU's other cores free for compilers; a GPU is always used whole."""
         return OpenClSession(self._session if compute_units is None else _part_of(self._session, compute_units))

@@ -50,11 +50,10 @@ QUALIFIERS float NAME(float x) {
 _SHORT = """\
 // e to the x by a shorter polynomial: within 3e-6 of it near 0, 1e-5 at the ends; never below 1e-38 or above 1e38.
 QUALIFIERS float NAME(float x) {
-  float t = x * 1.44269502f;
-  t = t < -126.0f ? -126.0f : t;
-  t = t > 126.0f ? 126.0f : t;
-  const float shifted = t + 12582912.0f;
-  const float r = t - (shifted - 12582912.0f);
+  float c = x < -87.33654f ? -87.33654f : x;
+  c = c > 87.33654f ? 87.33654f : c;
+  const float shifted = FMA(c, 1.44269502f, 12582912.0f);
+  const float r = FMA(c, 1.44269502f, 12582912.0f - shifted);
   float power = FMA(r, 9.582852945e-3f, 5.590642616e-2f);
   power = FMA(r, power, 2.402409911e-1f);
   power = FMA(r, power, 6.931241751e-1f);

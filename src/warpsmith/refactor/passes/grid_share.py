@@ -12,26 +12,23 @@ Parameter: SHARE, 0 as it was, 1 contiguous. Constraints: none; a block whose sh
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.collecting import require_no_own_results
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
-from warpsmith.source.dataflow import base_name
+from warpsmith.source.combining import combination
 from warpsmith.source.effects import is_invariant, leaves, waits
 from warpsmith.source.independence import carried, follows
 from warpsmith.source.places import Place, read_places, written_places
-from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import spelled
-from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import is_within, of_kind
 
 _SIGNED = {"int", "long", "long long", "int32_t", "int64_t"}
-_COMBINING = {"+=", "*=", "|=", "&=", "^="}
-_EXTREME = re.compile(r"(?:std::|::)?f?(?:max|min)f?")
 
 
 class GridShare:
@@ -52,11 +49,7 @@ def _shared(subject: Subject) -> Answer:
     require(loops, "no loop whose steps are dealt out to the threads of the whole grid")
     writes = list(written_places(source.body, names))
     sums = [name for loop in loops for name in _require_shareable(loop, names, writes)]
-    for write in writes if sums else ():
-        outside = not any(is_within(write.node, loop.body) for loop in loops)
-        own = any(a.mentions("threadIdx") or a.mentions("blockIdx") for a in write.addresses) or not write.addresses
-        reason = f"a thread's or block's own {sums[0] if sums else ''} is stored: it would be made of other elements"
-        require(not (outside and own and not _is_scratch(write, names)), reason, write.node)
+    require_no_own_results(sums, loops, names)
     free = FreeNames(source.text)
     edits = [edit for loop in loops for edit in _contiguous(source, loop, free)]
     meaning = "0: a block's steps are a grid apart · 1: a block's share is contiguous"
@@ -94,31 +87,8 @@ def _require_shareable(loop: Loop, names: Names, writes: list[Place]) -> list[st
         require(not read.roots & written, f"a step of {variable} reads what another may write", read.node)
     sums = sorted(set(carried(loop, names)))
     for name in sums:
-        require(_only_combines(name, loop), f"{name} is carried from one step of {variable} to the next", loop.node)
+        require(combination(name, loop.body), f"{name} is carried from one step of {variable} to the next", loop.node)
     return sums
-
-
-def _only_combines(name: str, loop: Loop) -> bool:
-    """Whether the loop uses the variable for nothing but a sum, a maximum or the like of what its steps give."""
-    uses = [n for n in of_kind(loop.body, "identifier") if text_of(n) == name]
-    for node in of_kind(loop.body, "assignment_expression"):
-        target = unwrapped(field(node, "left"))
-        if target.type != "identifier" or text_of(target) != name:
-            continue
-        value, sign = unwrapped(field(node, "right")), text_of(field(node, "operator"))
-        inside = [n for n in of_kind(value, "identifier") if text_of(n) == name]
-        extreme = sign == "=" and value.type == "call_expression" and _EXTREME.fullmatch(text_of(field(value, "function")))
-        given = [unwrapped(a) for a in field(value, "arguments").named_children] if extreme else []
-        if not (sign in _COMBINING and not inside) and not (len(inside) == 1 and inside[0] in given):
-            return False
-        uses = [n for n in uses if n != target and n not in inside]
-    return not uses
-
-
-def _is_scratch(write: Place, names: Names) -> bool:
-    """Whether it goes to memory of the file's own, which nobody sees from outside."""
-    base = next((n for n in of_kind(write.node, "identifier") if text_of(n) == base_name(write.node)), None)
-    return base is not None and names.definition(base).origin is Origin.FILE
 
 
 def _contiguous(source: KernelSource, loop: Loop, free: FreeNames) -> list[Edit]:

@@ -1,47 +1,39 @@
-"""`squares`: one thread does a whole block's elements, square by square, where reads and writes run along different axes.
+"""`squares`: a matrix that is turned, square by square in the registers of one thread for each part of it.
 
-Exposes SQUARES: 1 does so, with squares of SIDE x SIDE. In a transposition neighbours in the input are not neighbours in the
-output, so either the reads or the writes of threads in a row are far apart. A square has runs of both, and squares side by side
-fill a cache line before the next one is begun. For devices whose threads are steps of a core's loop: the block becomes one
-thread, and the grid is the parallelism.
+Exposes SQUARES: 1 does so, a thread for DEEP rows of WIDE elements. In a transposition neighbours in the input are not neighbours
+in the output, so either the reads or the writes of threads in a row are far apart. A square has runs of both, and what fills
+cache lines is written past the caches. For devices whose threads are steps of a core's loop: the grid is the parallelism.
 
-Precondition: threads have nothing to do with each other (`refactor.elements`), or only share tiles that `direct_reads` can do
-without; one access to memory runs along x and another along y.
-Constraints: the block is a whole number of lines wide and of squares high.
+Precondition: the kernel turns a matrix and does nothing else (`refactor.turned`), by threads that have nothing to do with each
+other, or only share tiles that `direct_reads` can do without. Elements have four bytes. Constraints: none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.elements import Elements, elements
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.passes.direct_reads import DirectReads
-from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, present, require, require_readable
-from warpsmith.refactor.writing import FreeNames, operand
-from warpsmith.source import Names, Polynomial
-from warpsmith.source.reaching import ReachingNames
-from warpsmith.source.statements import indent_unit, line_at
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.square_code import NAMES, square_code
+from warpsmith.refactor.tiles import SumWriter
+from warpsmith.refactor.turned import Turned, turned
+from warpsmith.refactor.writing import FreeNames, before_kernel
+from warpsmith.source import Edit, Polynomial
+from warpsmith.source.statements import indent_unit
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import field, of_kind
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-_SIDES = (4, 8)
-_LINE = 16  # elements of four bytes in a cache line
-_ONE = Polynomial.constant(1)
+_WIDE = (128, 512, 1024, 2048)
+_DEEP = (64, 256, 512, 1024)
+_TYPES = frozenset({"float", "int", "unsigned", "unsigned int", "int32_t", "uint32_t"})
 
 
 class Squares:
     name = "squares"
-    summary = "a block's elements square by square in one thread, where reads and writes run along different axes"
+    summary = "a matrix turned in squares by one thread for each part of it"
     stage = Stage.RESTRUCTURE
     priority = 29  # before `direct_reads`, whose form it starts from where there is a tile
     concerns = frozenset({Concern.COALESCING, Concern.LOCALITY})
@@ -52,28 +44,28 @@ class Squares:
 
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
+    require(subject.source.language is not Language.OPENCL, "squares are written in C++")
     before, subject = subject.variant, _without_tiles(subject)
-    names, source, variant = names_of(subject), subject.source, subject.variant
-    found = elements(subject, names)
-    turned = present(_turned(subject, names), "no access to memory runs along threadIdx.y beside one along threadIdx.x")
-    width, height = (_extent(subject, name) for name in "xy")
-    side = fresh_name(subject, "SIDE")
-    high = height if found.rows is None else present(names.expression(found.rows.bound), "a block's rows are not known")
-    rules = [*_multiple(width, str(_LINE), "a strip of squares is a cache line wide")]
-    rules += _multiple(high, side, "a block is whole squares high")
-    rules += _multiple(high, height, "every thread takes the same number of rows")
-    line = source.line_of(turned) if variant is before else None
-    tunable = Tunable(side, _SIDES, _SIDES[0], "side of the squares that a thread does one after the other", line)
-    made = replace(
-        variant,
-        text=_written(found, names, (width, high), side),
-        block=("1",),
-        rules=(*variant.rules, *rules),
-        tunables=(*variant.tunables, tunable),
+    names = names_of(subject)
+    found = turned(subject, names)
+    wide, deep = fresh_name(subject, "WIDE"), fresh_name(subject, "DEEP")
+    tunables = (
+        Tunable(wide, _WIDE, 1024, "columns of the matrix that a thread turns"),
+        Tunable(deep, _DEEP, 512, "rows of the matrix that a thread turns"),
     )
-    meaning = "0: a thread for each element of a row · 1: one thread does a block's elements, square by square"
-    choice = Tunable(fresh_name(subject, "SQUARES"), (0, 1), 0, meaning, line)
-    return Rewrite(before, choice, {1: made})
+    grid = (f"ceildiv({found.c.expression}, {wide})", f"ceildiv({found.r.expression}, {deep})", *subject.variant.grid[2:])
+    made = replace(
+        subject.variant,
+        text=_written(subject, found, {"WIDE": wide, "DEEP": deep, "T": _element(subject, found)}),
+        grid=grid,
+        block=("1",),
+        # What shaped the blocks before shapes nothing here.
+        rules=(),
+        tunables=tunables,
+    )
+    meaning = "0: a thread for each element of a row · 1: a thread turns a part of the matrix, square by square"
+    line = subject.source.line_of(found.store) if subject.variant is before else None
+    return Rewrite(before, Tunable(fresh_name(subject, "SQUARES"), (0, 1), 0, meaning, line), {1: made})
 
 
 def _without_tiles(subject: Subject) -> Subject:
@@ -85,64 +77,27 @@ def _without_tiles(subject: Subject) -> Subject:
     return Subject(subject.kernel, subject.limits, answer.alternatives[max(answer.alternatives)], subject.parameters)
 
 
-def _turned(subject: Subject, names: Names) -> Node | None:
-    """An access along y, where there is one along x as well."""
-    reaching = ReachingNames(subject.source, names.parameters, subject.kernel)
-    runs: dict[str, Node] = {}
-    for access in of_kind(subject.source.body, "subscript_expression"):
-        index = Polynomial.of(field(access, "indices").named_children[0], reaching)
-        along = {a: index.coefficient(f"threadIdx.{a}") for a in "xy"}
-        for one, other in (("x", "y"), ("y", "x")):
-            far = along[other]
-            if along[one] == _ONE and far is not None and far.terms and far != _ONE:
-                runs.setdefault(one, access)
-    return runs.get("y") if "x" in runs else None
+def _element(subject: Subject, found: Turned) -> str:
+    """The type of the elements, which is the same on both sides."""
+    source = subject.source
+    bare = {p.name: re.sub(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*", " ", p.type).strip() for p in source.parameters}
+    kinds = {" ".join(source.bindings.get(bare[name], bare[name]).split()) for name in (found.to, found.source)}
+    require(len(kinds) == 1 and kinds <= _TYPES, f"elements are {' and '.join(sorted(kinds))}, not four bytes of one type")
+    return kinds.pop()
 
 
-def _extent(subject: Subject, name: str) -> str:
-    """Of the block, as the source and kernel.toml both can say it."""
-    require(axis(subject.variant.block, "z") == "1", "the block has three dimensions")
-    text = axis(subject.variant.block, name)
-    known = Expression.parse(text).names <= {t.name for t in subject.variant.tunables}
-    require(known and re.search(r"[^\w\s*+]", text) is None, f"the block's extent along {name}, {text}, is no fixed number")
-    return text
+def _written(subject: Subject, found: Turned, known: dict[str, str]) -> str:
+    source, free = subject.source, FreeNames(subject.variant.text)
+    called = {name: known.get(name) or free.take(name) for name in NAMES}
+    writer, unit = SumWriter(source.language, {}), indent_unit(source.function, source.body, source.tree)
+    to, at = (_pointer(name, start, writer) for name, start in ((found.to, found.to_start), (found.source, found.from_start)))
+    sizes = (found.to_stride, found.from_stride, found.r.value, found.c.value)
+    call = f"{called['turn_part']}({to}, {at}, {', '.join(map(writer.wide, sizes))});"
+    body = source.body
+    return source.edited(
+        before_kernel(source, square_code(called)), Edit(body.start_byte, body.end_byte, f"{{\n{unit}{call}\n}}")
+    )
 
 
-def _multiple(extent: str, unit: str, reason: str) -> Iterator[Rule]:
-    if extent.isdigit() and unit.isdigit():
-        require(int(extent) % int(unit) == 0, f"{extent} is no multiple of {unit}: {reason}")
-    elif extent != unit:
-        yield Rule(f"{operand(extent)} % {operand(unit)} == 0", reason)
-
-
-def _written(found: Elements, names: Names, extents: tuple[str, str], side: str) -> str:
-    source, free = found.subject.source, FreeNames(found.subject.source.text)
-    strip, turn, square, down, along, at_x, at_y = map(free.take, ("strip", "turn", "square", "down", "along", "at_x", "at_y"))
-    opencl = source.language is Language.OPENCL
-    kind = "size_t" if opencl else "unsigned int"  # as the names that they stand for
-    high = axis(found.subject.variant.block, "y")
-    values = {"threadIdx.x": at_x, "threadIdx.y": at_y, "blockDim.x": operand(extents[0]), "blockDim.y": operand(high)}
-    for number, name in enumerate("xy"):
-        place = f"get_group_id({number}) * {values[f'blockDim.{name}']} + {values[f'threadIdx.{name}']}"
-        values[f"get_global_id.{name}"] = f"({place})"
-    inner = [f"const {kind} {at_x} = {strip} * {_LINE} + {square} * {side} + {along};"]
-    if found.rows is None:
-        inner.append(f"const {kind} {at_y} = {turn} * {side} + {down};")
-    else:
-        inner += [f"const {kind} {at_y} = {down};", f"const {found.rows.type} {found.rows.variable} = {turn} * {side};"]
-    inner += found.each(names, values)
-    loops = [
-        (f"int {strip} = 0; {strip} < {operand(extents[0])} / {_LINE}; ++{strip}", ""),
-        (f"int {turn} = 0; {turn} < {operand(extents[1])} / {side}; ++{turn}", ""),
-        (f"int {square} = 0; {square} < {_LINE} / {side}; ++{square}", "#pragma unroll"),
-        (f"int {down} = 0; {down} < {side}; ++{down}", "#pragma unroll"),
-        (f"int {along} = 0; {along} < {side}; ++{along}", "#pragma unroll"),
-    ]
-    unit = indent_unit(source.function, source.body, source.tree)
-    lines = [*found.once(), f"// One thread does all of the block, {_LINE} columns at a time, in squares of {side} x {side}."]
-    for depth, (header, pragma) in enumerate(loops):
-        lines += [*([pragma] if pragma else []), f"{unit * depth}for ({header}) {{"]
-    lines += [line_at(line, unit * len(loops)) for line in inner]
-    lines += [f"{unit * depth}}}" for depth in reversed(range(len(loops)))]
-    data = source.tree.data
-    return f"{data[: found.start].decode()}\n" + "\n".join(line_at(line, unit) for line in lines) + data[found.end :].decode()
+def _pointer(name: str, start: Polynomial, writer: SumWriter) -> str:
+    return f"{name} + {writer.wide(start)}" if start.terms else name

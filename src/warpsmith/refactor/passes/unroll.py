@@ -10,7 +10,7 @@ stands, or none. Constraints: a compiler may unroll by any number, but there are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -168,10 +168,16 @@ def _stated(tree: Tree, loop: Loop) -> int:
 
 
 def _edit(tree: Tree, loop: Loop, tunable: Tunable) -> Edit:
-    new = f"#pragma unroll {tunable.name}"
     if loop.pragma is None:
         start = tree.line_start(loop.node)
-        return Edit(start, start, f"#if {tunable.name} != 0\n{new}\n#endif\n")
+        return Edit(start, start, _chosen(tunable, {v: f"#pragma unroll {v}" for v in tunable.values if v != 0}) + "\n")
     stands = tree.text_of(loop.pragma)
-    text = f"#if {tunable.name} == {tunable.default}\n{stands.rstrip()}\n#else\n{new}\n#endif"
+    others = {v: f"#pragma unroll {v}" for v in tunable.values if v != tunable.default}
+    text = _chosen(tunable, {tunable.default: stands.rstrip(), **others})
     return Edit(loop.pragma.start_byte, loop.pragma.end_byte, text + stands[len(stands.rstrip()) :])
+
+
+def _chosen(tunable: Tunable, pragmas: Mapping[int, str]) -> str:
+    """One branch a value: nvcc's preprocessor leaves a macro in a pragma as it is, which its compiler then does not know."""
+    branches = [f"if {tunable.name} == {value}\n{pragma}\n" for value, pragma in pragmas.items()]
+    return "#" + "#el".join(branches) + "#endif"

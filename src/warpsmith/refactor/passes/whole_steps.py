@@ -9,7 +9,8 @@ steps in the same order, so results are the same bit for bit.
 
 Precondition: the loop starts at `base + t` and steps by the number of values that `t` takes, its bound does not change inside,
 and a step neither leaves the loop nor waits for other threads.
-Parameter: ITEMS, 0 as it was, else steps per trip. Constraints: none; where a row has fewer steps only the rest is done.
+Parameters: ITEMS, 0 as it was, else steps per trip; ACCUMULATORS where a loop collects sums (`refactor.accumulators`): more than
+one add floats up in another order. Constraints: no more sums than steps; where a row has fewer steps only the rest is done.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
+from warpsmith.refactor.accumulators import Accumulators, accumulators_of, accumulators_rule, accumulators_tunable
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.own_pointers import own_pointers
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
 from warpsmith.source.scopes import Origin
+from warpsmith.source.statements import line_at
 from warpsmith.source.tree import is_within, of_kind, unwrapped
 
 if TYPE_CHECKING:
@@ -57,9 +61,13 @@ class WholeSteps:
             return Declined("no workload has a whole step for all threads", line)
         name = fresh_name(subject, "ITEMS")
         meaning = "0: bounds checked at every step · else steps of a strided loop per trip, unchecked while all threads have them"
-        writer = _Writer(source, names, name, FreeNames(source.text))
+        sums = accumulators_tunable(subject, [loop for loop, _ in loops], names, values)
+        writer = _Writer(source, names, name, FreeNames(source.text), None if sums is None else sums.name)
         text = source.edited(*(edit for loop, base in loops for edit in writer.edits(loop, base)))
         other = replace(subject.variant, text=text)
+        if sums is not None:
+            rules = (*other.rules, accumulators_rule(sums.name, name))
+            other = replace(other, tunables=(*other.tunables, sums), rules=rules)
         return Rewrite(subject.variant, Tunable(name, (0, *values), 0, meaning, line), dict.fromkeys(values, other))
 
 
@@ -137,8 +145,8 @@ class _Header:
 class _Writer:
     """Writes whole steps before each loop, which itself does the rest. Loops over the same range share declarations."""
 
-    def __init__(self, source: KernelSource, names: Names, items: str, free: FreeNames) -> None:
-        self._source, self._names, self._items, self._free = source, names, items, free
+    def __init__(self, source: KernelSource, names: Names, items: str, free: FreeNames, sums: str | None) -> None:
+        self._source, self._names, self._items, self._free, self._sums = source, names, items, free, sums
         self._first, self._item = free.take("first"), free.take("item")
         self._headers: dict[tuple[int, str], _Header] = {}
 
@@ -182,15 +190,23 @@ class _Writer:
 
     def _whole(self, loop: Loop, header: _Header, blanks: str) -> list[str]:
         first, item, trip = self._first, self._item, f"{header.step} * {self._items}"
+        sums = Accumulators()
+        if self._sums is not None:
+            sums = accumulators_of(loop, self._names, self._sums, item, self._free)
         start = operand(self._source.text_of(loop.start))
         if declared_type(loop.start, self._names) != loop.type:
             start = cast(self._source.language, loop.type, self._source.text_of(loop.start))
-        return [
-            f"{blanks}for ({loop.type} {first} = 0; {first} < {header.whole}; {first} += {trip}) {{",
+        own = own_pointers(loop, self._names, start, self._free)
+        index = f"{first} + {item} * {header.step}" + (f" + {start}" if own is None else "")
+        lines = [
+            *sums.before,
+            *(own.before if own is not None else ()),
+            f"for ({loop.type} {first} = 0; {first} < {header.whole}; {first} += {trip}) {{",
             "#pragma unroll",
-            f"{blanks}  for (int {item} = 0; {item} < {self._items}; ++{item}) {{",
-            f"{blanks}    const {loop.type} {loop.variable} = {first} + {item} * {header.step} + {start};",
-            indented(statements_of(self._source.tree, loop.body), 2),
-            f"{blanks}  }}",
-            f"{blanks}}}",
+            f"  for (int {item} = 0; {item} < {self._items}; ++{item}) {{",
+            f"    const {loop.type} {loop.variable} = {index};",
         ]
+        edits = [*sums.edits, *(own.edits if own is not None else ())]
+        body = indented(statements_of(self._source.tree, loop.body, edits), 2)
+        ends = [line_at(line, blanks) for line in ("  }", "}", *sums.after)]
+        return [*(line_at(line, blanks) for line in lines), body, *ends]

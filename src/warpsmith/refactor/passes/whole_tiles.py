@@ -1,11 +1,12 @@
 """`whole_tiles`: work on a tile without bounds checks wherever all of the tile lies inside.
 
 Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
-WHOLE, what the checks ask of the block's last thread in its last step is asked once before the loops. If that holds, they run
-without checks; else as they stand.
+WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the loops. If that holds, they run
+without checks; else as they stand. Threads whose results nobody stores, because all of their row lies outside, do not run them.
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
-change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay.
+change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. For what is
+left out: it changes only the thread's own variables, which others read under such checks alone (`source.needed`).
 Parameter: WHOLE, 0 as it was. Constraints: none.
 
 It comes after all passes that change loops: what it writes stands beside the loops under an `#if` of its own, so that no further
@@ -26,6 +27,7 @@ from warpsmith.refactor.writing import indented
 from warpsmith.source import Edit, Loop, LoopKind, Names, loops_of
 from warpsmith.source.effects import declares_shared, waits
 from warpsmith.source.extremes import End, Extremes
+from warpsmith.source.needed import needed
 from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 _DIRECTIVES = frozenset({"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"})
 _MOST_LINES = 120  # a copy of more than that nobody reads
 _LONGEST = 130
+_OWN_AXES = "yz"  # a thread's rows are its own business; along x neighbours are lanes of one vector, and should go one way
 
 
 class WholeTiles:
@@ -61,11 +64,12 @@ class _Check:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Loops to be written twice, with what stands before them and belongs to them."""
+    """Loops to be written twice, with what stands before them and belongs to them. `needed`: else nobody stores their results."""
 
     node: Node
     start: int
     checks: tuple[_Check, ...]
+    needed: tuple[str, ...]
 
     @property
     def condition(self) -> list[str]:
@@ -105,8 +109,8 @@ def _regions(subject: Subject, names: Names) -> Iterator[_Region]:
         if loop.node.start_byte < end:
             continue
         inner = [other for other in loops if is_within(other.node, loop.node)]
-        best = max((_region(subject, names, each) for each in inner), key=lambda r: (len(r.condition), -r.start))
-        if best.checks:
+        best = max((_region(subject, names, each) for each in inner), key=lambda r: (len(r.condition), len(r.needed), -r.start))
+        if best.checks or best.needed:
             end = best.node.end_byte
             yield best
 
@@ -142,13 +146,14 @@ def _goes_over_tiles(loop: Loop, names: Names) -> bool:
 
 
 def _region(subject: Subject, names: Names, loop: Loop) -> _Region:
-    extremes = Extremes(names, loop.node, _extents(subject))
+    extremes = Extremes(names, loop.node, _extents(subject), _OWN_AXES)
     conditional = of_kind(loop.node, "if_statement", "conditional_expression")
     found = [check for node in conditional if (check := _check(node, extremes, names)) is not None]
     before, start = loop.node.prev_sibling, loop.node
     while before is not None and (before.type == "preproc_call" or before.type in _DIRECTIVES):
         start, before = before, before.prev_sibling
-    return _Region(loop.node, subject.source.tree.line_start(start), tuple(found))
+    wanted = needed(loop, names, _extents(subject))
+    return _Region(loop.node, subject.source.tree.line_start(start), tuple(found), tuple(wanted))
 
 
 def _extents(subject: Subject) -> dict[str, str]:
@@ -218,18 +223,18 @@ def _written(subject: Subject, region: _Region, name: str) -> Edit:
     edits = [edit for check in region.checks for edit in _without(check)]
     unchecked = text_between(tree, region.start, end, edits)
     lines = [
-        f"#if {name}",
         f"{blanks}// Where all of it lies inside, no step needs to look.",
         *_if(region.condition, blanks),
         indented(unchecked, 2),
         f"{blanks}}} else {{",
         indented(stands, 2),
         f"{blanks}}}",
-        "#else",
-        stands,
-        "#endif",
     ]
-    return Edit(region.start, end, "\n".join(lines))
+    text = "\n".join(lines) if region.checks else stands
+    if region.needed:
+        why = f"{blanks}// Where all of it lies outside, nobody stores what comes out."
+        text = "\n".join([why, *_if(region.needed, blanks), indented(text, 2), f"{blanks}}}"])
+    return Edit(region.start, end, "\n".join([f"#if {name}", text, "#else", stands, "#endif"]))
 
 
 def _if(parts: Sequence[str], blanks: str) -> list[str]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import minimize
 
-from warpsmith.search.gp.kernel import matern, matern_slope
+from warpsmith.search.gp.kernel import matern_and_slope
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -22,6 +22,8 @@ JITTER = 1e-6
 _SIGNAL = (0.0, 1.0)
 _NOISE = (-6.0, 2.0)
 _ITERATIONS = 25
+# Relative to the loss. What is gained below it moves no prediction, and would be a third of all steps.
+_TOLERANCE = 1e-5
 # With few results the likelihood has several hills: climb from the prior too.
 _TWO_STARTS_BELOW = 40
 
@@ -54,6 +56,15 @@ class Hyper:
         return float(np.exp(self.logs[-1])) + JITTER
 
 
+class Pairs:
+    """Every pair of different points, once: `apart[c]` are their squared distances in column c."""
+
+    def __init__(self, tables: Sequence[Array], rows: Array) -> None:
+        self.first, self.second = np.tril_indices(len(rows), -1)
+        self.places = self.first * len(rows) + self.second  # in a matrix of all points, row by row
+        self.apart = np.array([table[rows[self.first, c], rows[self.second, c]] for c, table in enumerate(tables)])
+
+
 class Fit:
     """`tables[c]` are the squared distances of column c's values, `priors[c]` the prior of its weight."""
 
@@ -65,7 +76,7 @@ class Fit:
 
     def __call__(self, rows: Array, targets: Array, spread: Array, before: Hyper | None) -> Hyper:
         """`spread` are known variances of single results, on top of the fitted noise."""
-        apart = np.array([table[np.ix_(rows[:, c], rows[:, c])] for c, table in enumerate(self._tables)])
+        pairs = Pairs(self._tables, rows)
         starts = [self._mean] if before is None else [before.logs]
         if before is not None and len(targets) < _TWO_STARTS_BELOW:
             starts.append(self._mean)
@@ -73,36 +84,41 @@ class Fit:
             minimize(
                 self._loss,
                 start,
-                args=(apart, targets, spread),
+                args=(pairs, targets, spread),
                 jac=True,
                 method="L-BFGS-B",
                 bounds=self._bounds,
-                options={"maxiter": _ITERATIONS},
+                options={"maxiter": _ITERATIONS, "ftol": _TOLERANCE},
             )
             for start in starts
         ]
         return Hyper(min(found, key=lambda result: float(result.fun)).x)
 
-    def _loss(self, logs: Array, apart: Array, targets: Array, spread: Array) -> tuple[float, Array]:
-        """Minus the logarithm of the posterior, and its gradient."""
+    def _loss(self, logs: Array, pairs: Pairs, targets: Array, spread: Array) -> tuple[float, Array]:
+        """Minus the logarithm of the posterior, and its gradient.
+
+        Nearly all the time of a fit is spent here, so only one triangle of each symmetric matrix is computed, and LAPACK factors
+        and inverts it in place. It reads by columns what is stored by rows: our lower triangle is its upper one.
+        """
         weights, signal, noise = np.exp(logs[:-2]), np.exp(logs[-2]), np.exp(logs[-1])
-        squared = np.tensordot(weights, apart, 1)
-        covariance = signal * matern(squared)
         away = (logs - self._mean) / self._deviation
-        noisy = covariance + np.diag(spread + noise + JITTER)
-        try:
-            lower = np.linalg.cholesky(noisy)
-        except np.linalg.LinAlgError:
+        value, slope = matern_and_slope(weights @ pairs.apart)
+        count = len(targets)
+        covariance = np.zeros(count * count)
+        covariance[pairs.places] = signal * value
+        covariance[:: count + 1] = signal + spread + noise + JITTER
+        factor, failed = dpotrf(covariance.reshape(count, count).T, lower=0, clean=0, overwrite_a=1)
+        if failed:
             return 1e10, np.zeros_like(logs)
-        inverse = cho_solve((lower, True), np.eye(len(targets)), check_finite=False)
-        solved = inverse @ targets
-        loss = 0.5 * targets @ solved + np.log(np.diag(lower)).sum() + 0.5 * away @ away
-        outer = inverse - np.outer(solved, solved)
-        slopes = (outer * signal * matern_slope(squared)).ravel()
+        solved, _ = dpotrs(factor, targets, lower=0)
+        loss = 0.5 * targets @ solved + np.log(np.diag(factor)).sum() + 0.5 * away @ away
+        inverse = dpotri(factor, lower=0, overwrite_c=1)[0].T.ravel()
+        outer = inverse[pairs.places] - solved[pairs.first] * solved[pairs.second]
+        trace = inverse[:: count + 1].sum() - solved @ solved
         gradient = np.concatenate(
             [
-                0.5 * weights * (apart.reshape(len(weights), -1) @ slopes),
-                [0.5 * np.sum(outer * covariance), 0.5 * noise * np.trace(outer)],
+                weights * (pairs.apart @ (outer * slope)) * signal,
+                [signal * (outer @ value + 0.5 * trace), 0.5 * noise * trace],
             ]
         )
         return float(loss), gradient + away / self._deviation

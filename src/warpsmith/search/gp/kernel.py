@@ -16,11 +16,13 @@ def matern(squared: Array) -> Array:
     return value
 
 
-def matern_slope(squared: Array) -> Array:
-    """The derivative of `matern` by the squared distance."""
+def matern_and_slope(squared: Array) -> tuple[Array, Array]:
+    """`matern`, and its derivative by the squared distance: most of the cost is common to both."""
     root = np.sqrt(5 * squared)
-    slope: Array = (-5 / 6) * (1 + root) * np.exp(-root)
-    return slope
+    decay = np.exp(-root)
+    value: Array = (1 + root + root * root / 3) * decay
+    slope: Array = (-5 / 6) * (1 + root) * decay
+    return value, slope
 
 
 def covariance(weighted: Sequence[Array], signal: float, these: Array, those: Array) -> Array:

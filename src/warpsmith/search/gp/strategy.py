@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
@@ -17,6 +18,7 @@ from warpsmith.search.gp.contexts import Context, context_of
 from warpsmith.search.gp.design import spread_out
 from warpsmith.search.gp.encoding import distances
 from warpsmith.search.gp.feasibility import Feasibility
+from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.visits import Visits
 from warpsmith.space import Space
@@ -24,6 +26,9 @@ from warpsmith.space import Space
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _FIRST = 8
+# Where compilers tell a difference: so many more to choose the first ones from, and so many to choose each later one from.
+_SPARE_FIRST = 16
+_SHORT_LIST = 4
 _FEWEST_TO_MODEL = 2
 _LOOK_AROUND_EVERY = 6
 # A sample of a large space is drawn anew after so many results: at first, then after so many for each there is, then at most.
@@ -50,6 +55,9 @@ class GaussianProcess:
         self._informed = False
         self._told: dict[int, Result] = {}
         self._outstanding: dict[int, Array] = {}
+        self._foresight = Foresight()
+        self._spare: list[int] | None = None
+        self._promising: tuple[list[int], Array] | None = None  # until something is asked or told
 
     def learn(self, prior: Prior) -> None:
         context = context_of(prior, self._space, self._rng)
@@ -62,12 +70,24 @@ class GaussianProcess:
         with self._libraries.limit(limits=1):
             while len(chosen) < n and (number := self._next()) is not None:
                 self._visits.add(number)
+                self._promising = None
                 self._outstanding[number] = self._space.row(number)
                 chosen.append(self._space[number])
         return chosen
 
+    def shortlist(self) -> list[Configuration]:
+        with self._libraries.limit(limits=1):
+            wanted = [number for number in self._wanted() if number not in self._foresight]
+        return [self._space[number] for number in wanted]
+
+    def foresee(self, configuration: Configuration, resources: Resources | None) -> None:
+        number = self._space.index(configuration)
+        if number is not None:
+            self._foresight.add(number, resources)
+
     def tell(self, evaluation: Evaluation) -> None:
         number = self._visits.mark(evaluation.configuration)
+        self._promising = None
         if number is None:
             return
         self._outstanding.pop(number, None)
@@ -76,33 +96,64 @@ class GaussianProcess:
         self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
         if isinstance(outcome, Measured):
             self._told[number] = Result(row, log(outcome.score), _variance(outcome))
+            self._foresight.add(number, outcome.resources)
 
-    def _next(self) -> int | None:
+    def _wanted(self) -> list[int]:
+        """What the next choice is among: of the first ones all, then those with the most promise."""
+        first = self._begin()
+        if not self._informed and (left := [number for number in first if number not in self._visits]):
+            if self._spare is None and self._foresight.tells and all(number in self._foresight for number in left):
+                self._spare = spread_out(self._space, self._tables, _SPARE_FIRST + 1, self._rng)[1:]
+                return list(dict.fromkeys(number for number in self._spare if number not in self._visits))
+            if self._spare:
+                left = self._foresight.lightest(list(dict.fromkeys([*left, *self._spare])), len(left))
+                self._first, self._spare = left, []
+            return left
+        if not self._foresight.tells or not self._can_model:
+            return []
+        return self._most_promising()[0]
+
+    def _begin(self) -> list[int]:
         if self._first is None:
             self._first = spread_out(self._space, self._tables, _FIRST, self._rng)
             self._informed = bool(self._contexts) or len(self._told) >= _FIRST
+        return self._first
+
+    @property
+    def _can_model(self) -> bool:
+        return len(self._told) >= _FEWEST_TO_MODEL or bool(self._contexts)
+
+    def _next(self) -> int | None:
+        self._begin()
         # An earlier run or round has seen the space already: what it says is tried at once, and only now and then something else.
         if not self._informed or len(self._visits) % _LOOK_AROUND_EVERY == _LOOK_AROUND_EVERY - 1:
             while self._first:
                 number = self._first.pop(0)
                 if number not in self._visits:
                     return number
-        if len(self._told) < _FEWEST_TO_MODEL and not self._contexts:
+        if not self._can_model:
             return self._visits.random()
-        return self._most_promising()
+        numbers, promise = self._most_promising()
+        if not numbers:
+            return self._visits.random()
+        logs = {number: result.log for number, result in self._told.items()}
+        return numbers[self._foresight.chosen(numbers, promise, logs)]
 
-    def _most_promising(self) -> int | None:
-        candidates = self._current_candidates()
-        if self._model is None:
-            self._model = Model(self._tables, self._contexts, self._rng)
-        predictions = self._model.predict(candidates, self._told, self._outstanding)
-        promise = _promise(predictions) * self._feasibility.chance(candidates)
-        for number in self._visits:
-            place = candidates.place(number)
-            if place is not None:
-                promise[place] = -1.0
-        at = int(np.argmax(promise))
-        return candidates.numbers[at] if promise[at] >= 0 else self._visits.random()
+    def _most_promising(self) -> tuple[list[int], Array]:
+        """The one with the most promise, or as many as there is a choice among, the best first, and how promising they are."""
+        if self._promising is None:
+            candidates = self._current_candidates()
+            if self._model is None:
+                self._model = Model(self._tables, self._contexts, self._rng)
+            predictions = self._model.predict(candidates, self._told, self._outstanding)
+            promise = _promise(predictions) * self._feasibility.chance(candidates)
+            for number in self._visits:
+                place = candidates.place(number)
+                if place is not None:
+                    promise[place] = -1.0
+            best = _greatest(promise, _SHORT_LIST if self._foresight.tells else 1)
+            self._promising = [candidates.numbers[at] for at in best], promise[best]
+        return self._promising
 
     def _current_candidates(self) -> Candidates:
         if self._space.size <= LISTED_AT_MOST:
@@ -120,6 +171,16 @@ def _variance(outcome: Measured) -> float:
     """Of the logarithm of the score, by the intervals of its times: what was given up early is known less well."""
     spreads = [log(high / low) / _WIDTH_OF_95 for low, high in (time.ci95 for time in outcome.times) if 0 < low <= high]
     return sum(spread**2 for spread in spreads) / len(spreads) ** 2 if spreads else 0.0
+
+
+def _greatest(promise: Array, count: int) -> list[int]:
+    """Places of the greatest, in their order; none that was asked for already."""
+    if count == 1:
+        best = [int(np.argmax(promise))]
+    else:
+        some = np.sort(np.argpartition(promise, -min(count, len(promise)))[-count:])
+        best = some[np.argsort(-promise[some], kind="stable")].tolist()
+    return [at for at in best if promise[at] >= 0]
 
 
 def _promise(predictions: Predictions) -> Array:

@@ -2,7 +2,8 @@
 
 clang does the deciding (`-frewrite-includes`), so macros, comments and line breaks stay. A header that is in none of the code
 base's folders is replaced by an empty one, and comes back as the `#include` it was: no toolkit need be installed, and what it
-defines never gets into the result.
+defines never gets into the result. Read is what lies in the code base's folders, and source files that it includes from beside
+them (`../common/x.h`): whatever else a line names (`/etc/passwd`, a hidden file) is not there, for clang as for us.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
-from warpsmith.devices._clang.binary import run_clang
 from warpsmith.devices._clang.preprocess import parse_log
+from warpsmith.isolation.folders import is_source_beside, lies_in
 from warpsmith.source.extract.model import ExtractRequest
+from warpsmith.source.extract.preprocessor import confined
 
 # What `#if`s may ask of the compiler that a kernel is meant for. clang's own answers are withheld (-undef): it is another one.
 PREDEFINED: Mapping[Language, Mapping[str, str]] = {
@@ -93,18 +95,18 @@ def flatten(request: ExtractRequest, language: Language) -> Unit:
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as stand_ins:
         for spelling in absent:
             _stand_in(Path(stand_ins), spelling)
-        for _ in range(_COMPUTED):
-            result = run_clang(f'#include "{source}"\n'.encode(), [*flags, "-isystem", stand_ins])
-            # A name that a macro spells was not seen above.
-            computed = {f"<{name}>" for name in _MISSING.findall(result.log) if _can_stand_in(name)} - absent
-            if not computed:
-                break
-            absent |= computed
-            for spelling in computed:
-                _stand_in(Path(stand_ins), spelling)
-    _refuse_errors(result.log)
-    output = [line for line in result.output.decode(errors="replace").splitlines() if f'"{stand_ins}/' not in line]
-    lines = list(_active(output, set(macros)))
+        with confined([source.parent, *folders, *texts, Path(stand_ins)]) as preprocess:
+            for _ in range(_COMPUTED):
+                output, log = preprocess(f'#include "{source}"\n', [*flags, "-isystem", stand_ins])
+                # A name that a macro spells was not seen above.
+                computed = {f"<{name}>" for name in _MISSING.findall(log) if _can_stand_in(name)} - absent
+                if not computed:
+                    break
+                absent |= computed
+                for spelling in computed:
+                    _stand_in(Path(stand_ins), spelling)
+    _refuse_errors(log)
+    lines = list(_active([line for line in output.splitlines() if f'"{stand_ins}/' not in line], set(macros)))
     starts = accumulate((len(text) + 1 for text, _ in lines[:-1]), initial=0)
     return Unit("".join(f"{text}\n" for text, _ in lines), tuple(origin for _, origin in lines), texts, tuple(starts))
 
@@ -132,7 +134,7 @@ def _reachable(source: Path, folders: Sequence[Path]) -> tuple[dict[Path, str], 
         for quote, name in _INCLUDE.findall(texts[file]):
             places = [file.parent, *folders] if quote == '"' else folders
             found = next((place / name for place in places if (place / name).is_file()), None)
-            if found is not None:
+            if found is not None and (is_source_beside(found, source.parent) or lies_in(found, [source.parent, *folders])):
                 waiting.append(found.resolve())
             elif _can_stand_in(name):
                 absent.add(f"<{name}>" if quote == "<" else f'"{name}"')

@@ -35,7 +35,7 @@ class Contender:
 
 
 def contender(record: RunRecord, store: Store, kernel: Kernel, pool: CompilePool) -> Contender:
-    """`kernel` is the untouched one that all runs began with."""
+    """`kernel` is what the run began with: the untouched one, or one with a template of its author's."""
     mode = Mode(record.header.settings["mode"])
     evaluations = tuple(store.evaluations(record.run))
     limits = pool.describe().limits

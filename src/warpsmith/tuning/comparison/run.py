@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,13 +17,14 @@ from warpsmith.record.store import RunRecord, Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.settings import Settings
 from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.comparison.contenders import Contender, contender, course
 from warpsmith.tuning.comparison.figures import Final
 from warpsmith.tuning.comparison.joint import Claimed, Joint
 from warpsmith.tuning.comparison.plan import Plan
 from warpsmith.tuning.comparison.result import ComparisonResult
 from warpsmith.tuning.cores import all_cores
-from warpsmith.tuning.events import Emit, EvaluationFinished, Event
+from warpsmith.tuning.events import Emit, EvaluationFinished, Event, RunFinished
 from warpsmith.tuning.order import Order
 from warpsmith.tuning.original import establish_original
 from warpsmith.tuning.round import Round, make_round
@@ -49,11 +50,19 @@ def compare(plan: Plan, settings: Settings, progress: Progress) -> ComparisonRes
     """Goes on with the runs that an earlier, stopped comparison like this one left. Raises what a run raises."""
     began = time.perf_counter()
     name = plan.name(settings)
-    orders = list(plan.orders(name))
-    kernel = untouched(plan.kernel)
+    finals, others = race(list(plan.orders(name)), settings, progress)
+    return ComparisonResult(name, plan, finals, others, time.perf_counter() - began)
+
+
+def race(orders: Sequence[Order], settings: Settings, progress: Progress) -> tuple[tuple[Final, ...], float | None]:
+    """How each order ended, measured with the others, and the largest share of the cores that other programs took.
+
+    The orders are of one kernel on one device; each belongs to a comparison.
+    """
+    kernel, device = untouched(orders[0].kernel), orders[0].device
     with Store(settings.database) as store, contextlib.ExitStack() as stack:
         # Nothing is timed while it compiles, so nobody needs a core to itself.
-        compilers = CompilePool(plan.device, workers=all_cores(), cache_dir=settings.binary_cache, folders=kernel.folders)
+        compilers = CompilePool(device, workers=all_cores(), cache_dir=settings.binary_cache, folders=kernel.folders)
         original = make_round(0, kernel, stack.enter_context(compilers), compilers.describe())
         # The same inputs for all runs: only what they do with them is compared, and an oracle is asked once.
         with _prepared(original, _SEARCHED_INPUTS) as ready:
@@ -62,11 +71,14 @@ def compare(plan: Plan, settings: Settings, progress: Progress) -> ComparisonRes
                 for number, order in enumerate(orders)
             ]
         ready = stack.enter_context(_prepared(original, _CLAIMED_INPUTS))
-        contenders = [contender(store.find(run), store, kernel, compilers) for run in runs]
-        with Bench(plan.device, list(ready.values())) as bench:
+        contenders = [
+            contender(store.find(run), store, order.kernel if order.agent == NO_AGENT else kernel, compilers)
+            for run, order in zip(runs, orders, strict=True)
+        ]
+        with Bench(device, list(ready.values())) as bench:
             plain = establish_original(original.builder, bench, ready)
         joint = Joint(
-            device=plan.device,
+            device=device,
             prepared=ready,
             original=plain,
             weights={w.name: w.weight for w in kernel.tuning_workloads},
@@ -75,7 +87,7 @@ def compare(plan: Plan, settings: Settings, progress: Progress) -> ComparisonRes
         )
         with original.builder.quiet():
             finals = [_final(one, claim) for one, claim in zip(contenders, joint.claims(contenders), strict=True)]
-    return ComparisonResult(name, plan, tuple(finals), joint.others, time.perf_counter() - began)
+    return tuple(finals), joint.others
 
 
 @contextlib.contextmanager
@@ -118,6 +130,9 @@ class _Watch:
         if isinstance(event, EvaluationFinished):
             best = f", best {1 / event.best.score:.2f}x" if event.best is not None and event.best.score else ""
             self._progress(Step(*self._step, f"{event.number} evaluations{best}"))
+        elif isinstance(event, RunFinished) and event.result["agent_stopped"] is not None:
+            done, of, what = self._step
+            self._progress(Step(done, of, f"{what} ended early: {event.result['agent_stopped']}"))
 
 
 def _final(one: Contender, claim: Claimed) -> Final:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from warpsmith.core.dtype import DType
-from warpsmith.core.hardware import Geometry, Reading, Resources
+from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading, Resources
 from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE, GpuSession
 from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
@@ -78,6 +79,12 @@ class HostGpu:
     def reading(self) -> Reading | None:
         return Reading(1700, 1980, 2619, 412.5, ("sw power cap",))
 
+    def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:
+        self.log.append(f"counting {duration_ns}")
+        prepare()
+        launch()
+        return NotCounted("host memory counts nothing")
+
 
 @pytest.fixture
 def gpu() -> HostGpu:
@@ -96,7 +103,27 @@ def test_a_launch_copies_there_and_back_and_times_only_the_kernel(gpu: HostGpu) 
     buffer = bytearray([1, 2, 3, 250])
     assert program(gpu).launch((memoryview(buffer), number(10)), GEOMETRY) == 1234
     assert list(buffer) == [11, 12, 13, 4]
-    assert gpu.log == ["allocate 128", "allocate 4", "fill 128", "start", "launch", "stop"]
+    flush = 256 << 20  # long enough for the launch to be handed over meanwhile
+    assert gpu.log == [f"allocate {flush}", "allocate 4", f"fill {flush}", "start", "launch", "stop"]
+
+
+def test_guards_lie_around_a_buffer_on_the_device_too(gpu: HostGpu) -> None:
+    memory = bytearray(range(20))
+    session = GpuSession(gpu)
+    view, guarded = memoryview(memory)[8:10], memoryview(memory)[4:16]
+    session.surround(view, guarded)
+    loaded = session.load(Binary(b"code", "k", Resources(shared_bytes=0)))
+    loaded.launch((view, number(100)), GEOMETRY)  # the kernel writes four bytes, two of them past the end
+    assert list(memory) == [*range(8), 108, 109, 110, 111, *range(12, 20)]
+    assert "allocate 12" in gpu.log
+
+
+def test_counters_are_taken_with_caches_emptied_before_the_launch(gpu: HostGpu) -> None:
+    buffer = bytearray(4)
+    assert program(gpu).counters((memoryview(buffer), number(1)), GEOMETRY) == NotCounted("host memory counts nothing")
+    fill = f"fill {256 << 20}"
+    assert gpu.log[-7:] == ["counting 1234", "start", fill, "stop", "start", "launch", "stop"]
+    assert list(buffer) == [2, 2, 2, 2]
 
 
 def test_memory_is_allocated_once_for_a_buffer_and_shared_memory_asked_for_once(gpu: HostGpu) -> None:

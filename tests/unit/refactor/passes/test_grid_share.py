@@ -67,6 +67,7 @@ def test_whole_steps_of_a_share():
         (_kernel("s += x[i];", "float s = 0.0f;", "if (threadIdx.x == 0) out[blockIdx.x] = s;"), "own s is stored"),
         (_kernel("s = 0.5f * s + x[i];", "float s = 0.0f;", "atomicAdd(out, s);"), "s is carried"),
         (_kernel("s += x[i]; out[i] = s;", "float s = 0.0f;"), "s is carried"),
+        (_kernel("s += x[i]; s = fmaxf(s, 0.0f);", "float s = 0.0f;", "atomicAdd(out, s);"), "s is carried"),
         (_kernel("out[i] = out[i + 1];"), "reads what another may write"),
         (_kernel("out[threadIdx.x] = x[i];"), "may write to the same place"),
         (_kernel("if (x[i] > 0.0f) return; out[i] = 1.0f;"), "can end the loop"),

@@ -1,92 +1,99 @@
-"""`squares`: what becomes each element's own, how a thread's rows are taken apart, and what is left alone."""
+"""`squares`: what counts as a matrix being turned, what the form launches and calls, and what is left alone."""
 
 import pytest
-from pass_subjects import LIMITS, applied, bundled, declined, small, squeezed
+from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Rule, Subject, Tunable, Variant
+from warpsmith.refactor.base import Subject, Tunable, Variant
 from warpsmith.refactor.passes.squares import Squares
-from warpsmith.refactor.passes.whole_tiles import WholeTiles
 
 PLAIN = """
-__global__ void k(float* out, const float* x, int n) {{
-  const int m = n;
+__global__ void k(float* out, const float* x, int n, int m) {{
   const int i = blockIdx.x * 32 + threadIdx.x;
   const int j = blockIdx.y * 16 + threadIdx.y;
   {work}
 }}
 """
-WORK = "if (i < n && j < m) out[i * m + j] = x[j * n + i];"
+GUARDED = "if (i < n && j < m) {}"
+WORK = GUARDED.format("out[i * m + j] = x[j * n + i];")
+ROWS = "for (int t = 0; t < 64; t += 16) {{ {} }}"
 
 
-def plain(work: str = WORK, **options: object) -> Subject:
-    return small(PLAIN.format(work=work), grid=("n / 32", "rows / 16"), block=("32", "16"), **options)
+def plain(work: str = WORK, text: str = PLAIN, **options: object) -> Subject:
+    options = {"grid": ("ceildiv(n, 32)", "ceildiv(rows, 16)"), "block": ("32", "16"), **options}
+    return small(text.format(work=work), scalars={"n": "n", "m": "rows"}, **options)
 
 
 def made(subject: Subject) -> Variant:
     return applied(Squares(), subject).alternatives[1]
 
 
-def test_what_tells_threads_apart_moves_inside_and_the_rest_is_done_once():
-    form = made(plain())
-    text = squeezed(form.text)
+@pytest.mark.parametrize(
+    "work",
+    [
+        WORK,
+        "if (i >= n || j >= m) return; out[i * m + j] = x[j * n + i];",
+        "const bool inside = n > i && j <= m - 1; if (inside) { const float v = x[j * n + i]; out[i * m + j] = v; }",
+        "if (i >= n) return; if (j < m) out[i * m + j] = i < n ? x[j * n + i] : 0.0f;",
+    ],
+)
+def test_any_spelling_of_a_matrix_being_turned(work):
+    form = made(plain(work))
     assert form.block == ("1",)
-    assert form.rules == (Rule("16 % SIDE == 0", "a block is whole squares high"),)
-    assert text.index("const int m = n;") < text.index("for (int strip = 0; strip < 32 / 16; ++strip) {")
-    assert "const unsigned int at_x = strip * 16 + square * SIDE + along;" in text
-    assert "const unsigned int at_y = turn * SIDE + down; const int i = blockIdx.x * 32 + at_x;" in text
-    assert "threadIdx" not in text
+    assert [extent.replace("(rows - 1) + 1", "rows") for extent in form.grid] == ["ceildiv(n, WIDE)", "ceildiv(rows, DEEP)"]
+    assert "int m) { turn_part(out, x, m, n, m, n); }" in squeezed(form.text)
 
 
-def test_a_thread_s_rows_become_rows_of_squares():
-    text = squeezed(made(bundled("transpose")).text)
-    # The values that x and y have where the work begins, not those that they had for the tile.
-    own = "const int j = turn * SIDE; const int x = blockIdx.y * kTile + at_x; const int y = blockIdx.x * kTile + at_y;"
-    assert f"const unsigned int at_y = down; {own}" in text
-    assert "j += kRows" not in text
-
-
-def test_a_whole_tile_then_needs_no_checks():
+def test_a_thread_s_rows_and_a_tile_that_it_can_do_without():
+    """Its x and y change between filling the tile and reading it."""
     form = made(bundled("transpose"))
-    unchecked = applied(WholeTiles(), Subject(bundled("transpose").kernel, LIMITS, form)).variant.text
-    assert "out[static_cast<int64_t>(y + j) * rows + x] = (tile_source[" in squeezed(unchecked)
+    assert form.grid == ("ceildiv(cols, WIDE)", "ceildiv(rows, DEEP)")
+    assert "turn_part(out, input, rows, cols, rows, cols);" in form.text
+    assert "float* __restrict__ to" in form.text
 
 
-def test_a_return_goes_on_to_the_next_element():
-    text = squeezed(made(plain("if (i >= n || j >= m) return; out[i * m + j] = x[j * n + i];")).text)
-    assert "if (i >= n || j >= m) continue; out" in text
+def test_strides_and_starts_of_parts_of_larger_matrices():
+    work = GUARDED.format("out[blockIdx.z * n * m + i * 100 + j + 3] = (x + 5)[j * (n + 7) + i];")
+    form = made(plain(work, grid=("ceildiv(n, 32)", "ceildiv(rows, 16)", "4")))
+    assert form.grid[2:] == ("4",)
+    start = "out + 3 + static_cast<long long>(static_cast<int>(blockIdx.z)) * m * n"
+    assert f"turn_part({start}, x + 5, 100, 7 + n, m, n);" in form.text
 
 
-def test_what_the_work_changes_begins_anew_for_each_element():
-    text = squeezed(made(plain("float sum = 0.0f; for (int t = 0; t < n; ++t) sum += x[j * n + i]; out[i * m + j] = sum;")).text)
-    assert text.index("++along") < text.index("float sum = 0.0f;")
-
-
-def test_extents_by_parameters_become_rules():
+def test_parameters_that_only_shaped_the_blocks_count_no_more():
     tile = Tunable("TILE", (16, 32), 32, "")
-    text = PLAIN.format(work=WORK).replace("32", "TILE").replace("16", "TILE")
-    form = made(small(text, grid=("n / TILE", "rows / TILE"), block=("TILE", "TILE"), tunables=(tile,)))
-    assert [rule.expression for rule in form.rules] == ["TILE % 16 == 0", "TILE % SIDE == 0"]
+    text = PLAIN.replace("32", "TILE").replace("16", "TILE")
+    form = made(plain(text=text, grid=("ceildiv(n, TILE)", "ceildiv(rows, TILE)"), block=("TILE", "TILE"), tunables=(tile,)))
+    assert [tunable.name for tunable in form.tunables] == ["WIDE", "DEEP"]
 
 
-def test_opencl():
-    text = "__kernel void k(__global float* out, __global const float* x, int n) {\n  const int i = get_global_id(0);\n"
-    text += "  const int j = get_global_id(1);\n  out[i * n + j] = x[j * n + i];\n}\n"
-    form = made(small(text, grid=("n / 32", "n / 16"), block=("32", "16"), language=Language.OPENCL))
-    assert "const int j = (get_group_id(1) * 16 + at_y);" in form.text
+def test_other_types_of_four_bytes_and_names_that_are_taken():
+    text = PLAIN.replace("float", "int").replace("__global__", "struct Four {};\n__global__")
+    form = made(plain(text=text.replace("struct Four {}", "struct Four {{}}")))
+    assert "typedef int Four_2 __attribute__((ext_vector_type(4)));" in form.text
+    assert "elements are double" in declined(Squares(), plain(text=PLAIN.replace("float", "double")))
 
 
 @pytest.mark.parametrize(
     ("work", "reason"),
     [
-        ("out[j * n + i] = x[j * n + i];", "no access to memory runs along threadIdx.y"),
+        (GUARDED.format("out[j * n + i] = x[j * n + i];"), "no access to memory runs along threadIdx.y"),
         ("__syncthreads(); " + WORK, "has barriers"),
         ("float v = __shfl_xor_sync(~0u, x[i], 1); " + WORK, "exchanges values"),
         ("__threadfence(); " + WORK, "may wait for each other"),
-        ("int p = n; p = 2 * n; out[i * p + j] = x[j * n + i];", "p, the same for all threads, changes"),
-        ("int p = i; p = p + j; out[i * m + p] = x[j * n + i];", "p is made of p, which changes"),
-        ("int p = i; const int q = p; p = j; out[q * m + j] = x[j * n + i] + p;", "p: used before it changes"),
-        ("for (int t = 0; t < n; ++t) { if (x[t] < i) return; out[i * m + j] = x[j * n + i]; }", "a loop returns"),
+        ("out[0] = 1.0f; " + WORK, "the work is more than one store"),
+        (WORK + " else out[i] = 0.0f;", "the work is more than one store"),
+        (GUARDED.format("out[i * m + j] = 2.0f * x[j * n + i];"), "more than a loaded value"),
+        (GUARDED.format("out[i * m + j] = out[j * n + i];"), "out may be written meanwhile"),
+        (GUARDED.format("out[i * m + j] = x[j * n + i + threadIdx.x];"), "do not follow from the thread's place"),
+        (GUARDED.format("out[i * m + j] = x[j * i + i];"), "no access to memory runs along threadIdx.y"),
+        (GUARDED.format("out[i * m + j] = x[j * n + i + n / 3];"), "is no size of a matrix"),
+        (GUARDED.format("out[i * m + j] = j < 3 ? x[j * n + i] : 0.0f;"), "there are two ends along y"),
+        ("if (i < n) out[i * m + j] = x[j * n + i];", "no check says where the matrix ends along threadIdx.y"),
+        ("if (i + j < n && j < m) out[i * m + j] = x[j * n + i];", "a condition is no end of the matrix"),
+        ("if (i < n && i > 0 && j < m) out[i * m + j] = x[j * n + i];", "no end of the matrix"),
+        ("n = 3; " + WORK, "is no size of a matrix"),
+        (ROWS.format(GUARDED.format("out[i * m + j + t] = x[(j + t) * n + i];")), "do not follow from the thread's place"),
     ],
 )
 def test_what_is_left_alone(work, reason):
@@ -96,17 +103,26 @@ def test_what_is_left_alone(work, reason):
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        ("out[i * n + j + t] = x[(j + t) * n + i] + t;", "t is more than an index or a bound"),
-        ("out[i * n + j + t] = x[(j + 2 * t) * n + i];", "rows do not count as threadIdx.y + t alone"),
-        ("last += x[(j + t) * n + i]; out[i * n + j + t] = last;", "last is carried from one step of t to the next"),
+        ("if (i < n && j + t < m) out[i * m + j + t] = x[(j + 2 * t) * n + i];", "do not follow from the thread's place"),
+        ("if (i < n && j < m) out[i * m + j + t] = x[(j + t) * n + i];", "do not follow from the thread's place"),
     ],
 )
 def test_rows_that_are_not_alike(step, reason):
-    work = f"float last = 0.0f;\n  for (int t = 0; t < 64; t += 16) {{ {step} }}"
-    assert reason in declined(Squares(), plain(work))
+    text = PLAIN.replace("blockIdx.y * 16", "blockIdx.y * 64")
+    good = ROWS.format("if (i < n && j + t < m) out[i * m + j + t] = x[(j + t) * n + i];")
+    grid = ("ceildiv(n, 32)", "ceildiv(rows, 64)")
+    assert "turn_part(out, x, m, n, m, n);" in made(plain(good, text=text, grid=grid)).text
+    assert reason in declined(Squares(), plain(ROWS.format(step), text=text, grid=grid))
 
 
-def test_an_unknown_block_is_left_alone():
-    subject = small(PLAIN.format(work=WORK), grid=("n", "n"), block=("min(n, 32)", "16"))
-    assert "is no fixed number" in declined(Squares(), subject)
+def test_a_grid_that_does_not_reach_all_elements_is_left_alone():
+    assert "does not reach all elements along x" in declined(Squares(), plain(grid=("n / 64", "ceildiv(rows, 16)")))
+
+
+def test_a_tile_that_is_more_than_a_copy_is_left_alone():
     assert "cannot do without: tile" in declined(Squares(), plain("__shared__ float tile[2]; tile[0] = 2 * x[i]; " + WORK))
+
+
+def test_opencl_is_left_alone():
+    text = "__kernel void k(__global float* out, __global const float* x, int n, int m) {{\n  {work}\n}}\n"
+    assert "C++" in declined(Squares(), plain("out[0] = x[0];", text=text, language=Language.OPENCL))

@@ -80,7 +80,8 @@ def test_grid_stride_loop():
         _loop("int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x"), grid=("ceildiv(n, 256)",)
     )
     assert "const int step = blockDim.x * gridDim.x;" in text
-    assert "const int i = first + item * step + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);" in text
+    assert "const auto out_own = out + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);" in text
+    assert "const int i = first + item * step; out_own[i] = 2.0f * x_own[i];" in text
     assert "for (int i = whole + blockIdx.x * blockDim.x + threadIdx.x; i < n;" in text
 
 
@@ -99,7 +100,7 @@ def test_step_may_be_a_parameter_of_the_launch():
 def test_threads_of_two_dimensions_in_one_line():
     line = "const int t = threadIdx.y * 16 + threadIdx.x;"
     text = _loop("int i = t; i < n; i += 256", before=line)
-    assert "const int i = first + item * step + t;" in _rewritten(text, block=("16", "16"))
+    assert "const auto x_own = x + t;" in _rewritten(text, block=("16", "16"))
     assert "no loop" in declined(WholeSteps(), small(text, block=("32", "8")))
 
 
@@ -159,3 +160,26 @@ def test_a_tail_beside_a_suitable_loop_is_left_as_it_is():
     text = applied(WholeSteps(), bundled("silu_and_mul")).alternatives[1].text
     assert "for (int i = d - d % kLanes + threadIdx.x; i < d; i += blockDim.x) {" in text
     assert text.count("first < whole") == 1
+
+
+def test_step_that_needs_its_number_keeps_it():
+    text = _rewritten(_loop("int i = threadIdx.x; i < n; i += blockDim.x", "out[i] = 2.0f * i;"))
+    assert "const int i = first + item * step + static_cast<int>(threadIdx.x); out[i] = 2.0f * i;" in text
+
+
+def test_sums_get_accumulators():
+    kernel = _loop("int i = threadIdx.x; i < n; i += blockDim.x", "s += x[i];", before="float s = 1.0f;")
+    form = applied(WholeSteps(), small(kernel)).alternatives[4]
+    assert [(t.name, t.values, t.default) for t in form.tunables] == [("ACCUMULATORS", (1, 2, 4, 8), 1)]
+    assert "ACCUMULATORS <= max(ITEMS, 1)" in [rule.expression for rule in form.rules]
+    text = squeezed(form.text)
+    assert "float s_parts[ACCUMULATORS] = {s};" in text
+    assert "s_parts[item % ACCUMULATORS] += x_own[i];" in text
+    assert "s = s_parts[0]; #pragma unroll for (int part = 1; part < ACCUMULATORS; ++part) s += s_parts[part];" in text
+    assert "s += x[i];" in text  # the rest
+
+
+def test_only_plain_sums_get_accumulators():
+    for step in ("s = 0.5f * s + x[i];", "s = fmaxf(s, x[i]);", "s += x[i]; out[i] = s;"):
+        kernel = _loop("int i = threadIdx.x; i < n; i += blockDim.x", step, before="float s = 0.0f;")
+        assert not applied(WholeSteps(), small(kernel)).alternatives[4].tunables

@@ -66,13 +66,22 @@ def test_a_loop_from_tile_to_tile_is_not_what_is_asked_about():
 
 def test_a_tile_with_a_border_is_asked_about_both_ends():
     text = squeezed(applied(WholeTiles(), bundled("conv2d")).variant.text)
-    assert "if (0 <= first_y - 1 && first_y + kTileY + 2 - 1 <= height && 0 <= first_x - 1 &&" in text
+    lines = "first_y + kTileY + 2 - 1 <= height"
+    assert f"if (0 <= first_y + static_cast<int>(threadIdx.y) - 1 && {lines} && 0 <= first_x - 1 &&" in text
 
 
 def test_a_thread_s_own_rows_and_variables_that_change_later():
     text = squeezed(applied(WholeTiles(), bundled("transpose")).variant.text)
-    assert "* kTile + 31 < cols && static_cast<int>(blockIdx.y) * kTile + 7 + (kTile - 1) / kRows * kRows < rows) {" in text
-    assert "* kTile + 31 < rows && static_cast<int>(blockIdx.x) * kTile + 7 + (kTile - 1) / kRows * kRows < cols) {" in text
+    own = "* kTile + static_cast<int>(threadIdx.y) + (kTile - 1) / kRows * kRows"
+    assert f"* kTile + 31 < cols && static_cast<int>(blockIdx.y) {own} < rows) {{" in text
+    assert f"* kTile + 31 < rows && static_cast<int>(blockIdx.x) {own} < cols) {{" in text
+
+
+def test_rows_outside_are_not_computed():
+    """Also where the loop itself has no checks, as here, where both tiles are filled up with zeros."""
+    text = squeezed(applied(WholeTiles(), bundled("matmul")).variant.text)
+    needed = "if (first_row + static_cast<int>(threadIdx.y) * kThreadM < m) { #pragma unroll for (int depth = 0;"
+    assert f"#if WHOLE // Where all of it lies outside, nobody stores what comes out. {needed}" in text
 
 
 def test_opencl_and_pragmas_of_the_unrolling():

@@ -34,6 +34,10 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4
 };
+// Kernels take them by value.
+struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
 struct cudaDeviceProp;
 struct cudaFuncAttributes;
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10, CUDA_R_16BF = 14 };
@@ -50,5 +54,8 @@ enum hipMemcpyKind {
   hipMemcpyDeviceToDevice = 3,
   hipMemcpyDefault = 4
 };
+struct hipPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
+struct hipExtent { size_t width, height, depth; };
+struct hipPos { size_t x, y, z; };
 struct hipDeviceProp_t;
 #endif

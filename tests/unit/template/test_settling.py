@@ -8,10 +8,10 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
-from warpsmith.export.settling import settled
 from warpsmith.spec.kernel import Launch, Parameter
 from warpsmith.template import Template
 from warpsmith.template.directives import used_identifiers
+from warpsmith.template.settling import meaning, settled
 
 NUMBER = Expression.parse(1)
 
@@ -85,3 +85,35 @@ def test_comments_strings_and_continued_lines_are_no_directives() -> None:
 def test_values_that_are_no_numbers_stand_at_the_top_and_decide_nothing() -> None:
     found = settle("#ifndef T\n#define T float\n#endif\n#if T == 1\nx\n#endif\nT y; bool z = F;\n", T="double", F=True)
     assert found == "#define T double\n#define F 1\n\n#if T == 1\nx\n#endif\nT y; bool z = F;\n"
+
+
+def means(source: str, beside: tuple[str, ...] = (), **values: int) -> str | None:
+    parameters = tuple(Parameter(name, (value,), value) for name, value in values.items())
+    template = Template(source, Path("k.cu"), parameters, (), Launch((NUMBER,), (NUMBER,), NUMBER), frozenset(values))
+    return meaning(template, Configuration.of(values), beside=beside)
+
+
+FORMS = "#if MAP == 1\nint a = ITEMS;\n#else\nint b;\n#endif\n"
+
+
+def test_templates_mean_the_same_where_their_forms_do() -> None:
+    more = f"// one more\n#if MAP == 2\n  int c;  // new\n#else\n\n  {FORMS.replace('int a', '  int a')}#endif\n"
+    assert means(FORMS, MAP=1, ITEMS=4) == means(more, MAP=1, ITEMS=4) == "#define ITEMS 4\nint a = ITEMS;"
+    assert means(FORMS, MAP=1, ITEMS=2) != means(FORMS, MAP=1, ITEMS=4)
+    assert means(FORMS, MAP=0, ITEMS=2) == means(FORMS, MAP=3, ITEMS=4) == "int b;"
+
+
+def test_what_is_compiled_beside_the_source_counts() -> None:
+    assert means("int b;\n", ("k<ITEMS>",), ITEMS=2) != means("int b;\n", ("k<ITEMS>",), ITEMS=4)
+
+
+def test_a_meaning_keeps_what_only_the_preprocessor_can_decide() -> None:
+    rounded = "#if (ITEMS - 4) / 3 == 0\nint a;\n#endif\n"  # C rounds towards zero
+    assert means(rounded, ITEMS=2) != means(rounded, ITEMS=1)
+    literal = 'char c = "// no comment";\n'
+    assert means(literal, ITEMS=1) == literal.strip()
+
+
+@pytest.mark.parametrize("line", ["int l = __LINE__;", "assert(ITEMS > 0);", "#undef ITEMS", '#line 7 "k.cu"'])
+def test_a_source_that_depends_on_its_lines_has_no_meaning_of_its_own(line: str) -> None:
+    assert means(f"{line}\n{FORMS}", MAP=1, ITEMS=4) is None

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "warpsmith/helper_math.h"

@@ -1,0 +1,73 @@
+"""What AMD's management library says of a GPU while it works: clock, power, temperature, and what slows it down.
+
+Only readings: nothing is set, so no rights are needed. Where the library is missing or refuses, there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from warpsmith.core.hardware import Reading
+
+# By generation: one has the power of now, another an average; what a GPU does not have is told as "N/A".
+_POWERS = ("socket_power", "current_socket_power", "average_socket_power")
+_ACTIVE = "active_"
+
+
+def bus_id(properties: Any) -> str:
+    """As the library wants it, of what the runtime tells of a GPU."""
+    return f"{properties.pciDomainID:04x}:{properties.pciBusID:02x}:{properties.pciDeviceID:02x}.0"
+
+
+def read(bus: str) -> Reading | None:
+    """Of the GPU at that place on the PCI bus."""
+    smi = _library()
+    if smi is None:
+        return None
+    try:
+        device = smi.amdsmi_get_processor_handle_from_bdf(bus)
+        core = smi.amdsmi_get_clock_info(device, smi.AmdSmiClkType.GFX)
+        memory = smi.amdsmi_get_clock_info(device, smi.AmdSmiClkType.MEM)
+        powers = smi.amdsmi_get_power_info(device)
+        temperature = smi.amdsmi_get_temp_metric(device, smi.AmdSmiTemperatureType.HOTSPOT, smi.AmdSmiTemperatureMetric.CURRENT)
+        clocks = [_number(core["clk"]), _number(core["max_clk"]), _number(memory["clk"])]
+        power = next((found for name in _POWERS if (found := _number(powers.get(name)))), None)
+        if None in clocks or power is None:
+            return None
+        now, highest, memory_clock = (int(clock or 0) for clock in clocks)
+        return Reading(now, highest, memory_clock, float(power), _slowed_by(smi, device), _number(temperature))
+    except smi.AmdSmiException:  # a GPU that does not tell all of this
+        return None
+
+
+def _slowed_by(smi: ModuleType, device: Any) -> tuple[str, ...]:
+    """By name where the GPU counts violations (MI300 and later), else only whether."""
+    try:
+        status: Mapping[str, Any] = smi.amdsmi_get_violation_status(device)
+    except smi.AmdSmiException:
+        return ("throttled",) if smi.amdsmi_get_gpu_metrics_info(device).get("throttle_status") is True else ()
+    named = (name.removeprefix(_ACTIVE) for name, value in status.items() if name.startswith(_ACTIVE) and value is True)
+    return tuple(name.replace("_", " ") for name in named if "low_utilization" not in name)
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@cache
+def _library() -> ModuleType | None:
+    try:
+        import amdsmi  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
+
+        amdsmi.amdsmi_init()
+    except (ImportError, OSError, KeyError):  # the last is what the package raises when there is no libamd_smi
+        return None
+    except Exception as error:
+        if type(error).__module__ != "amdsmi.amdsmi_exception":
+            raise
+        return None  # the library's own refusals
+    module: ModuleType = amdsmi
+    return module

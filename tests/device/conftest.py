@@ -1,0 +1,19 @@
+"""What device tests share: starting a compiler's process takes longer than most of what they compile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.spec.bundled import bundled_names
+from warpsmith.spec.load import load_kernel
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[CompilePool]:
+    """Open to the bundled kernels from the beginning, so that they do not cost it a worker each."""
+    folders = {folder for name in bundled_names() for folder in load_kernel(name).folders}
+    with CompilePool("cpu", cache_dir=None, folders=folders) as pool:
+        yield pool

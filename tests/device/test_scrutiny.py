@@ -1,0 +1,100 @@
+"""Chosen configurations under a checker: a stand-in for compute-sanitizer watches real launches in a confined worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from bench_support import UNARY, candidate, make_kernel, prepare
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices.base import CheckReport
+from warpsmith.devices.cuda import sanitizer
+from warpsmith.measure.bench import Candidate
+from warpsmith.tuning.events import Event, Warned
+from warpsmith.tuning.scrutiny import Scrutiny
+from warpsmith.verify.prepared import PreparedWorkload
+
+DOUBLE = """
+__global__ void k(const float* x, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * x[i];
+}
+"""
+CLEAN = "========= ERROR SUMMARY: 0 errors"
+STRAY = "========= Invalid __global__ read of size 4 bytes\n=========     at k+0x90\n========= ERROR SUMMARY: 1 error"
+# Takes the tool's options, runs the program behind them to its end and writes a report: all that the real one has in common with it.
+STAND_IN = 'report=$0; while [ "${1#--}" != "$1" ]; do shift; done; "$@" && printf "%s\\n" "$report" > check.txt'
+
+
+class StandIn:
+    """Reports what it is told to, one text a run."""
+
+    checks = ("memcheck",)
+
+    def __init__(self, reports: Sequence[str]) -> None:
+        self._reports = iter(reports)
+
+    def check_command(self, check: str) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", STAND_IN, next(self._reports), f"--tool={check}", "--launch-timeout=30")
+
+    def check_report(self, text: str) -> CheckReport:
+        return sanitizer.read_report(text)
+
+
+class Absent(StandIn):
+    def check_command(self, check: str) -> tuple[str, ...]:
+        raise UnavailableError(f"no {check}", hint="install it")
+
+
+@pytest.fixture(scope="module")
+def workloads() -> Iterator[list[PreparedWorkload]]:
+    found = prepare(make_kernel(*UNARY, sizes=(1, 1000)))
+    yield found
+    for workload in found:
+        workload.close()
+
+
+@pytest.fixture(scope="module")
+def candidates() -> tuple[Candidate, Candidate]:
+    kernel = make_kernel(*UNARY, sizes=(1, 1000))
+    with CompilePool("cpu", cache_dir=None) as pool:
+        return candidate(pool, kernel, DOUBLE, "original"), candidate(
+            pool, kernel, DOUBLE.replace("2 * x[i]", "4 * x[i] - 2 * x[i]"), "VEC=4"
+        )
+
+
+def scrutiny(device: StandIn, workloads: list[PreparedWorkload]) -> tuple[Scrutiny, list[str]]:
+    said: list[str] = []
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Warned):
+            said.append(event.message)
+
+    return Scrutiny("cpu", workloads, emit, device), said
+
+
+def test_what_is_found_in_a_candidate_alone_costs_it_its_place(workloads, candidates) -> None:
+    original, chosen = candidates
+    watch, said = scrutiny(StandIn([CLEAN, STRAY]), workloads)
+    assert watch.problem(chosen, original) == "memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"
+    assert said == ["VEC=4 is out: memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"]
+    assert watch.entry == {"done": ["memcheck"], "out": {"VEC=4": said[0].partition(": ")[2]}, "not_done": []}
+    assert workloads[1].verdict_after_launch().passed  # it really ran
+
+
+def test_what_the_original_does_too_is_not_held_against_it(workloads, candidates) -> None:
+    original, chosen = candidates
+    watch, said = scrutiny(StandIn([STRAY, STRAY]), workloads)
+    assert watch.problem(chosen, original) is None
+    assert not said
+
+
+def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
+    original, chosen = candidates
+    watch, said = scrutiny(Absent([]), workloads)
+    assert watch.problem(chosen, original) is None
+    assert watch.problem(chosen, original) is None
+    assert said == ["what was chosen is not checked: no memcheck; hint: install it"]
+    assert watch.entry == {"done": [], "out": {}, "not_done": ["no memcheck"]}
