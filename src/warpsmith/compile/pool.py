@@ -54,6 +54,7 @@ class CompilePool:
         self._deadline_s = deadline_s
         self._memory_bytes = memory_bytes
         self._pinned = cores is not None
+        self.workers = workers
         self._folders: Folders = frozenset(folders)
         self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()

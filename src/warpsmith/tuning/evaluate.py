@@ -86,6 +86,11 @@ class Builder:
                 return (CompileFailed if report.kind == "failed" else Infeasible)(f"{name}: {report.problem}")
         return None
 
+    @property
+    def compilers(self) -> int:
+        """How many compile at once."""
+        return self._pool.workers
+
     def resources(self, configuration: Configuration, workload: Workload) -> Resources | None:
         """What compiling for the workload says; None when it does not compile or cannot be launched."""
         candidate = self.build(configuration, (workload,))
@@ -174,6 +179,10 @@ class Evaluator:
     def prefetch(self, configuration: Configuration) -> None:
         if configuration in self._space:
             self._builder.prefetch(configuration, self._verified_on(configuration))
+
+    @property
+    def compilers(self) -> int:
+        return self._builder.compilers
 
     def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
         """What compiling tells of each, on the first workload; None for what does not compile or cannot run."""

@@ -17,6 +17,9 @@ from warpsmith.core.outcome import Evaluation
 from warpsmith.search.base import Foresighted, Strategy
 from warpsmith.tuning.budget import Budget
 
+# So many compile the few that a strategy chooses among as soon as one alone. With fewer, knowing more costs what it gains: time.
+_COMPILERS_TO_LOOK_AHEAD = 4
+
 
 class Evaluate(Protocol):
     def prefetch(self, configuration: Configuration) -> None:
@@ -33,6 +36,11 @@ class Evaluate(Protocol):
 @runtime_checkable
 class Inspect(Protocol):
     """An `Evaluate` that can say what compiling tells; recorded outcomes cannot."""
+
+    @property
+    def compilers(self) -> int:
+        """How many configurations it compiles at once."""
+        ...
 
     def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
         """By the compiler, for each; None for what does not compile or cannot run. Waits for all of them."""
@@ -86,7 +94,7 @@ def search(
 
 def _look_ahead(strategy: Strategy, evaluate: Evaluate) -> None:
     """Compile what the strategy would choose among. A compiler says the same again, so a resumed run goes the same way."""
-    if isinstance(strategy, Foresighted) and isinstance(evaluate, Inspect):
+    if isinstance(strategy, Foresighted) and isinstance(evaluate, Inspect) and evaluate.compilers >= _COMPILERS_TO_LOOK_AHEAD:
         while wanted := strategy.shortlist():
             for configuration, resources in zip(wanted, evaluate.resources(wanted), strict=True):
                 strategy.foresee(configuration, resources)

@@ -49,6 +49,8 @@ class Recorded:
 
     def prefetch(self, configuration: Configuration) -> None: ...
 
+    compilers = 4
+
     def resources(self, configurations: Sequence[Configuration]) -> list[Resources | None]:
         return [
             Resources(spill_bytes=8 * int(c["B"])) if isinstance(self.outcomes[c], Measured) else None for c in configurations
