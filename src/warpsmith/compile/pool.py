@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -28,6 +30,7 @@ CompileOutcome: TypeAlias = Binary | CompileFailed | Crashed | TimedOut
 
 _WORKER = "warpsmith.compile.worker"
 _REMEMBERED = 512
+_ASSISTANT_WAIT_S = 0.05
 
 
 class CompilePool:
@@ -63,7 +66,7 @@ class CompilePool:
         self._environment = ""
         self._gate = Gate()
         self._closed = threading.Event()
-        self._slots = [Slot(lambda folders: self._start(folders, cores)) for _ in range(workers)]
+        self._slots = [Slot(partial(self._start, cores=cores)) for _ in range(workers)]
         self._threads = [threading.Thread(target=self._work, args=(slot,), daemon=True) for slot in self._slots]
         for thread in self._threads:
             thread.start()
@@ -124,6 +127,25 @@ class CompilePool:
     def resume(self) -> None:
         self._gate.open()
 
+    @contextlib.contextmanager
+    def reinforced(self, cores: frozenset[int] | None) -> Iterator[None]:
+        """A pool that keeps to cores of its own has a worker on each of these, too: for times when nothing is measured there."""
+        extra = [Slot(partial(self._start, cores=frozenset({core}))) for core in sorted(cores or ())]
+        done = threading.Event()
+        threads = [threading.Thread(target=self._assist, args=(slot, done), daemon=True) for slot in extra if self._pinned]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        except BaseException:
+            for slot in extra:
+                slot.shut()
+            raise
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+
     def close(self) -> None:
         """End the workers, also busy ones; futures that were not begun are cancelled."""
         if self._closed.is_set():
@@ -150,7 +172,7 @@ class CompilePool:
 
     def _describe(self) -> Any:
         """In a worker of its own, on all cores: a pinned one would see a device with only as many compute units."""
-        slot = Slot(lambda folders: self._start(folders, None))
+        slot = Slot(partial(self._start, cores=None))
         try:
             return slot.run(Describe(self._name), self._deadline_s, frozenset())
         finally:
@@ -203,6 +225,20 @@ class CompilePool:
             while (task := self._tasks.get()) is not None:
                 with self._gate:
                     self._run(slot, *task)
+        finally:
+            slot.close()
+
+    def _assist(self, slot: Slot, done: threading.Event) -> None:
+        """As `_work`, until it is done."""
+        try:
+            while not done.is_set():
+                with contextlib.suppress(queue.Empty):
+                    task = self._tasks.get(timeout=_ASSISTANT_WAIT_S)
+                    if task is None:  # meant for one of the pool's own
+                        self._tasks.put(None)
+                        return
+                    with self._gate:
+                        self._run(slot, *task)
         finally:
             slot.close()
 

@@ -164,11 +164,7 @@ class Claimant:
         repeats = 0
         while len(done) < wanted:
             measured = self._one_process(choice, built, roofline)
-            if (
-                measured.others is not None
-                and measured.others > finalists.DISTURBED_ABOVE
-                and repeats < finalists.REPEATS_AT_MOST
-            ):
+            if finalists.is_to_be_repeated(measured.others, repeats, wanted):
                 repeats += 1
                 self._emit(StageAdvanced(len(done), f"disturbed by others ({measured.others:.0%} of the cores), measuring again"))
                 continue

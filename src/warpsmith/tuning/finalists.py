@@ -21,8 +21,12 @@ from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, we
 
 ROUND_SECONDS = 0.8  # what one workload may take in one process
 _MIN_ROUNDS, _MAX_ROUNDS = 6, 30
-DISTURBED_ABOVE = 0.20
-REPEATS_AT_MOST = 2  # further processes measured in place of disturbed ones
+_DISTURBED_ABOVE = 0.20
+
+
+def is_to_be_repeated(others: float | None, repeats: int, processes: int) -> bool:
+    """Whether a process in which others took this share of the cores is measured again; for at most half of them."""
+    return others is not None and others > _DISTURBED_ABOVE and repeats < processes // 2
 
 
 @dataclass(frozen=True, slots=True)

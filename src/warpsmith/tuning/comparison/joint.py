@@ -21,7 +21,7 @@ from warpsmith.measure.paired import time_interleaved
 from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
 from warpsmith.settings import claim_processes
 from warpsmith.tuning.comparison.contenders import Contender
-from warpsmith.tuning.finalists import DISTURBED_ABOVE, REPEATS_AT_MOST
+from warpsmith.tuning.finalists import is_to_be_repeated
 from warpsmith.verify.prepared import PreparedWorkload
 
 _SECONDS = 3.0  # for one workload in one process
@@ -137,7 +137,7 @@ class Joint:
                 disturbance = Disturbance(None, [bench.start()])
                 measured = self._measured(bench, winners, list(self.prepared))
                 others = disturbance.others()
-                if others is not None and others > DISTURBED_ABOVE and repeats < REPEATS_AT_MOST:
+                if is_to_be_repeated(others, repeats, wanted):
                     repeats += 1
                     continue
                 # What behaves otherwise on its hundredth launch than on its first is caught here.
