@@ -91,6 +91,17 @@ def test_equal_code_has_equal_sass_whatever_its_names_are() -> None:
         sass(one.cubin, "nobody")
 
 
+def test_headers_that_come_again_are_precompiled_and_the_code_is_the_same() -> None:
+    source = "#include <cuda/std/cstdint>\n__global__ void k(cuda::std::uint32_t* p) { p[threadIdx.x] = N; }"
+    results = [compiled(source, entry="k", defines={"N": n}) for n in (7, 8, 7)]
+    codes = [sass(result.cubin, result.entry) for result in results]
+    assert codes[0] == codes[2] != codes[1]
+    assert results[0].resources == results[2].resources
+    assert results[2].log == ""
+    with pytest.raises(CompileError, match=r'kernel.cu:2: identifier "M" is undefined'):
+        compiled(source.replace("N", "M"), entry="k", defines={"N": 7})
+
+
 def test_parameters_variables_and_options_reach_the_compiler() -> None:
     source = "__constant__ float table[N]; __global__ void k(float* p) { p[threadIdx.x] = WHOLE ? table[threadIdx.x] : 0; }"
     result = compiled(source, entry="k", defines={"N": 8, "WHOLE": True}, variables=["table"], options=["--maxrregcount=16"])

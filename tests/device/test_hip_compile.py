@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from enum import IntEnum
+from types import SimpleNamespace
 
 import pytest
 
 from warpsmith.core.errors import InputError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Language, Limiter
 from warpsmith.devices.base import CompileError
-from warpsmith.devices.hip import CompiledCodeObject, compile_code_object
+from warpsmith.devices.hip import CompiledCodeObject, compile_code_object, hiprtc
 from warpsmith.devices.hip.occupancy import occupancy, waves_by_registers
 from warpsmith.devices.hip.target import TARGETS
 
@@ -102,6 +104,77 @@ def test_a_hip_wave_is_the_targets() -> None:
     __global__ void k(unsigned long long* p) { static_assert(warpSize == WAVE); p[hipThreadIdx_x] = __ballot(p[0] > 1); }"""
     compiled(source, "gfx942", defines={"WAVE": 64})
     compiled(source, "gfx1100", defines={"WAVE": 32})
+
+
+class StandInHiprtc:
+    """The calls and answers of `hip.hiprtc`, which is not here. What it returns our own clang made of another text."""
+
+    hiprtcResult = IntEnum("hiprtcResult", {"HIPRTC_SUCCESS": 0, "HIPRTC_ERROR_COMPILATION": 6})  # noqa: N815 - the library's
+
+    def __init__(self, code: bytes, entry: str) -> None:
+        self.code, self.entry = code, entry
+        self.options: list[bytes] = []
+        self.is_destroyed = False
+
+    def hiprtcVersion(self):
+        return self.hiprtcResult.HIPRTC_SUCCESS, 7, 0
+
+    def hiprtcCreateProgram(self, source, name, count, headers, names):
+        assert (count, headers, names) == (0, None, None)
+        self.is_wrong = b"wrong" in source
+        return self.hiprtcResult.HIPRTC_SUCCESS, SimpleNamespace(createRef=lambda: "a reference")
+
+    def hiprtcAddNameExpression(self, _program, expression):
+        assert expression in {b"k", b"&table"}
+        return (self.hiprtcResult.HIPRTC_SUCCESS,)
+
+    def hiprtcCompileProgram(self, _program, count, options):
+        assert count == len(options)
+        self.options = options
+        return (self.hiprtcResult.HIPRTC_ERROR_COMPILATION if self.is_wrong else self.hiprtcResult.HIPRTC_SUCCESS,)
+
+    def hiprtcGetProgramLogSize(self, _program):
+        return self.hiprtcResult.HIPRTC_SUCCESS, len(WRONG) if self.is_wrong else 1
+
+    def hiprtcGetProgramLog(self, _program, log):
+        log[:] = WRONG if self.is_wrong else b"\0"
+        return (self.hiprtcResult.HIPRTC_SUCCESS,)
+
+    def hiprtcGetCodeSize(self, _program):
+        return self.hiprtcResult.HIPRTC_SUCCESS, len(self.code)
+
+    def hiprtcGetCode(self, _program, code):
+        code[:] = self.code
+        return (self.hiprtcResult.HIPRTC_SUCCESS,)
+
+    def hiprtcGetLoweredName(self, _program, expression):
+        return self.hiprtcResult.HIPRTC_SUCCESS, self.entry if expression == b"k" else "table"
+
+    def hiprtcDestroyProgram(self, reference):
+        self.is_destroyed = reference == "a reference"
+        return (self.hiprtcResult.HIPRTC_SUCCESS,)
+
+
+WRONG = b"kernel.hip:1:40: error: use of undeclared identifier 'wrong'\n\0"
+
+
+def test_where_rocm_is_installed_its_hiprtc_compiles_what_needs_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = compiled("__constant__ float table[4]; __global__ void k(float* p) { p[0] = p[1] * table[2]; }", "gfx942")
+    found = StandInHiprtc(plain.code, plain.entry)
+    monkeypatch.setattr(hiprtc, "_bindings", lambda: found)
+    hiprtc.version.cache_clear()
+    try:
+        source = "__constant__ float table[4]; __global__ void k(float* p) { p[0] = sinf(p[1] * table[N]); }"
+        result = compiled(source, "gfx942", defines={"N": 2}, variables=["table"])
+        assert (result.code, result.entry, result.variables) == (plain.code, plain.entry, {"table": "table"})
+        assert result.resources.registers == plain.resources.registers
+        assert result.resources.instructions is None, "nobody showed the code as text"
+        assert {b"--offload-arch=gfx942", b"-DN=2"} <= set(found.options)
+        assert found.is_destroyed
+        with pytest.raises(CompileError, match=r"kernel.hip:1: use of undeclared identifier 'wrong'"):
+            compiled(source + "// wrong", "gfx942", defines={"N": 2}, variables=["table"])
+    finally:
+        hiprtc.version.cache_clear()
 
 
 def test_what_only_rocms_library_has_is_refused_by_name() -> None:

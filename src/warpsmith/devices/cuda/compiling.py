@@ -14,7 +14,8 @@ from warpsmith.devices.cuda.cubin import CubinFacts, read_cubin
 from warpsmith.devices.cuda.diagnostics import failure
 from warpsmith.devices.cuda.encoding import read_code
 from warpsmith.devices.cuda.headers import header_folders
-from warpsmith.devices.cuda.nvrtc import run_nvrtc
+from warpsmith.devices.cuda.nvrtc import NvrtcResult, run_nvrtc
+from warpsmith.devices.cuda.precompiled import begun_with, headers_that_pay, precompiling
 from warpsmith.devices.cuda.ptxas import read_spills, usage, without_chatter
 from warpsmith.devices.cuda.target import CudaTarget, parse_target
 
@@ -61,11 +62,10 @@ def compile_cubin(
         *_ALWAYS,
         *(() if any(option.startswith(_STANDARD_OPTIONS) for option in options) else (_STANDARD,)),
         *(f"--include-path={folder}" for folder in folders),
-        *(f"--define-macro={macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items()),
         *options,
     ]
     addresses = {variable: f"&{variable}" for variable in variables}
-    result = run_nvrtc(source, name, [entry, *addresses.values()], flags)
+    result = _run(source, name, wanted.name, [entry, *addresses.values()], flags, defines)
     if not result.lowered:
         raise failure(result.log, entry)
     lowered = result.lowered[entry]
@@ -89,3 +89,15 @@ def compile_cubin(
     )
     kept = {variable: result.lowered[address] for variable, address in addresses.items()}
     return CompiledCubin(result.cubin, lowered, kept, wanted, facts, resources, without_chatter(result.log))
+
+
+def _run(
+    source: str, name: str, target: str, expressions: Sequence[str], flags: Sequence[str], defines: Mapping[str, Value]
+) -> NvrtcResult:
+    if headers := headers_that_pay(source, target):
+        result = run_nvrtc(begun_with(headers, source, name, defines), name, expressions, [*flags, *precompiling()])
+        if result.lowered:
+            return result
+        # What is wrong is told of the text as it is, and whatever came of moving headers is forgotten.
+    macros = (f"--define-macro={macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items())
+    return run_nvrtc(source, name, expressions, [*flags, *macros])

@@ -1,4 +1,7 @@
-"""Source text to a code object for an AMD target, and what it uses: clang and lld from the wheel, our own headers, no ROCm."""
+"""Source text to a code object for an AMD target, and what it uses: clang and lld from the wheel, our own headers, no ROCm.
+
+HIP kernels that call ROCm's device library are left to the machine's hiprtc, where there is one.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,16 @@ from warpsmith.devices._clang.binary import clang_binary, run_clang
 from warpsmith.devices._clang.preprocess import definitions, parse_log
 from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest
-from warpsmith.devices.hip.assembly import assembled, linked, read_code
+from warpsmith.devices.hip import hiprtc
+from warpsmith.devices.hip.assembly import CodeFacts, assembled, linked, read_code
+from warpsmith.devices.hip.hiprtc import run_hiprtc
 from warpsmith.devices.hip.metadata import KernelFacts, read_code_object
 from warpsmith.devices.hip.target import HipTarget, parse_target
 
 INCLUDE = Path(__file__).parent / "include"
 PRELUDE_INCLUDE = Path(__file__).parents[1] / "cpu" / "include"  # laid under ours: include/README.md
 _PRELUDE = "warpsmith/prelude.h"
+_ROCM = Path("/opt/rocm/include")
 _GENERATED_FILE = "warpsmith-entry"
 _WANTED = "__warpsmith_wanted"
 _VECTOR_REGISTER_BYTES = 4
@@ -81,25 +87,46 @@ def compile_code_object(
     compiled = assembled(result.output, wanted)
     unlinked = Elf(compiled)
     names = {kept_name: unlinked.pointee(holder) or "" for holder, kept_name in kept.items()}
-    _require_complete(unlinked, names[entry], name)
-    code = linked(compiled)
+    if missing := unlinked.missing(names[entry]):
+        _require_library(missing, name, language)
+        macros = [f"-D{macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items()]
+        return _by_library(source, name, wanted, entry, variables, [*folders, *macros, *options])
+    return _described(
+        linked(compiled), entry, names, wanted, result.log, read_code(result.output.decode(errors="replace"), names[entry])
+    )
+
+
+def _by_library(
+    source: str, name: str, target: HipTarget, entry: str, variables: Sequence[str], options: Sequence[str]
+) -> CompiledCodeObject:
+    expressions = {entry: entry, **{variable: f"&{variable}" for variable in variables}}
+    flags = (f"--offload-arch={target.name}", "-O3", "-std=gnu++20", *(("-I", str(_ROCM)) if _ROCM.is_dir() else ()), *options)
+    result = run_hiprtc(source, name, list(expressions.values()), flags)
+    if not result.lowered:
+        raise _failure(result.log, entry)
+    names = {wanted: result.lowered[expression] for wanted, expression in expressions.items()}
+    return _described(result.code, entry, names, target, result.log, None)
+
+
+def _described(
+    code: bytes, entry: str, names: Mapping[str, str], target: HipTarget, log: str, text_facts: CodeFacts | None
+) -> CompiledCodeObject:
     try:
         facts = read_code_object(code, names[entry])
     except ValueError as error:
-        raise CompileError(f"the compiled code cannot be read: {error}", result.log) from error
-    text_facts = read_code(result.output.decode(errors="replace"), names[entry])
+        raise CompileError(f"the compiled code cannot be read: {error}", log) from error
     resources = Resources(
         registers=facts.vector_registers,
         spill_bytes=_VECTOR_REGISTER_BYTES * facts.spilled_vector_registers,
         shared_bytes=facts.shared_bytes,
         stack_bytes=facts.stack_bytes,
         scalar_registers=facts.scalar_registers,
-        instructions=text_facts.instructions,
-        load_bytes=text_facts.load_bytes,
+        instructions=text_facts.instructions if text_facts is not None else None,
+        load_bytes=text_facts.load_bytes if text_facts is not None else None,
         max_threads=facts.max_threads,
     )
-    lowered = {variable: names[variable] for variable in variables}
-    return CompiledCodeObject(code, names[entry], lowered, wanted, facts, resources, result.log)
+    lowered = {variable: mangled for variable, mangled in names.items() if variable != entry}
+    return CompiledCodeObject(code, names[entry], lowered, target, facts, resources, log)
 
 
 def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str:
@@ -120,12 +147,12 @@ def prelude_fingerprint() -> str:
     return fingerprint(*(part for path in files for part in (str(path.relative_to(PRELUDE_INCLUDE)), path.read_bytes())))
 
 
-def _require_complete(unlinked: Elf, kernel: str, name: str) -> None:
-    missing = unlinked.missing(kernel)
-    if missing:
+def _require_library(missing: Sequence[str], name: str, language: Language) -> None:
+    if language is not Language.HIP or hiprtc.version() is None:
         raise UnsupportedFeature(
             f"{Path(name).name} calls {', '.join(missing)}, which only ROCm's device library has",
-            hint="use a function that the hardware has (exp, log, sqrt, fma in single precision), or compile with hipcc",
+            hint="use a function that the hardware has (exp, log, sqrt, fma in single precision); where ROCm is installed, its"
+            " hiprtc compiles HIP sources",
         )
 
 

@@ -13,7 +13,7 @@ from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices._gpu.requests import request_key, require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Session
-from warpsmith.devices.hip import compiling, occupancy
+from warpsmith.devices.hip import compiling, hiprtc, occupancy
 from warpsmith.devices.hip.metadata import machine_code
 from warpsmith.devices.hip.target import HipTarget, parse_target
 
@@ -44,6 +44,8 @@ class HipDevice:
 
     def describe(self) -> DeviceInfo:
         versions = {"clang": clang_version(), "prelude": compiling.prelude_fingerprint()}
+        if (found := hiprtc.version()) is not None:
+            versions["hiprtc"] = found
         if self._named is None:
             return self._found.describe(self.name, _LANGUAGES, versions)
         return DeviceInfo(
