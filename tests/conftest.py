@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# Started in the background of a shell, programs ignore Ctrl-C, and so do all that they start: the tests of Ctrl-C as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow example says that the machine is busy, not that a law does not hold.
 settings.register_profile("untimed", deadline=None)

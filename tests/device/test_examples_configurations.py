@@ -17,7 +17,7 @@ from warpsmith.template import first_difference, template_of
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
-_SAMPLED = 4
+_SAMPLED = 2
 
 
 @pytest.fixture(params=bundled_names())

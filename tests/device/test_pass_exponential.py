@@ -35,14 +35,12 @@ def test_the_polynomials_over_the_whole_range(language, text):
         assert found[-1] == 1  # a running softmax multiplies its sum by e to the 0 thousands of times
 
 
-@pytest.mark.parametrize("name", ["softmax", "silu_and_mul_hip"])
-def test_bundled_kernels_stay_right(name, pool):
-    kernel, variant = original(name)
+def test_a_bundled_kernel_stays_right_with_other_fast_math_too(pool):
+    kernel, variant = original("silu_and_mul_hip")
     small = [w for w in kernel.workloads if w.heldout][:1]
     limits = pool.describe().limits
     made = rewritten(Exponential(), kernel, variant, limits).variant
     cases = [(made, {"EXP": value}) for value in (0, 1, 2, 3)]
-    if name != "softmax":
-        both = rewritten(FastMath(), kernel, made, limits).variant
-        cases += [(both, {"EXP": 2, "FAST_MATH": 1})]
+    both = rewritten(FastMath(), kernel, made, limits).variant
+    cases += [(both, {"EXP": 2, "FAST_MATH": 1})]
     Runner(pool, kernel, variant, small).check(cases)

@@ -11,7 +11,7 @@ from warpsmith.refactor.base import Tunable
 from warpsmith.refactor.passes.reduction_style import ReductionStyle
 
 
-@pytest.mark.parametrize("name", ["fused_add_rmsnorm", "softmax", "reduction"])
+@pytest.mark.parametrize("name", ["softmax", "reduction"])
 def test_bundled_kernels(name, pool):
     kernel, variant = original(name)
     limits = pool.describe().limits

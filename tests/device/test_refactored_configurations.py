@@ -21,7 +21,7 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.probes import Lab, Probe, probe_workloads
 from warpsmith.verify.prepared import PreparedWorkload
 
-_TRIED = 5
+_TRIED = 3
 
 
 # Rows that a block adds up, threads that work alone, tiles in shared memory, and tiles with a window around them.

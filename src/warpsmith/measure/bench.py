@@ -6,7 +6,7 @@ What a crash loses is attached and loaded again when it is next needed, so after
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -79,16 +79,7 @@ class Bench:
 
     def run_once(self, candidate: Candidate, workload_name: str) -> int | BenchFailure:
         """Launch once on fresh memory; device nanoseconds. The workload's `verdict_after_launch` can judge what it left."""
-        workload = self._workloads[workload_name]
-        workload.arena.reset()
-        workload.arena.mark_touched()
-        self._doubtful.add(workload_name)
-        try:
-            worker = self._attached()
-            run = worker.run_number(candidate, workload)
-            return run if isinstance(run, LaunchFailed) else worker.call(Launch(run), self.launch_deadline_s)
-        except (WorkerDied, WorkerTimedOut) as error:
-            return self._failure(error)
+        return self._on_fresh_memory(candidate, workload_name, Launch, self.launch_deadline_s)
 
     def verify(self, candidate: Candidate, workload_name: str) -> Verdict | BenchFailure:
         """Launch once on fresh memory and judge, here, what it left."""
@@ -136,16 +127,7 @@ class Bench:
 
     def counters(self, candidate: Candidate, workload_name: str) -> Counters | NotCounted | BenchFailure:
         """What the device's counters say of launches on fresh memory. The worker is not for timing afterwards."""
-        workload = self._workloads[workload_name]
-        workload.arena.reset()
-        workload.arena.mark_touched()
-        self._doubtful.add(workload_name)
-        try:
-            worker = self._attached()
-            run = worker.run_number(candidate, workload)
-            return run if isinstance(run, LaunchFailed) else worker.call(Count(run), STARTUP_DEADLINE_S)
-        except (WorkerDied, WorkerTimedOut) as error:
-            return self._failure(error)
+        return self._on_fresh_memory(candidate, workload_name, Count, STARTUP_DEADLINE_S)
 
     def checked(self, deadline_s: float) -> str:
         """Ends the worker; what the checker around it reported."""
@@ -166,6 +148,20 @@ class Bench:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+    def _on_fresh_memory(
+        self, candidate: Candidate, workload_name: str, job: Callable[[int], Job[Reply]], deadline_s: float
+    ) -> Reply | BenchFailure:
+        workload = self._workloads[workload_name]
+        workload.arena.reset()
+        workload.arena.mark_touched()
+        self._doubtful.add(workload_name)
+        try:
+            worker = self._attached()
+            run = worker.run_number(candidate, workload)
+            return run if isinstance(run, LaunchFailed) else worker.call(job(run), deadline_s)
+        except (WorkerDied, WorkerTimedOut) as error:
+            return self._failure(error)
 
     def _attached(self) -> _Attachment:
         if self._attachment is not None and not self._attachment.process.alive:

@@ -249,7 +249,7 @@ _CELLS = {
 ROWS = st.lists(st.fixed_dictionaries(_CELLS), min_size=1, max_size=5)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(expressions(), ROWS)
 def test_many_equals_one_by_one(text, rows):
     try:
@@ -274,7 +274,7 @@ def _column(values):
     return np.array([*values, None], dtype=object)[:-1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.text(alphabet="ab01.+-*/%<>=!&|^~()[], '\"\n_ifelsnotr", max_size=60)))
 def test_parsing_raises_nothing_but_input_errors(text):
     try:

@@ -68,7 +68,7 @@ def families(draw: st.DrawFn) -> list[Form]:
     return [Form(guard, draw(st.sampled_from(texts))) for guard in chosen]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(families())
 def test_every_guard_selects_its_own_form(forms: list[Form]) -> None:
     merged = merge(forms)
@@ -77,7 +77,7 @@ def test_every_guard_selects_its_own_form(forms: list[Form]) -> None:
         assert indented_anyhow(selected(merged, form.guard)) == indented_anyhow(form.text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(families(), st.data())
 def test_edits_of_one_text(forms: list[Form], data: st.DataObject) -> None:
     """Forms as passes make them: a common text with a few lines replaced."""
