@@ -101,6 +101,7 @@ class ChatServer:
             def _send(self, response: Response) -> None:
                 self.send_response(response.status)
                 self.send_header("Content-Type", "application/json")
+                self.send_header("Connection", "close")  # a client that kept it would lose a request now and then
                 self.send_header("Content-Length", str(response.declared or len(response.body)))
                 for name, value in response.headers.items():
                     self.send_header(name, value)

@@ -130,9 +130,10 @@ class CompilePool:
     @contextlib.contextmanager
     def reinforced(self, cores: frozenset[int] | None) -> Iterator[None]:
         """A pool that keeps to cores of its own has a worker on each of these, too: for times when nothing is measured there."""
-        extra = [Slot(partial(self._start, cores=frozenset({core}))) for core in sorted(cores or ())]
+        others = sorted(cores or ()) if self._pinned else ()
+        extra = [Slot(partial(self._start, cores=frozenset({core}))) for core in others]
         done = threading.Event()
-        threads = [threading.Thread(target=self._assist, args=(slot, done), daemon=True) for slot in extra if self._pinned]
+        threads = [threading.Thread(target=self._assist, args=(slot, done), daemon=True) for slot in extra]
         for thread in threads:
             thread.start()
         try:

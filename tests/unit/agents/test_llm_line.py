@@ -108,7 +108,7 @@ def test_passing_faults_are_asked_again_and_lasting_ones_end_it(behaviour, reaso
     assert office.kinds == ["prompt", "fault", "fault", "reply"]
     assert office.waits == [1, 4]
     office, why, requests = stopped(behaviour)
-    assert requests <= 4  # four attempts; on a busy machine one may not reach the server
+    assert requests == 4
     assert office.kinds == ["prompt", *["fault"] * 4, "prompt"]
     assert reason in why
     assert reason in office.notes[1].text

@@ -34,9 +34,14 @@ def parse_log(log: str) -> list[Diagnostic]:
     ]
 
 
+def macros(defines: Mapping[str, Value]) -> list[str]:
+    """`NAME=VALUE` for each parameter, as compilers take it after -D."""
+    return [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in defines.items()]
+
+
 def definitions(defines: Mapping[str, Value]) -> str:
     """Directives for the parameters. As text, not as flags: so they come after a prelude and cannot break it."""
-    return "".join(f"#define {name} {int(value) if isinstance(value, bool) else value}\n" for name, value in defines.items())
+    return "".join(f"#define {macro.replace('=', ' ', 1)}\n" for macro in macros(defines))
 
 
 def users_tokens(preprocessed: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpsmith.core.hardware import Geometry
+from warpsmith.devices._clang.preprocess import macros
 from warpsmith.devices._clruntime.building import BuildError, build, resources
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, CompileError, CompileRequest, LaunchError
@@ -18,7 +19,7 @@ _ERROR = re.compile(r"^(?:<[^>]*>|[^\s:]*):?(?P<line>\d+):\d+: (?:fatal )?error:
 def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
     """Raises CompileError."""
     cl, device = session.cl, session.device
-    options = [f"-D{name}={int(value) if isinstance(value, bool) else value}" for name, value in request.defines.items()]
+    options = [f"-D{macro}" for macro in macros(request.defines)]
     options += [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
     options.append("-cl-kernel-arg-info")
     if device.opencl_c_version.startswith("OpenCL C 3"):

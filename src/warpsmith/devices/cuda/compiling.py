@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.hardware import Resources
+from warpsmith.devices._clang.preprocess import macros
 from warpsmith.devices.base import CompileError
 from warpsmith.devices.cuda.cubin import CubinFacts, read_cubin
 from warpsmith.devices.cuda.diagnostics import failure
@@ -99,5 +100,4 @@ def _run(
         if result.lowered:
             return result
         # What is wrong is told of the text as it is, and whatever came of moving headers is forgotten.
-    macros = (f"--define-macro={macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items())
-    return run_nvrtc(source, name, expressions, [*flags, *macros])
+    return run_nvrtc(source, name, expressions, [*flags, *(f"--define-macro={macro}" for macro in macros(defines))])

@@ -17,7 +17,7 @@ from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
 from warpsmith.devices._clang.binary import clang_binary, run_clang
-from warpsmith.devices._clang.preprocess import definitions, parse_log
+from warpsmith.devices._clang.preprocess import definitions, macros, parse_log
 from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.hip import hiprtc
@@ -89,8 +89,8 @@ def compile_code_object(
     names = {kept_name: unlinked.pointee(holder) or "" for holder, kept_name in kept.items()}
     if missing := unlinked.missing(names[entry]):
         _require_library(missing, name, language)
-        macros = [f"-D{macro}={int(value) if isinstance(value, bool) else value}" for macro, value in defines.items()]
-        return _by_library(source, name, wanted, entry, variables, [*folders, *macros, *options])
+        given = (f"-D{macro}" for macro in macros(defines))
+        return _by_library(source, name, wanted, entry, variables, [*folders, *given, *options])
     return _described(
         linked(compiled), entry, names, wanted, result.log, read_code(result.output.decode(errors="replace"), names[entry])
     )
