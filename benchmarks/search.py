@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     ours = tuple(options.strategy or OURS)
     files = {name: recording.file for name, recording in recordings.items()}
     plan = Plan(files, ours, options.seeds, options.evaluations, None)
-    traces = dict(run_trials(plan, options.jobs))
+    traces = dict(run_trials(plan, options.jobs, recordings.values()))
     peers: tuple[str, ...] = ()
     if kernel_tuner_peer.installed():
         peers = tuple(kernel_tuner_peer.PREFIX + name for name in kernel_tuner_peer.STRATEGIES)

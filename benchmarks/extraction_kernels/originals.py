@@ -16,7 +16,7 @@ from warpsmith.devices.cuda import CompiledCubin, compile_cubin
 from warpsmith.devices.cuda.headers import header_folders
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-_ERROR = re.compile(r"^([^\n(]+)\((\d+)\): (?:catastrophic )?error", re.MULTILINE)
+_ERROR = re.compile(r"^([^\n(]+)\((\d+)\): (?:catastrophic )?error(?!: static assertion)", re.MULTILINE)
 _SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp"})
 _ROUNDS = 40
 # The second lets NVRTC read all of CUB at once; extracts include the parts they need.

@@ -35,11 +35,25 @@ __kernel void convolution(__global float* restrict out, const __global float* re
   const int first_y = get_group_id(1) * TILE_Y;
 #else
   // The last tiles move back to end with the image: what two tiles share is computed twice, to the same values, and nothing is
-  // read outside. An image smaller than a tile still has its edges checked below.
+  // read outside.
   const int first_x = max(0, min((int)get_group_id(0) * TILE_X, width - TILE_X));
   const int first_y = max(0, min((int)get_group_id(1) * TILE_Y, height - TILE_Y));
 #endif
   const int pitch = width + FILTER - 1;
+#if STAGE == 0 || TILE_X > 16 || TILE_Y > 16
+  // An image smaller than a tile: pixel by pixel, straight from global memory, and only those that exist.
+  if (height < TILE_Y || width < TILE_X) {
+    for (int row = first_y + y; row < min(height, first_y + TILE_Y); row += BLOCK_Y) {
+      for (int col = first_x + x; col < min(width, first_x + TILE_X); col += BLOCK_X) {
+        const __global float* from = input + row * pitch + col;
+        float sum = 0.0f;
+        for (int t = 0; t < FILTER * FILTER; ++t) sum += from[t / FILTER * pitch + t % FILTER] * filter[t];
+        out[row * width + col] = sum;
+      }
+    }
+    return;
+  }
+#endif
 
 #if STAGE
   for (int i = y; i < TILE_Y + FILTER - 1; i += BLOCK_Y) {
@@ -59,7 +73,6 @@ __kernel void convolution(__global float* restrict out, const __global float* re
   }
 #if STAGE == 0
   const __global float* from = input + first_y * pitch + first_x;
-  if (height >= TILE_Y && width >= TILE_X) {
 #endif
 #if UNROLL_ROWS
 #pragma unroll
@@ -81,19 +94,10 @@ __kernel void convolution(__global float* restrict out, const __global float* re
   }
 #if STAGE == 0
 #pragma unroll
-    for (int p = 0; p < PIXELS_Y; ++p) {
-      __global float* to = out + (first_y + p * BLOCK_Y + y) * width + first_x;
+  for (int p = 0; p < PIXELS_Y; ++p) {
+    __global float* to = out + (first_y + p * BLOCK_Y + y) * width + first_x;
 #pragma unroll
-      for (int q = 0; q < PIXELS_X; ++q) to[q * BLOCK_X + x] = sums[p][q];
-    }
-    return;
-  }
-  for (int i = y; i < height && i < TILE_Y; i += BLOCK_Y) {
-    for (int j = x; j < width && j < TILE_X; j += BLOCK_X) {
-      float sum = 0.0f;
-      for (int t = 0; t < FILTER * FILTER; ++t) sum += from[(i + t / FILTER) * pitch + j + t % FILTER] * filter[t];
-      out[(first_y + i) * width + first_x + j] = sum;
-    }
+    for (int q = 0; q < PIXELS_X; ++q) to[q * BLOCK_X + x] = sums[p][q];
   }
 #else
 

@@ -36,7 +36,7 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Template
 from warpsmith.tuning import run as tuning_run
-from warpsmith.tuning.agents import RULES, default_agent
+from warpsmith.tuning.agents import RULES, default_agent, load_agent
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
@@ -48,6 +48,7 @@ from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
 from warpsmith.tuning.probes import laboratory
 from warpsmith.tuning.recheck import Adversaries, recheck
 from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.templating import template_entry
 from warpsmith.tuning.templating import templatize as make_template
 from warpsmith.tuning.warm import find_sources
@@ -151,9 +152,11 @@ def templatize(
     settings = read_settings()
     folder = output or settings.template_folder(kernel.name)
     chosen = load_passes(passes)
-    check_folder(folder, kernel)  # a mistake of the user's, so before anything is compiled
+    # Mistakes of the user's, so before anything is compiled.
+    check_folder(folder, kernel)
+    author = load_agent(agent, desk_without_record(allowance or Allowance(), emit), alone=True) if agent != RULES else None
     with laboratory(kernel, device, binary_cache=settings.binary_cache) as lab:
-        found = form_by(agent, kernel, lab, allowance or Allowance(), emit) if agent != RULES else None
+        found = form_by(author, kernel, lab) if author is not None else None
         if found is not None and found.problem is None:
             chosen.append(ProposedForms((found.proposal,)))
         made = make_template(kernel, lab, passes=chosen, folder=folder, emit=emit)

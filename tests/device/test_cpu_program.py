@@ -135,7 +135,7 @@ def test_compile_keys_tell_apart_what_compiles_differently() -> None:
         assert key(asked) != key(replace(asked, **change))
 
 
-def test_dynamic_shared_memory_counts_where_it_is_used_and_in_powers_of_two() -> None:
+def test_dynamic_shared_memory_counts_where_it_is_used_and_is_much() -> None:
     key = device().compile_key
     plain = request(COPY, [OUT, RAMP, np.int32(64)])
     source = (
@@ -147,10 +147,17 @@ def test_dynamic_shared_memory_counts_where_it_is_used_and_in_powers_of_two() ->
         return len({key(replace(asked, geometry=replace(asked.geometry, shared_bytes=size))) for size in sizes})
 
     assert keys(plain, [0, 256, 4096, 100_000]) == 1
-    assert keys(dynamic, [257, 400, 512]) == 1
-    assert keys(dynamic, [256, 512, 100_000, 100_004]) == 4
+    assert keys(dynamic, [1, 400, 65536]) == 1
+    assert keys(dynamic, [0, 512, 100_000, 100_004]) == 4
     exact = replace(dynamic, geometry=replace(dynamic.geometry, shared_bytes=300))
     assert device().compile(exact).resources.shared_bytes == 300
+
+
+def test_what_means_nothing_here_is_built_once() -> None:
+    bounded = COPY.replace("__global__ void", "__global__ void __launch_bounds__(64, 2)")
+    assert bounded != COPY
+    plain, other = (device().compile(request(text, [OUT, RAMP, np.int32(64)])) for text in (COPY, bounded))
+    assert other.code is plain.code
 
 
 def test_tokens_after_preprocessing_are_the_users_own() -> None:
@@ -207,3 +214,9 @@ def test_opencl_c_with_local_parameters() -> None:
         source, [OUT, RAMP, np.int32(64)], grid=4, block=16, shared_bytes=64, language=Language.OPENCL, defines={"SCALE": 2}
     )
     np.testing.assert_array_equal(out, 2 * RAMP.reshape(4, 16)[:, ::-1].ravel())
+
+
+def test_tokens_do_not_tell_on_which_line_something_is_asserted() -> None:
+    text = COPY.replace("{", "{ assert(blockDim.x > 0);", 1)
+    first, second = (device().preprocess(request(f"#include <cassert>\n{lines}{text}", [])) for lines in ("", "\n\n"))
+    assert first == second

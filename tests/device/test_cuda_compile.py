@@ -168,6 +168,8 @@ def test_headers_of_cuda_and_of_the_standard_library(tmp_path: Path) -> None:
     text = "".join(f"#include <{header}>\n" for header in headers) + '#include "own.h"\n'
     text += """__global__ void k(__half* p, float* q) {
       static_assert(std::numeric_limits<float>::max() == FLT_MAX && std::max(INT_MAX, kOwn) == INT_MAX);
+      static_assert(std::numeric_limits<float>::has_denorm == std::denorm_present && std::numeric_limits<float>::max_digits10 == 9);
+      static_assert(std::numeric_limits<unsigned>::is_modulo && std::numeric_limits<int>::round_error() == 0);
       static_assert(std::is_same_v<std::make_index_sequence<3>, std::index_sequence<0, 1, 2>>);
       q[0] = std::fma(std::exp(q[1]), std::sqrt(q[2]), std::min(q[3], INFINITY));
       p[0] = __float2half(q[4]);

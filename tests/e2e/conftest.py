@@ -1,7 +1,13 @@
-"""Runs the real command line in real processes, with its record in a folder of the test's own."""
+"""Runs the real command line in real processes, with its record in a folder of the test's own.
+
+Commands that only read and print run in this process: starting Python takes longer than what they do, and the others show that
+a process of one's own works.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -10,10 +16,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from warpsmith.cli import main
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
+READING = {"check", "init", "show", "space"}
 
 
 @pytest.fixture(scope="session")
@@ -44,11 +54,28 @@ def environment(home: Path) -> dict[str, str]:
 @pytest.fixture
 def warpsmith(command: Callable[..., list[str]], environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(*arguments: Any, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(command(*arguments), env=environment, capture_output=True, text=True, timeout=300, check=False)
+        whole = command(*arguments)
+        if arguments[0] in READING:
+            done = _in_this_process(whole, environment)
+        else:
+            done = subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
     return run
+
+
+def _in_this_process(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    arguments = command[command.index("warpsmith") :]
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as stdout,
+        contextlib.redirect_stderr(io.StringIO()) as stderr,
+        mock.patch.object(sys, "argv", arguments),
+        mock.patch.dict(os.environ, environment, clear=True),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    return subprocess.CompletedProcess(command, int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
 
 
 @pytest.fixture

@@ -36,9 +36,10 @@ python = "reference.py:scale"
 def test_a_kernel_leaves_its_code_base_and_runs(as_json: Callable[..., Any], warpsmith: Callable[..., Any], tmp_path: Path):
     folder = tmp_path / "out"
     wanted = ("extract", ACME / "src" / "scale.cu", "--kernel", "packed_scale_kernel", "--unpack")
-    options = ("-I", ACME / "include", "-D", "ACME_ARCH=800", "-o", folder)
+    options = ("-D", "ACME_ARCH=800", "-o", folder)
     result = as_json(*wanted, *options)
     assert result["entry"] == "acme::packed_scale_kernel"
+    assert result["folders"] == [str(ACME / "include")], "found without -I"
     assert Path(result["source"]).name == "packed_scale_kernel.cu"
     assert {Path(file).name for file in result["files"]} == {"config.h", "vec.cuh", "scale.cu"}
     assert "fine" in warpsmith("check", folder).stdout, "the skeleton loads as it is"

@@ -115,15 +115,3 @@ def test_killed_in_its_second_round_and_resumed(
     assert {entry["name"] for entry in found["parameters"]} == set(result["template"]["parameters"])
     # The last template is a kernel like any other.
     assert as_json("space", Path(last["template"]).parent)["feasible"] > 1
-
-
-def test_a_kernel_without_anything_to_refactor_is_reported_as_it_is(plain_kernel: Path, as_json: Callable[..., Any]):
-    source = plain_kernel / "softplus.cu"
-    source.write_text(
-        "__global__ void softplus(float* out, const float* in, int n) {\n"
-        "  if (threadIdx.x == 0) { int i = blockIdx.x * n; while (i < (blockIdx.x + 1) * n) { out[i] = in[i]; ++i; } }\n}\n"
-    )
-    (plain_kernel / "reference.py").write_text("def softplus(in_):\n    return in_\n")
-    result = as_json("tune", plain_kernel, "--evaluations", 6, "--agent", "rules")
-    assert result["general"]["speedup"] >= 1
-    assert result["general"]["verified"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,16 @@ def extract(
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="The .cu, .cuh or .hip file that has the kernel, or includes it.")
     ],
-    kernel: Annotated[str, typer.Option("--kernel", "-k", metavar="NAME", help="Which kernel; with its namespace if need be.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write the source and its kernel.toml.")],
+    kernel: Annotated[
+        str,
+        typer.Option(
+            "--kernel", "-k", metavar="NAME", help="Which kernel; with its namespace or template arguments, if need be."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where to write the source and its kernel.toml; by default ./NAME."),
+    ] = None,
     instance: Annotated[
         str | None, typer.Option("--instance", metavar='"k<…>"', help="Which instance, if the kernel is a template.")
     ] = None,
@@ -40,12 +49,16 @@ def extract(
     from warpsmith.core.errors import InputError, Location  # noqa: PLC0415
     from warpsmith.source import extract as extraction  # noqa: PLC0415
 
-    request = extraction.ExtractRequest(source, kernel, instance, tuple(include or ()), _macros(define or []), unpack)
+    name, line, arguments = _kernel(kernel)
+    request = extraction.ExtractRequest(source, name, instance, tuple(include or ()), _macros(define or []), unpack, line)
+    if arguments and instance is None:
+        request = replace(request, instance=name + arguments)
     found = extraction.extract(request)
-    for target in (output / found.source_name, output / "kernel.toml"):
+    folder = output or Path(found.name)
+    for target in (folder / found.source_name, folder / "kernel.toml"):
         if target.exists() and not force:
             raise InputError("already exists", location=Location(target), hint="--force overwrites it")
-    source_file, spec_file = found.write(output)
+    source_file, spec_file = found.write(folder)
     if json:
         print_json(
             {
@@ -57,17 +70,30 @@ def extract(
                 "files": {str(file): lines for file, lines in found.files.items()},
                 "includes": list(found.includes),
                 "unknown": list(found.unknown),
+                "folders": list(map(str, found.folders)),
+                "assumed": dict(found.assumed),
             }
         )
         return
     typer.echo(f"wrote {source_file}: {found.source_text.count(chr(10))} lines, out of {len(found.files)} files", err=True)
     typer.echo(f"wrote {spec_file} for {found.entry}", err=True)
+    for place in found.folders:
+        typer.echo(f"note: headers of the code base are in {place}, as -I would say", err=True)
+    for name, value in found.assumed.items():
+        typer.echo(f"note: the code asks for {name}; {value} is taken, the architecture (-D {name}=… for another)", err=True)
     for namespace in found.unknown:
         typer.echo(
             f"note: nothing declares the namespace {namespace}, which the code opens; -I with its headers, if it is needed",
             err=True,
         )
-    typer.echo("next: fill in what it marks, then `warpsmith check` it", err=True)
+    typer.echo(f"next: fill in what it marks, then `warpsmith check {folder}`", err=True)
+
+
+def _kernel(given: str) -> tuple[str, int | None, str]:
+    """`space::name:12<float>`: its name, a line of it and its template arguments."""
+    name, opens, arguments = given.partition("<")
+    numbered = re.fullmatch(r"(.*[^:]):(\d+)", name.strip())
+    return (numbered[1], int(numbered[2]), opens + arguments) if numbered else (name.strip(), None, opens + arguments)
 
 
 def _macros(given: list[str]) -> dict[str, str]:

@@ -62,6 +62,7 @@ class _Reporter:
         self._total: int | None = None
         self._best: float | None = None
         self._counts: Counter[str] = Counter()
+        self._begin("start", None)  # workers, inputs: seconds in which nothing else would move
 
     def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each event
         match event:
@@ -77,6 +78,7 @@ class _Reporter:
             case BaselineMeasured(outcome=outcome):
                 times = ", ".join(f"{t.workload} {t.median_us / 1e3:.2f} ms" for t in outcome.times)
                 self._say(f"baseline  {times}  (on the searching cores)")
+                self._begin("analysis", None)
             case RoundPlanned(number=number, plan=plan):
                 for finding in plan.findings:
                     self._say(f"finding   {finding.concern}: {finding.text}")
@@ -94,6 +96,7 @@ class _Reporter:
                 self._search_ended()
                 best = f"best so far {speedup:.2f}x, to be measured again among the finalists"
                 self._say(f"round {number}   {evaluations} evaluations; {best}")
+                self._begin("analysis", None)
             case EvaluationFinished():
                 self._evaluated(event)
             case StageStarted(name=name, steps=steps):
@@ -120,6 +123,7 @@ class _Reporter:
         self._say(f"search    {who}; strategy {event.strategy}, at most {' or '.join(limits) or 'all of the space'}")
         if event.resumed_evaluations:
             self._say(f"resumed   {event.resumed_evaluations} evaluations from the record")
+        self._begin("baseline", None)
 
     def _noted(self, event: MessageNoted) -> None:
         message = event.message

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
-from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Subject, Tunable, Variant
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
 from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used
+from warpsmith.source import parse_kernel
+from warpsmith.source.plain_loops import with_plain_loops
 
-MOST_BRANCHES = 48  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
+MOST_BRANCHES = 56  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
 
 
 def apply_pass(draft: Draft, transform: Pass) -> Draft:
@@ -113,10 +118,11 @@ class _Applying:
 
     def _answer(self, branch: Branch) -> Rewrite | Declined:
         draft = self._draft
-        try:
-            answer = self._pass.apply(Subject(draft.kernel, draft.limits, branch.variant, frozenset(draft.origins)))
-        except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
-            return Declined(f"the pass failed: {type(error).__name__}: {error}")
+        if draft.hidden is not None:
+            return Declined(f"what the kernel does is hidden behind a macro that cannot be written out: {draft.hidden}")
+        answer = self._attempt(branch.variant)
+        if isinstance(answer, Declined):
+            answer = self._second_look(branch.variant, answer)
         if isinstance(answer, Declined):
             return answer
         others = frozenset(draft.origins)
@@ -128,6 +134,24 @@ class _Applying:
         except Faulty as fault:
             return Declined(f"the pass failed: {fault}")
         return answer
+
+    def _attempt(self, variant: Variant) -> Answer:
+        draft = self._draft
+        try:
+            return self._pass.apply(Subject(draft.kernel, draft.limits, variant, frozenset(draft.origins)))
+        except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
+            return Declined(f"the pass failed: {type(error).__name__}: {error}")
+
+    def _second_look(self, variant: Variant, first: Declined) -> Answer:
+        """What the pass makes of the form with its counters declared in their loops: alternatives only, for the default stays."""
+        text = _plain(variant.text, self._draft.kernel.language, variant.entry)
+        if self._pass.stage is not Stage.RESTRUCTURE or text == variant.text:
+            return first
+        plain = replace(variant, text=text)
+        answer = self._attempt(plain)
+        if isinstance(answer, Declined):
+            return replace(answer, line=first.line)  # of a line that the reader has
+        return replace(answer, variant=variant) if answer.choice is not None and answer.variant == plain else first
 
     def _agree_on(self, choice: Tunable) -> None:
         known = self._choice
@@ -160,6 +184,14 @@ class _Applying:
         except Faulty as fault:
             return str(fault)
         return None
+
+
+@lru_cache(maxsize=64)  # every pass that declines asks
+def _plain(text: str, language: Language, entry: str) -> str:
+    try:
+        return with_plain_loops(parse_kernel(text, language, entry))
+    except InputError:
+        return text
 
 
 def _where(draft: Draft, branch: Branch) -> str:

@@ -91,8 +91,8 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
         require(not is_in_inner_loop(statement, piece.node), "an inner loop returns", statement)
         edits.append(Edit(statement.start_byte, statement.end_byte, "continue;"))
     _require_uniform(leaving, work, together, subject)
-    indices = (n for p in work for n in _block_indices(p.node, names))
-    edits += [Edit(n.start_byte, n.end_byte, _replacement(n, block)) for n in indices]
+    indices = (n for p in work for n in block_indices(p.node, names))
+    edits += [Edit(n.start_byte, n.end_byte, indexed_by(n, block)) for n in indices]
     copies = []
     for parameter in _changed_parameters(work, subject, names):
         own = free.take(f"{parameter.name}_here")
@@ -105,7 +105,7 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
 def _require_only_block_index(subject: Subject, names: Names) -> None:
     """blockIdx.x is read in the kernel itself, and nothing asks how many blocks there are."""
     source = subject.source
-    own = list(_block_indices(source.body, names))
+    own = list(block_indices(source.body, names))
     require(own, "blockIdx.x is not used")
     for name, nodes in all_launch_uses(source, names).items():
         if name.startswith("gridDim") or name in {"get_global_size.x", "get_global_linear_id.*", "blockIdx.*"}:
@@ -114,12 +114,14 @@ def _require_only_block_index(subject: Subject, names: Names) -> None:
             raise Unmet("a function that the kernel calls uses blockIdx.x")
 
 
-def _block_indices(within: Node, names: Names) -> Iterator[Node]:
+def block_indices(within: Node, names: Names) -> Iterator[Node]:
+    """Where code asks for its block along x."""
     found = launch_uses(within, names)
     yield from (*found.get("blockIdx.x", ()), *found.get("get_global_id.x", ()))
 
 
-def _replacement(node: Node, block: str) -> str:
+def indexed_by(node: Node, block: str) -> str:
+    """What a use of the block's place becomes where that is called `block`."""
     if "get_global_id" in text_of(node):
         return f"({block} * get_local_size(0) + get_local_id(0))"
     return block
@@ -127,7 +129,7 @@ def _replacement(node: Node, block: str) -> str:
 
 def _is_common(piece: Piece, after: Sequence[Piece], subject: Subject, names: Names) -> bool:
     """Whether a statement can be done once for all blocks: it fixes names, or declares shared memory, whatever the block."""
-    if any(True for _ in _block_indices(piece.node, names)):
+    if any(True for _ in block_indices(piece.node, names)):
         return False
     if piece.node.type == "declaration" and is_shared(piece.node, subject.source):
         return True

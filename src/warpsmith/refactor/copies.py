@@ -29,7 +29,7 @@ def branch_rules(subject: Subject, names: Names, chosen: Mapping[int, Tunable]) 
     known = {tunable.name: tunable for tunable in (*subject.variant.tunables, *chosen.values())}
     found: dict[str, Rule] = {}
     for body in subject.source.reached():
-        loops = list(loops_of(body, names))
+        loops = list(loops_of(body, names, assigned=True))
         for loop in loops:
             own = _branches(loop, loops)
             around = [outer for outer in loops if outer.node == loop.node or is_within(loop.node, outer.node)]

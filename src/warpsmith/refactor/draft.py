@@ -16,6 +16,7 @@ from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.conditions import Groups
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.untouched import untouched
+from warpsmith.source.macro_calls import expanded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template.directives import used_identifiers
@@ -64,7 +65,8 @@ class Application:
 class Draft:
     """`branches` begins with the default. `origins` has every parameter, in the order they came, with the pass behind it.
 
-    `exclusions` are combinations that no pass forbade but a device found wrong.
+    `exclusions` are combinations that no pass forbade but a device found wrong. `hidden` is a macro that does more than its name
+    shows and could not be written out: then no pass can know what the kernel does.
     """
 
     kernel: Kernel  # as it was before any template of its author's
@@ -74,23 +76,31 @@ class Draft:
     origins: Mapping[str, str] = field(default_factory=dict)
     applications: tuple[Application, ...] = ()
     exclusions: tuple[Rule, ...] = ()
+    hidden: str | None = None
 
     @classmethod
     def of(cls, kernel: Kernel, limits: Limits) -> Draft:
         plain = untouched(kernel)
         launch = plain.launch
+        source = expanded(read_source(plain.source), plain.entry, plain.defines)
         variant = Variant(
-            text=read_source(plain.source),
+            text=source.text,
             entry=plain.entry,
             grid=tuple(map(str, launch.grid)),
             block=tuple(map(str, launch.block)),
             shared=str(launch.shared_bytes),
         )
-        return cls(plain, limits, (Branch({}, variant),))
+        return cls(plain, limits, (Branch({}, variant),), hidden=source.hidden)
 
     @property
     def groups(self) -> Groups:
         return {choice.name: choice.groups for choice in self.choices}
+
+    def as_written(self) -> Draft:
+        """The untouched kernel with its macros as they stand, for one that cannot do without them."""
+        first = self.branches[0]
+        plain = replace(first, variant=replace(first.variant, text=read_source(self.kernel.source)))
+        return replace(self, branches=(plain,), hidden=self.hidden or "one of its macros means something else once written out")
 
     def not_applied(self, name: str, reason: str, line: int | None = None) -> Draft:
         return replace(self, applications=(*self.applications, Application(name, reason=reason, line=line)))

@@ -39,6 +39,4 @@ def insertion_point(source: KernelSource, *names: str) -> int | Declined:
 
 def before_kernel(source: KernelSource) -> int:
     """The beginning of the line where the kernel's definition starts, its `template <…>` included."""
-    function = source.function
-    first = function.parent if function.parent is not None and function.parent.type == "template_declaration" else function
-    return source.tree.data.rfind(b"\n", 0, first.start_byte) + 1
+    return source.tree.data.rfind(b"\n", 0, source.definition.start_byte) + 1

@@ -15,6 +15,7 @@ from warpsmith.template.directives import without_noise
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_LONGEST = 130
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -65,11 +66,18 @@ def indented(text: str, blanks: int) -> str:
     return "\n".join(line if not line.strip() or line.startswith("#") else " " * blanks + line for line in text.split("\n"))
 
 
+def joined_if(parts: Sequence[str], blanks: str) -> list[str]:
+    """`if (a && b) {`, over several lines where one would be too long."""
+    line = f"{blanks}if ({' && '.join(parts)}) {{"
+    if len(line) <= _LONGEST or len(parts) == 1:
+        return [line]
+    *others, last = parts
+    return [*(f"{blanks}{'    ' if n else 'if ('}{part} &&" for n, part in enumerate(others)), f"{blanks}    {last}) {{"]
+
+
 def before_kernel(source: KernelSource, text: str) -> Edit:
     """Puts declarations before the kernel and the comments that belong to it."""
-    tree, function = source.tree, source.function
-    outer = function.parent
-    before = (outer if outer is not None and outer.type == "template_declaration" else function).prev_sibling
+    tree, before = source.tree, source.definition.prev_sibling
     while before is not None and before.type == "comment" and _begins_line(before, tree):
         before = before.prev_sibling
     at = before.end_byte if before is not None else 0

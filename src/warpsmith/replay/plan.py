@@ -26,7 +26,7 @@ class Warm:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`files` has the file of each space by its name: workers read them themselves."""
+    """`files` has the file of each space by its name."""
 
     files: dict[str, Path]
     strategies: tuple[str, ...]

@@ -52,7 +52,8 @@ def replay(
         _check_source(source, recordings.values())
     traces: dict[Trial, Trace] = {}
     total = len(plan.trials)
-    for trial, trace in run_trials(plan, min(jobs or len(os.sched_getaffinity(0)), total)):
+    known = [*recordings.values(), *([] if source is None else [source])]
+    for trial, trace in run_trials(plan, min(jobs or len(os.sched_getaffinity(0)), total), known):
         traces[trial] = trace
         progress(len(traces), total, trial)
     result = collect(plan, recordings, traces)

@@ -51,14 +51,18 @@ class End(Enum):
 class Extremes:
     """Of expressions inside `region`. `extents` spells the block's extents, by `blockDim.x` and so on.
 
-    Of the axes in `own` each thread speaks for itself: the answers then have its place along them.
+    Of the axes in `own` each thread speaks for itself: the answers then have its place along them. `kept` has counters that
+    stay as they are, by where they are declared, and what the answers call them.
     """
 
-    def __init__(self, names: Names, region: Node, extents: Mapping[str, str], own: str = "") -> None:
+    def __init__(
+        self, names: Names, region: Node, extents: Mapping[str, str], own: str = "", kept: Mapping[int, str] | None = None
+    ) -> None:
         self._names = names
         self._region = region
         self._extents = extents
         self._own = own
+        self._kept = kept or {}
         self._as_int = "(int){}" if names.source.language is Language.OPENCL else "static_cast<int>({})"
         self.signs = Signs(names)
 
@@ -125,6 +129,8 @@ class Extremes:
             loop = self.signs.loop_of(use)
             if loop is None or loop.changes_variable(self._names):
                 return None
+            if found.node is not None and found.node.start_byte in self._kept:
+                return self._kept[found.node.start_byte]
             if end is End.LEAST:
                 return self.of(loop.start, end, depth)
             bound = self.of(loop.bound, end, depth)

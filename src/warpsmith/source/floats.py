@@ -27,7 +27,7 @@ def is_float(node: Node, names: Names) -> bool:  # noqa: PLR0911 - one return fo
             exact = called.endswith("f") and _FUNCTION.fullmatch(called)
             return bool(exact or _CAST.fullmatch(called))
         case "cast_expression":
-            return text_of(field(node, "type")).strip() == "float"
+            return names.type_named(text_of(field(node, "type")).strip()) == "float"
         case "unary_expression":
             return is_float(field(node, "argument"), names)
         case "binary_expression":
@@ -64,5 +64,5 @@ def _declared(use: Node, names: Names, depth: int) -> str | None:
     declarator = found if found is not declaration else field(found, "declarator")
     direct = declarator.child_by_field_name("declarator") if declarator.type == "init_declarator" else declarator
     stars = sum(1 for _ in of_kind(direct or declarator, "pointer_declarator", "array_declarator", "reference_declarator"))
-    text = text_of(kind)
-    return names.source.bindings.get(text, text) if stars == depth and not _DOUBLE.search(text) else None
+    text = names.type_named(text_of(kind))
+    return text if stars == depth and not _DOUBLE.search(text) else None

@@ -49,6 +49,20 @@ class KernelSource:
     def body(self) -> Node:
         return next(child for child in self.function.children if child.type == "compound_statement")
 
+    @property
+    def definition(self) -> Node:
+        """The function with the `template <…>` and the `extern "C"` that it stands in: before it, anything can be declared."""
+        node = self.function
+        while node.parent is not None and node.parent.type in {
+            "template_declaration",
+            "linkage_specification",
+            "declaration_list",
+        }:
+            if node.parent.type == "declaration_list" and (node.parent.parent or node).type != "linkage_specification":
+                break  # of a namespace, whose names it may need
+            node = node.parent
+        return node
+
     @cached_property
     def scopes(self) -> Scopes:
         return Scopes(self.tree)

@@ -59,22 +59,26 @@ class Loop:
         return names.is_assigned(self.variable, self.body)
 
 
-def loops_of(within: Node, names: Names) -> Iterator[Loop]:
-    """All loops of the common form, outer before inner; others are left out."""
+def loops_of(within: Node, names: Names, *, assigned: bool = False) -> Iterator[Loop]:
+    """All loops of the common form, outer before inner; others are left out.
+
+    With `assigned`, also those that begin with `i = 0`: their variable lives on after them, and has no type here and no atom.
+    """
     for node in of_kind(within, "for_statement"):
-        loop = _loop(node, names)
+        loop = _loop(node, names, assigned=assigned)
         if loop is not None:
             yield loop
 
 
-def _loop(node: Node, names: Names) -> Loop | None:
+def _loop(node: Node, names: Names, *, assigned: bool) -> Loop | None:
     first, condition, update = (node.child_by_field_name(n) for n in ("initializer", "condition", "update"))
-    if first is None or condition is None or update is None or first.type != "declaration":
+    if first is None or condition is None or update is None or condition.type != "binary_expression":
         return None
-    declared = [c for c in first.named_children if c.type == "init_declarator"]
-    if len(declared) != 1 or condition.type != "binary_expression":
+    is_set = first.type == "assignment_expression" and text_of(field(first, "operator")) == "="
+    begun = [first] if assigned and is_set else [c for c in first.named_children if c.type == "init_declarator"]
+    if len(begun) != 1 or (first.type != "declaration" and not is_set):
         return None
-    name = field(declared[0], "declarator")
+    name, start = (field(begun[0], part) for part in (("left", "right") if is_set else ("declarator", "value")))
     variable = text_of(name)
     if name.type != "identifier" or text_of(unwrapped(field(condition, "left"))) != variable:
         return None
@@ -82,14 +86,14 @@ def _loop(node: Node, names: Names) -> Loop | None:
     counts_up, step = _step(update, variable)
     if comparison not in {"<", "<="} or not counts_up:
         return None
-    start, bound = field(declared[0], "value"), field(condition, "right")
+    bound = field(condition, "right")
     kind, axis = _kind(start, step, names)
     before = node.prev_sibling
     pragma = before if before is not None and before.type == "preproc_call" and "unroll" in text_of(before) else None
     return Loop(
         node=node,
         variable=variable,
-        type=" ".join(text_of(c) for c in first.children if c.end_byte <= declared[0].start_byte),
+        type=" ".join(text_of(c) for c in first.children if c.end_byte <= begun[0].start_byte),
         start=start,
         bound=bound,
         step=step,

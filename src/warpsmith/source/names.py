@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.source.conditionals import definitions
 from warpsmith.source.scopes import Declared, Origin
 from warpsmith.source.tree import field, is_within, text_of, unwrapped
 from warpsmith.spec.kernel import Kernel, Scalar
@@ -68,9 +69,14 @@ class Names:
             value = found.value if found.is_constant else None
             return Definition(name, Origin.FILE, found.node, value, is_fixed=value is not None)
         body = self.source.scopes.macros.get(name)
-        if body is not None:
+        if body is not None and not self._redefined:
             return Definition(name, Origin.MACRO, None, body, is_fixed=True)
         return Definition(name, Origin.UNKNOWN)
+
+    @property
+    def _redefined(self) -> bool:
+        """Whether kernel.toml defines what decides the source's own macros."""
+        return self.kernel is not None and not self.source.scopes.assumed.isdisjoint(self.kernel.defines)
 
     def _sees_bindings(self, use: Node) -> bool:
         """Other functions and types have template parameters of their own; macros (beyond the file's end) are the kernel's."""
@@ -142,7 +148,7 @@ class Names:
                     return text
                 found = self.definition(node)
                 if found.origin is Origin.PARAMETER:
-                    return self._argument(text)
+                    return self._argument(text) if found.is_fixed else None  # a kernel may count its arguments down
                 if found.origin is Origin.TEMPLATE:
                     bound = self.source.bindings[text]
                     return bound if bound in self.parameters or _integer(bound) is not None else None
@@ -186,9 +192,20 @@ class Names:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        """Names of types that stand for others: `using bf16_t = __nv_bfloat16;`."""
-        found = _USING.finditer(self.source.text)
-        return {(m[1] or m[4]): (m[2] or m[3]).strip() for m in found}
+        """Names of types that stand for others: `using bf16_t = __nv_bfloat16;`. Not those that may stand for several."""
+        meanings: dict[str, set[str]] = {}
+        for found in _USING.finditer(self.source.text):
+            meanings.setdefault(found[1] or found[4], set()).add(" ".join((found[2] or found[3]).split()))
+        return {name: next(iter(meant)) for name, meant in meanings.items() if len(meant) == 1}
+
+    def type_named(self, name: str) -> str:
+        """The type that a name stands for: a template argument, `typedef float real;` or `#define real float`; else itself."""
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            macro = definitions(self.source.text).only(name) if not self._redefined else None
+            name = self.source.bindings.get(name, self._aliases.get(name, macro.replacement.strip() if macro else name))
+        return name
 
     def is_assigned(self, name: str, within: Node) -> bool:
         """Whether the variable itself (not what it points to) is changed, or its address taken, anywhere within."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from warpsmith.source.arrays import named_in_macros
 from warpsmith.source.dataflow import base_name, changed_names, is_pure_call
 from warpsmith.source.extremes import End, Extremes
 from warpsmith.source.loops import Loop
@@ -28,18 +29,18 @@ _OWN_AXES = "yz"  # along x neighbours are lanes of one vector: it is all or not
 
 def needed(loop: Loop, names: Names, extents: Mapping[str, str]) -> list[str]:
     """What must hold for a thread to run the loop, as far as it differs between threads along y and z. Nothing: it must."""
-    changed = _changed(loop, names)
+    changed = changed_by(loop, names)
     if not changed:
         return []
     extremes = Extremes(names, loop.node, extents, _OWN_AXES)
     found: list[str] | None = None
-    for read in _reads(changed, loop, names):
-        parts = [easiest for part in _checks(read, names) if (easiest := _easiest(part, extremes, loop, names)) is not None]
+    for read in reads_of(changed, loop, names):
+        parts = [easiest for part in checks_at(read, names) if (easiest := _easiest(part, extremes, loop, names)) is not None]
         found = parts if found is None else [part for part in found if part in parts]
     return list(dict.fromkeys(found or []))
 
 
-def _changed(loop: Loop, names: Names) -> dict[str, Node]:
+def changed_by(loop: Loop, names: Names) -> dict[str, Node]:
     """The variables that it changes and leaves behind, with their declarators; none where it does more than that."""
     source = names.source
     found: dict[str, Node] = {}
@@ -49,14 +50,14 @@ def _changed(loop: Loop, names: Names) -> dict[str, Node]:
         cast = text_of(field(call, "function")).startswith("static_cast")
         if names.builtin(call) is None and not cast and not is_pure_call(call, source):
             return {}
-    for target in _targets(loop.node):
+    for target in targets_in(loop.node):
         declared = source.scopes.declaration(base_name(target), target)
         if declared is None or not _is_own(declared, target, names):
             return {}
         if not is_within(declared.node, loop.node):
             found[declared.name] = declared.node
-    known = changed_names(loop.node, source) <= {base_name(target) for target in _targets(loop.node)}
-    return found if known else {}
+    known = changed_names(loop.node, source) <= {base_name(target) for target in targets_in(loop.node)}
+    return found if known and not any(named_in_macros(name, names) for name in found) else {}
 
 
 def _is_own(declared: Declared, target: Node, names: Names) -> bool:
@@ -70,12 +71,12 @@ def _is_own(declared: Declared, target: Node, names: Names) -> bool:
     return is_array or not any(True for _ in of_kind(target, "subscript_expression", "pointer_expression", "->"))
 
 
-def _targets(within: Node) -> Iterator[Node]:
+def targets_in(within: Node) -> Iterator[Node]:
     for node in of_kind(within, "assignment_expression", "update_expression"):
         yield field(node, "left" if node.type == "assignment_expression" else "argument")
 
 
-def _reads(changed: Mapping[str, Node], loop: Loop, names: Names) -> Iterator[Node]:
+def reads_of(changed: Mapping[str, Node], loop: Loop, names: Names) -> Iterator[Node]:
     """Uses of the variables outside the loop, but for plain assignments to them."""
     for use in of_kind(names.source.body, "identifier"):
         declared = names.source.scopes.declaration(text_of(use), use)
@@ -96,7 +97,7 @@ def _is_target(use: Node) -> bool:
     return plain and parent is not None and field(parent, "left") == element
 
 
-def _checks(read: Node, names: Names) -> Iterator[Node]:
+def checks_at(read: Node, names: Names) -> Iterator[Node]:
     """Comparisons that all hold where it is read."""
     inner = read
     for outer in ancestors(read):
@@ -132,10 +133,10 @@ def _easiest(part: Node, extremes: Extremes, loop: Loop, names: Names) -> str | 
         return None
     text = f"{least} {'<' if len(operator) == 1 else '<='} {greatest}"
     places = (spelled(f"threadIdx.{axis}", names.source.language) for axis in _OWN_AXES)
-    return text if any(place in text for place in places) and _holds_in_all_steps(text, loop, names) else None
+    return text if any(place in text for place in places) and holds_in_all_steps(text, loop, names) else None
 
 
-def _holds_in_all_steps(text: str, loop: Loop, names: Names) -> bool:
+def holds_in_all_steps(text: str, loop: Loop, names: Names) -> bool:
     """Whether it is the same each time that the loop is come by: sums may go on from one time to the next."""
     around = [a for a in ancestors(loop.node) if a.type in _LOOPS]
     for name in re.findall(r"[A-Za-z_]\w*", text):

@@ -50,6 +50,7 @@ class RunningSum:
 
     loop: Loop
     sum: str
+    maximum: str
     higher: str
     terms: tuple[Term, ...]
     summing: tuple[Node, ...] = data(repr=False)
@@ -76,7 +77,8 @@ def running_sum(loop: Loop, names: Names) -> RunningSum | None:
     if outside is None:
         return None
     use, top, statement = outside
-    return RunningSum(loop, found.sum, higher, tuple(found.terms), tuple(found.summing), tuple(found.loads), use, top, statement)
+    terms, summing, loads = tuple(found.terms), tuple(found.summing), tuple(found.loads)
+    return RunningSum(loop, found.sum, maximum, higher, terms, summing, loads, use, top, statement)
 
 
 class _Step:

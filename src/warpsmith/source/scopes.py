@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from warpsmith.source.conditionals import definitions
+from warpsmith.source.extract.macros import Macro
 from warpsmith.source.tree import Tree, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -44,9 +46,14 @@ class Scopes:
     def __init__(self, tree: Tree) -> None:
         self._declared: dict[str, list[Declared]] = {}
         self._assigned: dict[str, list[Node]] = {}
+        self._tree = tree
         self.macros: dict[str, Node] = {}
         """The bodies of object-like macros that are one expression. Their nodes are beyond the file's end, so in no scope."""
-        self._tree = tree
+        found = definitions(tree.text)
+        self.assumed = frozenset(found.assumed)
+        """Names that decide which macros there are, and were taken for undefined."""
+        for name in found.live:
+            self._read_macro(found.only(name))
         waiting: list[tuple[Node, Node, Node]] = [(tree.root, tree.root, tree.root)]
         while waiting:
             node, scope, function = waiting.pop()
@@ -82,8 +89,6 @@ class Scopes:
                 self._add(
                     Declared(text_of(names[-1]), Origin.PARAMETER, function, node.start_byte, node, None, is_constant=False)
                 )
-        elif node.type == "preproc_def":
-            self._read_macro(node)
         elif (target := _changed(node)) is not None:
             self._assigned.setdefault(text_of(target), []).append(node)
 
@@ -107,15 +112,15 @@ class Scopes:
                 value = child.child_by_field_name("value")
                 self._add(Declared(text_of(name), origin, scope, node.start_byte, child, value, constant and own))
 
-    def _read_macro(self, node: Node) -> None:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None or body is None:
+    def _read_macro(self, macro: Macro | None) -> None:
+        """One that is defined in several ways has no meaning that could be known here."""
+        if macro is None or macro.parameters is not None or not macro.replacement.strip():
             return
         beyond = " " * len(self._tree.data)
-        parsed = Tree(f"{beyond}int macro = {text_of(body).strip()};", self._tree.language)
+        parsed = Tree(f"{beyond}int macro = {macro.replacement.strip()};", self._tree.language)
         value = next((field(n, "value") for n in of_kind(parsed.root, "init_declarator")), None)
         if value is not None and not parsed.root.has_error:
-            self.macros[text_of(name)] = value
+            self.macros[macro.name] = value
 
     def _add(self, declared: Declared) -> None:
         self._declared.setdefault(declared.name, []).append(declared)

@@ -1,12 +1,14 @@
 """From parameters and rules to the graph of feasible configurations.
 
-Each rule becomes an automaton by itself. Run side by side over the parameters they make the graph: a node is what each automaton
-that is under way knows. A rule too large for that (no structure to use, and too many combinations) keeps the assignments it has
-seen instead, and is asked when its last parameter is assigned: then only about what all others allow.
+Each rule becomes an automaton by itself, or together with all that its parameters are tied to where these have few combinations.
+Run side by side over the parameters the automata make the graph: a node is what each one that is under way knows. A rule too
+large for that (no structure to use, and too many combinations) keeps the assignments it has seen instead, and is asked when its
+last parameter is assigned: then only about what all others allow.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from math import prod
 from typing import Any, TypeAlias
 
@@ -16,43 +18,68 @@ from warpsmith.core.errors import InputError
 from warpsmith.space.automaton import automaton_of
 from warpsmith.space.codes import combined, numbered
 from warpsmith.space.graph import Graph, Layer
-from warpsmith.space.ordering import better_order
+from warpsmith.space.ordering import better_order, groups_of
 from warpsmith.space.problem import Problem
 from warpsmith.space.readers import Early, Late, Reader
 from warpsmith.space.rules import Rule
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
+Scope: TypeAlias = frozenset[int]
+Bundle: TypeAlias = tuple[tuple[Rule, ...], Scope]
+
+# Groups of parameters with no more combinations are evaluated whole: rule by rule, joining would cost more than it spares.
+_FEW = 4096
 _EDGES_AT_MOST = 50_000_000
-# Built in a fraction of a second: what the declared order may take when another one promises less.
+# Built in a fraction of a second: what the first order may take when another one promises less.
 _EDGES_TO_TRY = 500_000
 
 
 def construct(problem: Problem) -> Graph:
     """Raises InputError when the rules tie the parameters together in a way that neither merges nor prunes."""
-    scopes = [problem.scope(rule) for rule in problem.rules]
-    feasible = all(problem.always(rule) for rule, scope in zip(problem.rules, scopes, strict=True) if not scope)
-    split = (part for rule, scope in zip(problem.rules, scopes, strict=True) if feasible and scope for part in rule.parts())
-    parts = [(part, problem.scope(part)) for part in split]
-    declared = tuple(range(len(problem.parameters)))
-    other = better_order(problem.sizes, [scope for _, scope in parts])
+    scopes = [(rule, problem.scope(rule)) for rule in problem.rules]
+    feasible = all(problem.always(rule) for rule, scope in scopes if not scope)
+    parts = [part for rule, scope in scopes if feasible and scope for part in _parts(problem, rule, scope)]
+    groups = groups_of(len(problem.sizes), [scope for _, scope in parts])
+    order = tuple(chain.from_iterable(groups.values()))
+    bundles = _bundles(problem, groups, parts)
+    other = better_order(order, problem.sizes, [scope for _, scope in bundles])
     if other is not None:
         try:
-            return _build(problem, parts, declared, _EDGES_TO_TRY, feasible=feasible)
+            return _build(problem, bundles, order, _EDGES_TO_TRY, feasible=feasible)
         except InputError:
-            declared = other
-    return _build(problem, parts, declared, _EDGES_AT_MOST, feasible=feasible)
+            order = other
+    return _build(problem, bundles, order, _EDGES_AT_MOST, feasible=feasible)
 
 
-def _build(
-    problem: Problem, parts: list[tuple[Rule, frozenset[int]]], order: tuple[int, ...], most: int, *, feasible: bool
-) -> Graph:
-    readers: list[Reader] = []
+def _parts(problem: Problem, rule: Rule, scope: Scope) -> list[tuple[Rule, Scope]]:
+    if prod(problem.sizes[i] for i in scope) <= _FEW:
+        return [(rule, scope)]
+    return [(part, problem.scope(part)) for part in rule.parts()]
+
+
+def _bundles(problem: Problem, groups: dict[int, list[int]], parts: list[tuple[Rule, Scope]]) -> list[Bundle]:
+    """The rules, those of a small group together: what is evaluated over all of it at once needs no joining."""
+    small = {index: first for first, group in groups.items() if prod(problem.sizes[i] for i in group) <= _FEW for index in group}
+    together: dict[int, list[Rule]] = {}
+    found: list[Bundle] = []
     for rule, scope in parts:
+        first = small.get(min(scope))
+        if first is None:
+            found.append(((rule,), scope))
+        else:
+            together.setdefault(first, []).append(rule)
+    return found + [(tuple(rules), frozenset(groups[first])) for first, rules in together.items()]
+
+
+def _build(problem: Problem, bundles: list[Bundle], order: tuple[int, ...], most: int, *, feasible: bool) -> Graph:
+    readers: list[Reader] = []
+    for rules, scope in bundles:
         own = tuple(index for index in order if index in scope)
-        automaton = automaton_of(problem, rule, own)
+        automaton = automaton_of(problem, rules, own)
         if automaton is None:
-            readers.append(Late(problem, rule, own))
+            used = [(rule, problem.scope(rule)) for rule in rules]
+            readers += [Late(problem, rule, tuple(index for index in own if index in needed)) for rule, needed in used]
         elif not automaton.feasible:
             feasible = False
         elif not automaton.trivial:
@@ -63,22 +90,29 @@ def _build(
 
 def _run(problem: Problem, order: tuple[int, ...], readers: list[Reader], most: int) -> list[Layer]:
     layers: list[Layer] = []
+    using: dict[int, list[Reader]] = {}
+    for reader in readers:
+        for index in reader.scope:
+            using.setdefault(index, []).append(reader)
+    active: list[Reader] = []  # those that have begun and not ended
     width = 1
     for index in order:
         size = problem.sizes[index]
         if width * size > most:
-            raise _too_large(problem, order, len(layers), width, readers)
-        reading = [reader for reader in readers if index in reader.scope]
-        under_way = [reader for reader in readers if reader.read and reader not in reading]
+            raise _too_large(problem, order, len(layers), width, active)
+        reading = using.get(index, [])
+        under_way = [reader for reader in active if reader not in reading]
         if not reading:
-            targets = np.arange(width, dtype=np.int32).repeat(size).reshape(width, size)
+            targets = (
+                np.zeros((1, size), np.int32) if width == 1 else np.arange(width, dtype=np.int32)[:, None].repeat(size, axis=1)
+            )
         elif len(reading) == 1 and not under_way and isinstance(reading[0], Early) and reading[0].classes == width:
-            # With one rule at work, nodes are its classes.
+            # With one automaton at work, nodes are its classes.
             targets, width = reading[0].follow()
         else:
             targets, width = _join(reading, under_way, width, size)
         if reading:
-            readers = [reader for reader in readers if reader.read < len(reader.scope)]
+            active = [reader for reader in (*under_way, *reading) if reader.read < len(reader.scope)]
         layers.append(Layer(index, targets))
     return layers
 

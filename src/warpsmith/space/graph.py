@@ -32,14 +32,15 @@ class Graph:
         self._layers = tuple(layers)
         # Beyond 64 bits Python's integers do, slower.
         self._kind = np.int64 if bound < 2**63 or self._estimate() < 2**62 else object
-        self._below: list[Array] = []  # of each node and position: complete paths with a lower position; at the end, with any
-        counts = np.array([1 if feasible else 0, 0], dtype=self._kind)  # the last is for -1
+        # Of each node and position: complete paths with a lower position; at the end, with any. The last node is the dead end
+        # that -1 leads to, with no paths.
+        self._below: list[Array] = []
+        counts = np.array([1 if feasible else 0, 0], dtype=self._kind)
         for layer in reversed(self._layers):
             nodes, size = layer.targets.shape
-            below = np.zeros((nodes, size + 1), dtype=self._kind)
-            counts[layer.targets].cumsum(axis=1, out=below[:, 1:])
-            counts = np.zeros(nodes + 1, dtype=self._kind)
-            counts[:-1] = below[:, -1]
+            below = np.zeros((nodes + 1, size + 1), dtype=self._kind)
+            np.add.accumulate(counts.take(layer.targets), axis=1, out=below[:-1, 1:])
+            counts = below[:, -1]
             self._below.append(below)
         self._below.reverse()
         self._size = int(counts[0])
@@ -65,8 +66,8 @@ class Graph:
         for layer, below in zip(self._layers, self._below, strict=True):
             lower = below[node]
             position = int(lower.searchsorted(number, side="right")) - 1
-            number -= int(lower[position])
-            node = int(layer.targets[node, position])
+            number -= lower.item(position)
+            node = layer.targets.item(node, position)
             found[layer.parameter] = position
         return found
 
@@ -88,8 +89,8 @@ class Graph:
         for (layer, below), position in zip(zip(self._layers, self._below, strict=True), self._ordered(row), strict=True):
             if not 0 <= position < below.shape[1] - 1:
                 return -1
-            total += int(below[node, position])
-            node = int(layer.targets[node, position])
+            total += below.item(node, position)
+            node = layer.targets.item(node, position)
             if node < 0:
                 return -1
         return total if self._size else -1
@@ -108,7 +109,7 @@ class Graph:
         rows = np.where(possible[:, None], rows, 0)
         total: Array = np.zeros(len(rows), dtype=self._kind)
         nodes = np.where(possible, 0, -1)
-        for (targets, below), layer in zip(self._with_dead_end, self._layers, strict=True):
+        for targets, below, layer in zip(self._with_dead_end, self._below, self._layers, strict=True):
             positions = rows[:, layer.parameter]
             total += below[nodes, positions]
             nodes = targets[nodes, positions]
@@ -116,11 +117,9 @@ class Graph:
         return found
 
     @cached_property
-    def _with_dead_end(self) -> list[tuple[Array, Array]]:
-        """Targets and counts with one more node at the end: the one that -1 leads to, and that leads nowhere else."""
-        padding = ((0, 1), (0, 0))
-        tables = zip(self._layers, self._below, strict=True)
-        return [(np.pad(layer.targets, padding, constant_values=-1), np.pad(below, padding)) for layer, below in tables]
+    def _with_dead_end(self) -> list[Array]:
+        """Targets with one more node, the dead end, which leads to itself."""
+        return [np.pad(layer.targets, ((0, 1), (0, 0)), constant_values=-1) for layer in self._layers]
 
     def occurring(self) -> list[Array]:
         """For each parameter the positions that some configuration has."""
@@ -144,7 +143,7 @@ class Graph:
             behind = behind[start, positions]
             following = layer.targets[start, positions]
             # The complete paths behind a path so far stand together.
-            if len(below) == 1:
+            if len(layer.targets) == 1:
                 found[layer.parameter].reshape(len(nodes), -1)[:] = positions.repeat(behind)
                 nodes = np.tile(following, len(nodes))
                 continue

@@ -68,47 +68,57 @@ class Problem:
         """Whether a rule that uses no parameter holds on every workload."""
         return all(map(rule.holds, self._distinct(rule.names)))
 
-    def table(self, rule: Rule, bound: Sequence[int], rows: Array, rest: Sequence[int]) -> Array:
-        """Which continuations of the rows by all combinations of the parameters `rest` it allows; one axis for each of these."""
-        shape = (len(rows), *(self.sizes[i] for i in rest))
+    def table(self, rules: Sequence[Rule], bound: Sequence[int], rows: Array, rest: Sequence[int]) -> Array:
+        """Which continuations of the rows by all combinations of `rest` the rules allow; there is an axis for each of these."""
         axes: dict[str, Array] = {}
-        for name, column in self._columns(bound, rows, rule.names).items():
+        for name, column in self._columns(bound, rows).items():
             axes[name] = column.reshape(-1, *(1 for _ in rest))
-        for at, i in enumerate(rest):
-            axes[self.parameters[i].name] = self._values(i).reshape(*(-1 if at == other else 1 for other in range(len(rest))))
+        for at, i in enumerate(rest, start=1):
+            axes[self.parameters[i].name] = self._values(i).reshape((-1,) + (1,) * (len(rest) - at))
         found: Array | bool = True
-        for setting in self._distinct(rule.names):
-            allowed = rule.allows_grid({**setting, **axes})
-            if allowed is None:
-                return self.allowed(rule, [*bound, *rest], crossed(rows, shape[1:])).reshape(shape)
-            found = allowed if found is True else found & allowed
-        return found if isinstance(found, np.ndarray) and found.shape == shape else np.broadcast_to(found, shape)
+        for rule in rules:
+            for setting in self._distinct(rule.names):
+                allowed = rule.allows_grid({**setting, **axes})
+                if allowed is None:
+                    found = found & self._table_by_rows(rule, bound, rows, rest)
+                    break
+                found = allowed if found is True else found & allowed
+        shape = (len(rows), *(self.sizes[i] for i in rest))
+        if isinstance(found, np.ndarray) and found.size == prod(shape):
+            return found.reshape(shape)
+        return np.broadcast_to(found, shape)
+
+    def _table_by_rows(self, rule: Rule, bound: Sequence[int], rows: Array, rest: Sequence[int]) -> Array:
+        """What `table` says of one rule, over the axes that it uses."""
+        used = [self.parameters[i].name in rule.names for i in rest]
+        own = [i for i, needed in zip(rest, used, strict=True) if needed]
+        allowed = self.allowed(rule, [*bound, *own], crossed(rows, [self.sizes[i] for i in own]))
+        return allowed.reshape(len(rows), *(self.sizes[i] if needed else 1 for i, needed in zip(rest, used, strict=True)))
 
     def allowed(self, rule: Rule, bound: Sequence[int], rows: Array) -> Array:
         """Which rows the rule allows on every workload; the columns are the positions of the parameters `bound`."""
-        columns = self._columns(bound, rows, rule.names)
+        columns = self._columns(bound, rows)
         return reduce(np.logical_and, (rule.allows({**setting, **columns}) for setting in self._distinct(rule.names)))
 
-    def allowed_one_by_one(self, rule: Rule, bound: Sequence[int]) -> list[bool]:
-        """What `allowed` says of all combinations of the parameters, in their order."""
+    def allowed_one_by_one(self, rules: Sequence[Rule], bound: Sequence[int]) -> list[bool]:
+        """Which combinations of the parameters all rules allow, in their order."""
         names = [self.parameters[i].name for i in bound]
-        assignments: list[dict[str, Value]] = [dict(setting) for setting in self._distinct(rule.names)]
+        asked = [(rule.holds, dict(setting)) for rule in rules for setting in self._distinct(rule.names)]
         found = []
         for values in product(*(self.parameters[i].values for i in bound)):
             chosen = dict(zip(names, values, strict=True))
-            for assignment in assignments:
-                assignment.update(chosen)
-            found.append(all(map(rule.holds, assignments)))
+            found.append(all(holds({**setting, **chosen}) for holds, setting in asked))
         return found
 
-    def alike(self, rule: Rule, bound: Sequence[int], rows: Array) -> tuple[Array, int]:
-        """Codes for the rows, and their span: rows of equal code are equal for the rule, whatever follows."""
-        columns = self._columns(bound, rows, rule.names)
-        open_names = (rule.names & self._places.keys()) - columns.keys()
+    def alike(self, rules: Sequence[Rule], bound: Sequence[int], rows: Array) -> tuple[Array, int]:
+        """Codes for the rows, and their span: rows of equal code are equal for the rules, whatever follows."""
+        columns = self._columns(bound, rows)
         kinds: list[tuple[Array, int]] = []
-        for expression in rule.expressions:
-            for node in carried(expression.tree, open_names, self._bits):
-                kinds += self._codes(expression, node, columns)
+        for rule in rules:
+            open_names = (rule.names & self._places.keys()) - columns.keys()
+            for expression in rule.expressions:
+                for node in carried(expression.tree, open_names, self._bits):
+                    kinds += self._codes(expression, node, columns)
         return combined(kinds, len(rows))
 
     def _codes(self, expression: Expression, node: Node, columns: Mapping[str, Array]) -> list[tuple[Array, int]]:
@@ -125,9 +135,8 @@ class Problem:
         except InputError:
             return [codes for child in children(node) for codes in self._codes(expression, child, columns)]
 
-    def _columns(self, bound: Sequence[int], rows: Array, names: frozenset[str]) -> dict[str, Array]:
-        chosen = [(at, i) for at, i in enumerate(bound) if self.parameters[i].name in names]
-        return {self.parameters[i].name: self._values(i)[rows[:, at]] for at, i in chosen}
+    def _columns(self, bound: Sequence[int], rows: Array) -> dict[str, Array]:
+        return {self.parameters[i].name: self._values(i)[rows[:, at]] for at, i in enumerate(bound)}
 
     def _distinct(self, names: frozenset[str]) -> list[Mapping[str, Value]]:
         """The settings that differ in these names."""

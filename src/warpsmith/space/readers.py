@@ -40,7 +40,7 @@ class Reader(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Early:
-    """A rule known as an automaton."""
+    """Rules known as an automaton."""
 
     automaton: Automaton
     codes: Array = field(default_factory=_start)
@@ -96,6 +96,6 @@ class Late:
             self.span = 1
             allowed: Array = np.where(self.problem.allowed(self.rule, bound, rows), 0, -1)[places]
             return allowed
-        kept, classes = numbered(*self.problem.alike(self.rule, bound, rows))
+        kept, classes = numbered(*self.problem.alike((self.rule,), bound, rows))
         self.rows, self.span = rows[kept], len(kept)
         return classes[places]

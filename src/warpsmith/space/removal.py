@@ -30,7 +30,7 @@ def removal_of(problem: Problem, rule: Rule) -> Removal:
     own = sorted(problem.scope(rule))
     if not own:
         return Removal(rule.text, rule.reason, 0 if problem.always(rule) else everything, estimate=False)
-    automaton = automaton_of(problem, rule, own)
+    automaton = automaton_of(problem, (rule,), own)
     if automaton is not None:
         # The rule says the same for every value of the parameters it does not use.
         whole = prod(problem.sizes[i] for i in own)

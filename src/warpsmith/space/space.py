@@ -46,7 +46,10 @@ class Members(Protocol):
 
 
 class Space:
-    """Immutable. Configurations are numbered from 0 in the order of their parameters' values."""
+    """Immutable. Configurations are numbered from 0 in the order of their parameters' values.
+
+    Parameters that constraints tie together count as if they had been declared one after another.
+    """
 
     def __init__(self, problem: Problem, members: Members, default: Configuration) -> None:
         self._problem = problem

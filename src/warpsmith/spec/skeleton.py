@@ -5,6 +5,7 @@ The skeleton loads as it is, so that `warpsmith check` has nothing to say but wh
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _DTYPES = {
     "uint64_t": "u64", "short": "i16", "int16_t": "i16", "unsigned short": "u16", "ushort": "u16", "uint16_t": "u16",
     "char": "i8", "signed char": "i8", "int8_t": "i8", "unsigned char": "u8", "uchar": "u8", "uint8_t": "u8",
 }  # fmt: skip
+_HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed", re.IGNORECASE)
 _WHOLE = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"})
 
 
@@ -35,8 +37,10 @@ def skeleton(source: Path, kernel: str | None = None) -> str:
     language = _language(source, text)
     chosen = _choose(source, find_kernels(text, language), kernel)
     types = {p.name: p.default or "float" for p in chosen.template if p.kind == "typename"}
-    arguments = [_argument(p, types) for p in chosen.parameters]
-    sizes = [a.name for a in arguments if a.is_size] or ["n"]
+    # The host gives `__local` parameters a size, not a value: they are part of the launch.
+    arguments = [_argument(p, types) for p in chosen.parameters if not p.is_local]
+    # A stride or an offset tells least of a shape, so others come first.
+    sizes = sorted((a.name for a in arguments if a.is_size), key=lambda size: bool(_HARDLY_A_SIZE.search(size))) or ["n"]
     width = max((len(a.name) for a in arguments), default=0)
     lines = [
         "[kernel]",
@@ -125,9 +129,7 @@ class _Argument:
         if role == "inout" and not self._declared.is_certain:
             note = note or '   # FILL IN: "out" if every element is only written'
         shape = ", ".join(f'"{s}"' for s in sizes[:2])
-        if self._declared.is_local:
-            note = "   # FILL IN: __local memory is not passed by kernel.toml; declare it in the kernel"
-        elif self._declared.depth > 1:
+        if self._declared.depth > 1:
             note = "   # FILL IN: a pointer to pointers cannot be passed"
         return f'{self.name:<{width}} = {{ dtype = "{dtype}", shape = [{shape}], role = "{role}" }}{note}'
 
@@ -171,4 +173,9 @@ def _launch(kernel: KernelDeclaration, sizes: list[str]) -> list[str]:
     lines = [f"grid  = [{', '.join(grid)}]", f"block = [{', '.join(map(str, block))}]"]
     if re.search(r"extern\s+__shared__", body):
         lines.append(f"shared = {4 * block[0]}   # FILL IN: bytes of dynamic shared memory")
+    local = [p.name for p in kernel.parameters if p.is_local]
+    if local:
+        share = ", each an equal share" if len(local) > 1 else ""
+        bytes_needed = 4 * math.prod(block) * len(local)
+        lines.append(f"shared = {bytes_needed}   # FILL IN: bytes of the __local {', '.join(local)}{share}; not an argument")
     return lines

@@ -15,8 +15,8 @@ from warpsmith.tuning.planning import PassReport
 def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
     """All passes; what has nothing to do here says so before a plan is made, without a device.
 
-    Those that restructure are asked about the kernel with its numbers lifted, as they will find it. Those that decorate see the
-    forms that restructuring makes, too: what they need may be there only.
+    They are asked about the kernel with its numbers lifted, and then about the forms that each restructuring before them makes:
+    what they need may be there only.
     """
     draft = Draft.of(kernel, limits)
     restructured: list[Draft] = []
@@ -28,8 +28,8 @@ def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
             reason = "no workload and no limit of the device allows another value"
         if transform.stage is Stage.LIFT:
             draft = tried
-        elif transform.stage is Stage.RESTRUCTURE:
-            restructured += [tried] if reason is None else []
+        elif transform.stage is Stage.RESTRUCTURE and reason is None:
+            restructured.append(tried)
         elif reason is not None and any(apply_pass(d, transform).applications[-1].reason is None for d in restructured):
             reason = None
         found.append(PassReport(transform.name, transform.summary, transform.concerns, declined=reason))

@@ -65,12 +65,19 @@ def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], combinati
     """What the passes make of the kernel and the device finds right, written nowhere yet."""
     ordered = in_order(passes)
     emit(StageStarted("template", len(ordered) + 1))
-    trial = Trial(Draft.of(kernel, lab.info.limits), lab)
+    trial = Trial(_untouched(kernel, lab), lab)
     for number, transform in enumerate(ordered):
         emit(StageAdvanced(number, transform.name))
         trial.apply(transform, ordered[number + 1 :])
     emit(StageAdvanced(len(ordered), "all of them together"))
     return trial.settled(combinations)
+
+
+def _untouched(kernel: Kernel, lab: Lab) -> Draft:
+    """With macros written out where the device's own preprocessor makes the same tokens of that."""
+    draft = Draft.of(kernel, lab.info.limits)
+    is_same = draft.branches[0].variant.text == read_source(kernel.source)
+    return draft if is_same or Probe(combined(draft), lab).difference() is None else draft.as_written()
 
 
 def template_entry(made: Templated) -> dict[str, Any]:

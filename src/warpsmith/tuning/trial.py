@@ -57,6 +57,8 @@ class Trial:
         first = self._first_of_each(self._untried(probe, new))
         probe.prefetch(untried.configuration for untried in first)
         probe.prefetch(configuration for _, configuration in self._new_forms(probe, before))
+        if transform.stage is not Stage.RESTRUCTURE:  # what idle parameters are told by
+            probe.prefetch(plain for each in first if (plain := _plain(probe, each.configuration, each.name)) in probe.space)
         self._foresee(coming)
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
@@ -129,9 +131,9 @@ class Trial:
     def _drop_idle(self, probe: Probe, names: Iterable[str]) -> list[str]:
         """Leave out parameters that make no difference on this device, whatever they may do on another."""
         dropped = []
-        for name in names:
-            if not self._is_idle(probe, name):
-                continue
+        idle = [name for name in names if self._is_idle(probe, name)]
+        probe.prefetch(untried.configuration for untried in self._untried(probe, idle))
+        for name in idle:
             dropped += self._drop_values(probe, self._untried(probe, [name]))
             if name in self._draft.origins and self._is_idle(probe, name):
                 dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
@@ -141,8 +143,7 @@ class Trial:
 
     def _is_idle(self, probe: Probe, name: str) -> bool:
         """Whether every value that was tried is the same as the default."""
-        default = probe.space.default[name]
-        pairs = [(found, Configuration.of({**found, name: default})) for found in self._tried_of(name).values()]
+        pairs = [(found, _plain(probe, found, name)) for found in self._tried_of(name).values()]
         probe.prefetch(plain for _, plain in pairs if plain in probe.space)
         return bool(pairs) and all(plain in probe.space and probe.same_launch(found, plain) for found, plain in pairs)
 
@@ -169,3 +170,8 @@ class Trial:
                 dropped.append(f"{shown} {problem}")
                 self._draft = self._draft.without_form(branch.guard)
         return dropped
+
+
+def _plain(probe: Probe, configuration: Configuration, name: str) -> Configuration:
+    """The same, but for one parameter at its default."""
+    return Configuration.of({**configuration, name: probe.space.default[name]})

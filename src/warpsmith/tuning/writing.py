@@ -8,14 +8,10 @@ from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.agents import load_agent
-from warpsmith.tuning.allowance import Allowance
-from warpsmith.tuning.events import Emit
 from warpsmith.tuning.planning import Agent, Facts, Plan, ProposalReport
 from warpsmith.tuning.probes import Lab
 from warpsmith.tuning.prospects import passes_for
 from warpsmith.tuning.relief import Relieved
-from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.workbench import Workbench
 
 MOST_REPAIRS = 3  # what a model cannot mend in three tries, it seldom mends in ten
@@ -35,9 +31,8 @@ def written_form(agent: Agent, facts: Facts, plan: Plan, problem_of: Callable[[P
     return ProposalReport(proposal, problem)
 
 
-def form_by(name: str, kernel: Kernel, lab: Lab, allowance: Allowance, emit: Emit) -> ProposalReport:
-    """A form from the agent of that name, outside a run: it knows the kernel and the device, but no measurements yet."""
-    agent = load_agent(name, desk_without_record(allowance, emit), alone=True)
+def form_by(agent: Agent, kernel: Kernel, lab: Lab) -> ProposalReport:
+    """A form from the agent, outside a run: it knows the kernel and the device, but no measurements yet."""
     plain = untouched(kernel)
     facts = Facts(plain, lab.info.limits, None, None, {}, passes=passes_for(plain, lab.info.limits))
     plan = Plan((), "a template was asked for", agent.analyse(facts), write=True)
@@ -46,5 +41,5 @@ def form_by(name: str, kernel: Kernel, lab: Lab, allowance: Allowance, emit: Emi
         return found
     if isinstance(agent, Relieved):
         why = agent.stopped or "none of its answers was one"
-        raise UnavailableError(f"{name} wrote no form: {why}", hint="--agent rules needs no model")
-    raise InputError(f"agent {name!r} writes no forms of its own", hint="--agent rules applies passes; a model can do both")
+        raise UnavailableError(f"{agent.name} wrote no form: {why}", hint="--agent rules needs no model")
+    raise InputError(f"agent {agent.name!r} writes no forms of its own", hint="--agent rules applies passes; a model can do both")

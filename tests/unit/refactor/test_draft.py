@@ -128,7 +128,7 @@ def test_a_choice_multiplies_the_forms_it_applies_to(start: Draft) -> None:
 
 def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
     passes = [
-        Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, 14)}),
+        Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, 16)}),
         Choosing(ADD, {v: f"form{v}();" for v in range(1, 4)}, parameter="PATH", name="second"),
     ]
     after = apply_passes(start, passes)
@@ -279,3 +279,20 @@ def test_the_nearest_configuration_with_a_value(start: Draft) -> None:
     assert nearest["MAP"] == 1
     assert nearest["BLOCK"] in (32, 64)
     assert nearest_with(space_of_refactored(found), "BLOCK", 256) == Configuration.of({"BLOCK": 256, "MAP": 0})
+
+
+def test_nothing_is_made_of_a_kernel_whose_macro_hides_what_it_does(tmp_path: Path) -> None:
+    source = "#define WAIT(...) __syncthreads(); f(__VA_ARGS__)\n" + SOURCE.replace(ADD, f"{ADD} WAIT(1, 2);")
+    draft = apply_pass(Draft.of(scale_kernel(tmp_path, source=source), LIMITS), Choosing(GUARD, {1: "if (1) {"}))
+    assert draft.applications[0].reason is not None
+    assert draft.applications[0].reason.endswith(
+        "hidden behind a macro that cannot be written out: WAIT takes any number of arguments"
+    )
+
+
+def test_a_pass_that_finds_nothing_looks_at_the_kernel_with_its_counters_in_their_loops(tmp_path: Path) -> None:
+    old = SOURCE.replace("  if (i < n) {", "  int j;\n  for (j = 0; j < 4; j++)\n  if (i < n) {")
+    start = Draft.of(scale_kernel(tmp_path, source=old), LIMITS)
+    found = apply_pass(start, Choosing("for (int j = 0; j < 4; j++)", {1: "for (int j = 0; j < 2; ++j)"}))
+    assert found.branches[0] == replace(start.branches[0], guard={"MAP": 0})
+    assert "int j;\n" not in found.branches[1].variant.text

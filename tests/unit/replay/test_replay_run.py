@@ -65,7 +65,7 @@ def test_leaving_early_ends_the_workers(write_cache: WriteCache):
 def test_mistakes_are_answered_before_anything_runs(
     write_cache: WriteCache, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], words: str
 ):
-    monkeypatch.setattr(run_module, "run_trials", lambda plan, jobs: pytest.fail("nothing may run"))
+    monkeypatch.setattr(run_module, "run_trials", lambda *_: pytest.fail("nothing may run"))
     with pytest.raises(InputError, match=words):
         replay([write_cache()], **options)
 

@@ -13,7 +13,7 @@ from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.search.base import Learner, Prior
 from warpsmith.search.gp import GaussianProcess
 from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
-from warpsmith.search.gp.encoding import distances
+from warpsmith.search.gp.encoding import distances, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
 from warpsmith.search.gp.kernel import covariance, matern
@@ -50,6 +50,31 @@ def test_sizes_act_by_ratio_and_alignment_counts():
 @pytest.mark.parametrize("values", [(False, True), ("row", "column", "tiled"), (1, "auto", 4), (0, 7)])
 def test_values_without_an_order_are_equally_far_apart(values):
     assert np.array_equal(distances(values), 1 - np.eye(len(values)))
+
+
+def test_sizes_that_fill_no_warp_are_expected_to_be_slower():
+    expected = dict(zip((1, 2, 7, 16, 40, 48, 64, 96), handicaps((1, 2, 7, 16, 40, 48, 64, 96)), strict=True))
+    assert [size for size, slower in expected.items() if slower == 0] == [1, 2, 16, 64, 96]
+    assert expected[40] == expected[7] > expected[48] > 0
+    for no_sizes in [(0, 3, 5), (3, 5), ("row", "column", "tiled"), (0.5, 3.0, 5.0)]:
+        assert not handicaps(no_sizes).any()
+
+
+def test_what_is_expected_is_tried_first_and_given_up_when_it_is_wrong():
+    sizes = Parameter("SIZE", (32, 40, 64, 72, 96, 104, 128, 136, 160, 168, 192, 200), 32)
+    space = plain_space(sizes, Parameter("OTHER", ("a", "b", "c", "d", "e", "f", "g", "h"), "a"))
+
+    def asked_for_whole_warps(slow: float) -> list[bool]:
+        strategy, whole = GaussianProcess(space, np.random.default_rng(3)), []
+        for _ in range(30):
+            (configuration,) = strategy.ask(1)
+            fills = configuration["SIZE"] % 32 == 0
+            whole.append(fills)
+            strategy.tell(Evaluation(configuration, measured(score=10.0 + (slow if fills else 0.0))))
+        return whole
+
+    assert mean(asked_for_whole_warps(0.0)[8:16]) > 0.7
+    assert mean(asked_for_whole_warps(5.0)[16:]) < 0.4
 
 
 def test_zero_and_negative_numbers_go_by_rank():
@@ -174,7 +199,7 @@ def test_what_it_holds_is_bounded(monkeypatch):
     rng = np.random.default_rng(0)
     numbers = space.sample(300, rng)
     results = {n: Result(space.row(n), float(space.row(n).sum())) for n in numbers}
-    model = Model([distances(p.values) for p in space.parameters], [], rng)
+    model = Model([distances(p.values) for p in space.parameters], [np.zeros(len(p.values)) for p in space.parameters], [], rng)
     candidates = sampled_from(space, numbers[:3], rng)
     predictions = model.predict(candidates, results, {})
     assert len(model._held) == 160

@@ -31,3 +31,10 @@ def test_not_surely_floats(expression: str):
 
 def test_a_template_argument_decides():
     assert not _is_float("any[0]", entry="k<double>")
+
+
+def test_a_name_for_float_is_float():
+    source = cuda(
+        "  auto v = in[0] / s;", signature="const real* in, NUMBER s", before="typedef float real;\n#define NUMBER real"
+    )
+    assert is_float(initialiser(source, "v"), Names(source))

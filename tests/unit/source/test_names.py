@@ -6,7 +6,7 @@ from source_support import cuda, initialiser, value_of
 from warpsmith.core.hardware import Language
 from warpsmith.source import Names, parse_kernel
 from warpsmith.source.scopes import Origin
-from warpsmith.source.tree import of_kind, text_of
+from warpsmith.source.tree import Edit, of_kind, text_of
 from warpsmith.spec.load import load_kernel
 
 
@@ -75,3 +75,28 @@ def test_builtin_names_in_one_spelling(text, language, expected):
     mark = "__kernel" if language is Language.OPENCL else "__global__"
     source = parse_kernel(f"{mark} void k() {{ int v = {text}; }}", language, "k")
     assert Names(source).builtin(initialiser(source, "v")) == expected
+
+
+def test_an_argument_that_the_kernel_changes_is_not_what_the_launch_gave():
+    kernel = load_kernel("rope")
+    plain = parse_kernel(kernel.source.read_text(), kernel.language, kernel.entry)
+    at = plain.body.start_byte + 1
+    source = parse_kernel(plain.edited(Edit(at, at, "\n  head_dim -= 2;")), kernel.language, kernel.entry)
+    use = next(n for n in of_kind(source.body, "identifier") if text_of(n) == "head_dim")
+    assert Names(source, (), kernel).expression(use) is None
+
+
+def test_a_type_is_what_its_name_stands_for():
+    before = "typedef float real;\nusing number = real;\n#define DATA number\n"
+    names = Names(cuda("", before=before))
+    assert names.type_named("DATA") == "float"
+    two = Names(cuda("", before="#ifdef WIDE\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"))
+    assert two.type_named("real") == "real"
+
+
+def test_kernel_toml_may_define_what_decides_a_macro():
+    text = "#ifdef WIDE\n#define N 8\n#else\n#define N 4\n#endif\n__global__ void k(float* out) { const int v = N; }"
+    source = parse_kernel(text, Language.CUDA, "k")
+    kernel = replace(load_kernel("rope"), defines={"WIDE": 1})
+    assert Names(source).value(initialiser(source, "v")) == 4
+    assert Names(source, (), kernel).value(initialiser(source, "v")) is None

@@ -64,6 +64,14 @@ def test_numbers_are_in_the_order_of_the_values():
     assert rows[-1] == [9] * 6 + [0] * 6
 
 
+def test_parameters_that_are_tied_are_numbered_as_neighbours():
+    space = build(digits(4), ["P0 == P2", "P1 == P3"])
+    assert [space.row(number).tolist() for number in (0, 1, 9, 10)] == [[0, 0, 0, 0], [0, 1, 0, 1], [0, 9, 0, 9], [1, 0, 1, 0]]
+    turned = build(digits(4), ["P0 <= P3"])
+    rows = [row.tolist() for row in turned.rows]
+    assert rows == sorted(rows, key=lambda row: (row[0], row[3], row[1], row[2]))
+
+
 def test_products_and_differences_merge_too():
     parameters = [Parameter(f"P{i}", (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 1) for i in range(12)]
     powers = build(parameters, [" * ".join(f"P{i}" for i in range(12)) + " <= 2 ** n"])

@@ -39,3 +39,8 @@ def test_a_pass_for_finished_forms_is_asked_about_those_of_others(tmp_path: Path
     assert declined["squares"] is None
     assert declined["unroll"] is None, "the kernel has no loop, but its squares have"
     assert "no function that reduces" in (declined["reduction_style"] or "")
+
+
+def test_so_is_one_that_restructures():
+    declined = {report.name: report.declined for report in passes_for(load_kernel("fused_add_rmsnorm"), LIMITS)}
+    assert declined["joined_rows"] is None, "the row waits in shared memory, but can be read again"

@@ -35,6 +35,11 @@ Operand: TypeAlias = int | Array
 Axes: TypeAlias = Mapping[str, Array | Value]
 
 
+# Dtypes, because comparing one with a type is slow: a grid is often so small that this shows.
+_INT64 = np.dtype(np.int64)
+_BOOL = np.dtype(np.bool_)
+
+
 class _NoResult(Exception):  # noqa: N818 - it ends the attempt, nothing is wrong
     """Some part is not a 64-bit integer, or has no result for some assignment."""
 
@@ -47,7 +52,7 @@ def evaluate_grid(tree: Node, axes: Axes) -> Operand | None:
         return None
 
 
-def _evaluate(node: Node, axes: Axes) -> Operand:  # noqa: PLR0911, C901 - one case for each kind of node
+def _evaluate(node: Node, axes: Axes) -> Operand:  # noqa: PLR0911, PLR0912, C901 - one case for each kind of node
     match node:
         case Name(name=name):
             if name not in axes:
@@ -57,6 +62,8 @@ def _evaluate(node: Node, axes: Axes) -> Operand:  # noqa: PLR0911, C901 - one c
             return _integer(value)
         case Binary(operator=sign, left=left, right=right):
             return _apply(BINARY[sign], integers.BINARY.get(sign), _evaluate(left, axes), _evaluate(right, axes))
+        case Compare(first=first, links=((sign, second),)):
+            return _compared(sign, _evaluate(first, axes), _evaluate(second, axes))
         case Compare(first=first, links=links):
             operands = [_evaluate(operand, axes) for operand in (first, *(right for _, right in links))]
             return reduce(and_, (_compared(sign, *pair) for (sign, _), pair in zip(links, pairwise(operands), strict=True)))
@@ -80,7 +87,11 @@ def _evaluate(node: Node, axes: Axes) -> Operand:  # noqa: PLR0911, C901 - one c
 
 
 def _compared(sign: str, left: Operand, right: Operand) -> Operand:
-    return _apply(COMPARE[sign], integers.COMPARE[sign], left, right)
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        found: Array | None = integers.COMPARE[sign](left, right)  # never without a result, and truth values need no widening
+        assert found is not None
+        return found
+    return COMPARE[sign](left, right)
 
 
 def _integer(value: Array | Value) -> Operand:
@@ -98,7 +109,7 @@ def _apply(scalar: Callable[..., Value], shortcut: Shortcut | None, *values: Ope
     for value in values:
         if isinstance(value, np.ndarray):
             several = True
-            operands.append(value if value.dtype == np.int64 else value.astype(np.int64))
+            operands.append(value if value.dtype == _INT64 else value.astype(_INT64))
         else:
             operands.append(int(value))
     if not several:
@@ -110,7 +121,9 @@ def _apply(scalar: Callable[..., Value], shortcut: Shortcut | None, *values: Ope
 
 
 def _truth(value: Operand) -> Operand:
-    return value.astype(bool, copy=False) if isinstance(value, np.ndarray) else bool(value)
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == _BOOL else value.astype(_BOOL)
+    return bool(value)
 
 
 def _is_truth(value: Operand) -> bool:

@@ -39,7 +39,8 @@ def _safe(bound: int, compute: Callable[[], Array]) -> Array | None:
 
 
 def _divisible(b: Any, a: Any) -> bool:
-    return bool(np.all(b != 0)) and _bounds(a)[0] > INT64.min
+    nonzero = b.all() if isinstance(b, np.ndarray) else b != 0
+    return bool(nonzero) and int(a.min() if isinstance(a, np.ndarray) else a) > INT64.min
 
 
 def _power(a: Any, b: Any) -> Array | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
-from warpsmith.core.hardware import Language
+from warpsmith.core.hardware import Language, Resources
 from warpsmith.devices._clang.binary import clang_version
 from warpsmith.devices._clruntime.building import BuildError, build, resources
 from warpsmith.devices._clruntime.limits import read_limits
@@ -27,6 +28,7 @@ from warpsmith.devices.cpu.program import CpuProgram
 
 # 3.0, because atomics on generic pointers do not link below.
 BUILD_OPTIONS = ("-cl-std=CL3.0",)
+_REMEMBERED = 64  # modules with their binaries, a few hundred KiB each
 
 # Words without which a source uses neither; they only decide how many launches may share a binary (`compile_key`).
 _DYNAMIC_SHARED = re.compile(r"\bextern\b|DYNAMIC_SHARED|\b(?:__)?local\b")
@@ -40,6 +42,9 @@ _PLAIN_HEADER = re.compile(
 
 class CpuDevice:
     name = "cpu"
+
+    def __init__(self) -> None:
+        self._built: OrderedDict[bytes, tuple[bytes, Resources]] = OrderedDict()
 
     @cached_property
     def _compiler(self) -> ClSession:
@@ -89,13 +94,7 @@ class CpuDevice:
         return self._build(kernel, request, flat=False)
 
     def _build(self, kernel: Lowered, request: CompileRequest, *, flat: bool) -> Binary:
-        session = self._compiler
-        cl = session.cl
-        try:
-            program = build(cl, cl.Program(session.context, kernel.module), BUILD_OPTIONS)
-        except BuildError as error:
-            raise CompileError(build_failure(str(error)), str(error)) from error
-        used = resources(cl, program, cl.Kernel(program, ENTRY), session.device)
+        code, used = self._native(kernel.module)
         asked = request.geometry.shared_bytes
         if used.shared_bytes is not None and kernel.uses_dynamic_shared:
             used = replace(used, shared_bytes=used.shared_bytes - reserved_shared_bytes(asked) + asked)
@@ -104,11 +103,29 @@ class CpuDevice:
                 f"the OpenCL runtime gave the kernel {used.vector_width} lanes a warp instead of {spirv.WARP_SIZE}"
             )
         return Binary(
-            code=program.binaries[0],
+            code=code,
             entry=ENTRY,
             resources=used,
             device_data={"flat": flat, "can_trap": kernel.can_trap, "constants": ",".join(c.name for c in request.constants)},
         )
+
+    def _native(self, module: bytes) -> tuple[bytes, Resources]:
+        """Choices that mean nothing here (launch bounds, read-only loads) leave the same module, which is built once."""
+        known = self._built.get(module)
+        if known is not None:
+            self._built.move_to_end(module)
+            return known
+        session = self._compiler
+        cl = session.cl
+        try:
+            program = build(cl, cl.Program(session.context, module), BUILD_OPTIONS)
+        except BuildError as error:
+            raise CompileError(build_failure(str(error)), str(error)) from error
+        found = program.binaries[0], resources(cl, program, cl.Kernel(program, ENTRY), session.device)
+        self._built[module] = found
+        if len(self._built) > _REMEMBERED:
+            self._built.popitem(last=False)
+        return found
 
     def preprocess(self, request: CompileRequest) -> list[str]:
         return opencl_tokens(request) if request.language is Language.OPENCL else preprocessed_tokens(request)

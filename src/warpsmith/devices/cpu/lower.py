@@ -25,6 +25,7 @@ from warpsmith.devices.cpu.wide_integers import uses_wide_integers, write_out_wi
 
 _SHARED_ARRAY = re.compile(rf"^@({NAME}) = external .*addrspace\(3\) global ")
 _DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
+_SMALL_SHARED_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,12 @@ class Lowered:
 
 
 def reserved_shared_bytes(asked: int) -> int:
-    """What a binary sets aside for a launch's dynamic shared memory: powers of two, so that one binary serves similar workloads.
+    """What a binary sets aside for a launch's dynamic shared memory: the same for all but large requests.
 
-    Large requests are taken as they are, for static shared memory needs its place under the limit too.
+    So one binary serves every workload, and building it takes longer than all the rest. What is set aside and not used costs no
+    time. Large requests are taken as they are, for static shared memory needs its place under the limit too.
     """
-    return asked if asked > 64 * 1024 else 1 << max(asked - 1, 0).bit_length()
+    return _SMALL_SHARED_BYTES if 0 < asked <= _SMALL_SHARED_BYTES else max(asked, 1)
 
 
 def lower(module: Module, request: CompileRequest) -> Lowered:

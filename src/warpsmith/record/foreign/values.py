@@ -26,7 +26,14 @@ def scalar(value: Any, where: str, file: Path) -> Value:
 
 
 def positive(value: Any) -> float | None:
-    """A result that can be compared: finite, above 0 and not a stand-in for a failure; None for anything else."""
+    """A result that can be compared: finite, above 0 and not a stand-in for a failure; None for anything else.
+
+    Of repeated measurements it is their mean, as Kernel Tuner's own time is.
+    """
+    if isinstance(value, list):
+        each = [positive(one) for one in value]
+        found = [one for one in each if one is not None]
+        return sum(found) / len(found) if found and len(found) == len(each) else None
     if isinstance(value, str):
         try:
             value = float(value)

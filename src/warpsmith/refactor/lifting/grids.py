@@ -10,6 +10,8 @@ from warpsmith.refactor.extents import spelled, tidy, value_at, with_part
 from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.blocks import Freedom
 from warpsmith.refactor.lifting.linking import AXES, Links, divisors, link_grid
+from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
+from warpsmith.refactor.lifting.surplus import as_many_threads
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.geometry import geometry_of
 from warpsmith.source.names import Names
@@ -37,8 +39,11 @@ def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, bloc
         return Declined(links.refused[parameter])
     if parameter not in links.linked:
         return Declined("blocks lie side by side, and which axis of the grid counts them is not clear")
+    if (stored := combined_in_block(names)) is not None:
+        return Declined(combined_reason(names, stored))
     lifted = Symbolic(variant, names, {}, defaults)
-    return Grid(tuple(links.grid), tuple(rules.shares(subject, lifted, links)))
+    kept = [r for a, share in links.shares.items() for r in as_many_threads(subject, names, a, share, value, parameter)]
+    return Grid(tuple(links.grid), (*rules.shares(subject, lifted, links), *kept))
 
 
 def _scaled(text: str, parameter: str, value: int) -> str:

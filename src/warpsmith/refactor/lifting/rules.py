@@ -16,6 +16,7 @@ from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.linking import AXES, Links
+from warpsmith.refactor.lifting.surplus import unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
@@ -64,8 +65,10 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
             yield Rule(
                 _divides(share.whole, share.part), f"the launch leaves out what is left of {share.whole} after whole blocks"
             )
-        elif _always(subject, lifted, share.whole, share.part) and not _has_guard(lifted.names, names_of(share.whole)):
-            reason = f"nothing in the kernel checks where {share.whole} ends: blocks along {axis} must end with it"
+            continue
+        asked = _has_guard(lifted.names, names_of(share.whole)) and unguarded_effect(lifted.names, axis) is None
+        if not asked and _always(subject, lifted, share.whole, share.part):
+            reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"
             yield Rule(_divides(share.whole, share.part), reason)
 
 

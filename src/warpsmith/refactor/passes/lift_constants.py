@@ -24,6 +24,7 @@ from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.linking import Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
+from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.values import tunable
@@ -71,6 +72,9 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     links.grid[:] = [follow(text, divisions, lifted.defaults) for text in links.grid]
     links.block[:] = [follow(text, divisions, lifted.defaults) for text in links.block]
     refused = dict(links.refused)
+    apart = parameters & frozenset().union(*(names_of(share.part) for share in links.shares.values()))
+    if apart and (stored := combined_in_block(lifted.names)) is not None:
+        refused |= dict.fromkeys(apart, combined_reason(lifted.names, stored))
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = variant.shared if shared is None else shared
     if shared is None:

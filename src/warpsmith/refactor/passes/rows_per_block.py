@@ -46,14 +46,7 @@ class RowsPerBlock:
 
 def _rewrite(subject: Subject) -> Rewrite:
     names, variant = names_of(subject), subject.variant
-    flat = next(iter(flat_indices(subject.source.body, names)), None)
-    require(flat is None, "the grid counts elements, not rows: coarsen and map_2d are for that", flat[0] if flat else None)
-    line_of_blocks = axis(variant.grid, "y") == axis(variant.grid, "z") == "1" and not (
-        {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"} & all_launch_uses(subject.source, names).keys()
-    )
-    require(line_of_blocks, "the grid has several dimensions: its blocks are not rows")
-    already = next((n for n in launch_uses(subject.source.body, names).get("blockIdx.x", ()) if _is_counted_on(n, names)), None)
-    require(already is None, "a block already does several rows one after the other", already)
+    line_of_rows(subject, names)
     loop = block_loop(subject, names)
     most = max(on_workloads(subject, axis(variant.grid, "x")))
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
@@ -64,6 +57,18 @@ def _rewrite(subject: Subject) -> Rewrite:
     line = subject.source.line_of(loop.work[0].node)
     choice = Tunable(name, (1, *values), 1, "rows (blocks of the original) that a block does one after the other", line)
     return Rewrite(variant, choice, dict.fromkeys(values, made))
+
+
+def line_of_rows(subject: Subject, names: Names) -> None:
+    """Raises Unmet unless each block of a grid of one dimension does one row."""
+    flat = next(iter(flat_indices(subject.source.body, names)), None)
+    require(flat is None, "the grid counts elements, not rows: coarsen and map_2d are for that", flat[0] if flat else None)
+    line_of_blocks = axis(subject.variant.grid, "y") == axis(subject.variant.grid, "z") == "1" and not (
+        {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"} & all_launch_uses(subject.source, names).keys()
+    )
+    require(line_of_blocks, "the grid has several dimensions: its blocks are not rows")
+    already = next((n for n in launch_uses(subject.source.body, names).get("blockIdx.x", ()) if _is_counted_on(n, names)), None)
+    require(already is None, "a block already does several rows one after the other", already)
 
 
 def _is_counted_on(node: Node, names: Names) -> bool:

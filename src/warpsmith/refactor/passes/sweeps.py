@@ -1,8 +1,9 @@
 """`sweeps`: a softmax's sum beside the maximum that it is relative to, in one sweep, or after it in another.
 
 Exposes SWEEPS. 0 as it was: a step raises the maximum and corrects the sum, so the row is read once for both and every element
-costs an exponential that depends on the step before. 1: the maximum first, then the sum relative to the maximum of all threads;
-where a later loop computes the same exponentials again for what it stores, they are left in the output and found there.
+costs an exponential that depends on the step before. 1: the maximum first, by comparing, then the sum relative to the maximum of
+all threads; where a later loop computes the same exponentials again for what it stores, they are left in the output and found
+there.
 
 Precondition: the loop carries a maximum and a sum of exponentials relative to it and nothing else (`source.running_sums`); it
 reads nothing that the kernel writes; what it ranges over does not change until the sum is used. For the output as the place
@@ -12,6 +13,7 @@ Constraints: none.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,10 +27,14 @@ from warpsmith.source.effects import may_change
 from warpsmith.source.kept_results import KeptResult, kept_result, meaning
 from warpsmith.source.running_sums import RunningSum, running_sum
 from warpsmith.source.statements import text_between
-from warpsmith.source.tree import is_within, of_kind, text_of
+from warpsmith.source.tree import field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+_NUMBER = re.compile(r"-\s*(?:INFINITY|HUGE_VALF|FLT_MAX|[\d.]+(?:[eE][+-]?\d+)?[fF]?)")
+_MAXIMUM = re.compile(r"(?:::|std::)?f?maxf?")
 
 
 class Sweeps:
@@ -58,6 +64,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     require(inputs, f"the loop over {loop.variable} reads memory that the kernel may write", loop.node)
     kept = _kept(found, outer, names)
     edits = [removed(source.tree, with_pragma(node)) for node in found.summing]
+    edits += _comparisons(found, names)
     edits.append(Edit(found.use.start_byte, found.use.end_byte, found.sum))
     begin = source.tree.line_start(found.statement)
     sweep = _again(found, source) if kept is None else _keeping(found, kept, source)
@@ -66,6 +73,26 @@ def _rewrite(subject: Subject) -> Rewrite:
     meant = f"0: the sum is relative to a running maximum · 1: the maximum first, then exponentials{between}"
     choice = Tunable(fresh_name(subject, "SWEEPS"), (0, 1), 0, meant, source.line_of(loop.node))
     return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=source.edited(*edits))})
+
+
+def _comparisons(found: RunningSum, names: Names) -> list[Edit]:
+    """The maximum by comparing, one instruction where `fmaxf` takes more to pass over what is not a number.
+
+    Comparing passes over that, too, as long as the maximum itself is a number, and it begins as one.
+    """
+    declared = next((n for n in of_kind(found.loop.body, "identifier") if text_of(n) == found.maximum), None)
+    begins = names.definition(declared).value if declared is not None else None
+    if begins is None or _NUMBER.fullmatch(text_of(begins)) is None:
+        return []
+    edits = []
+    for call in of_kind(found.loop.body, "call_expression"):
+        arguments = field(call, "arguments").named_children
+        known = [a for a in arguments if text_of(a) in {found.maximum, found.higher}]
+        others = [names.source.text_of(a) for a in arguments if a not in known]
+        if _MAXIMUM.fullmatch(text_of(field(call, "function"))) and len(known) == len(others) == 1:
+            name = text_of(known[0])
+            edits.append(Edit(call.start_byte, call.end_byte, f"({others[0]} > {name} ? {others[0]} : {name})"))
+    return edits
 
 
 def _is_steady(loop: Loop, until: Node, names: Names) -> bool:

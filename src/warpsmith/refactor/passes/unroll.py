@@ -65,7 +65,7 @@ def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
     for body in subject.source.reached():
         if body.has_error:
             continue
-        loops = list(loops_of(body, names))
+        loops = list(loops_of(body, names, assigned=True))
         for loop in loops:
             trips = _trips(subject, names, loop)
             if trips is not None and trips < (_FEWEST_TRIPS if loop.kind is LoopKind.COUNTED else _FEWEST_STRIDED):

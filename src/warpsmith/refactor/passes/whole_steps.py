@@ -8,7 +8,7 @@ becomes a loop over whole steps of all threads, the same number for each of them
 steps in the same order, so results are the same bit for bit.
 
 Precondition: the loop starts at `base + t` and steps by the number of values that `t` takes, its bound does not change inside,
-and a step neither leaves the loop nor waits for other threads.
+and a step neither leaves the loop nor waits for other threads. Loops over a tile in shared memory are `tile_rows`' business.
 Parameters: ITEMS, 0 as it was, else steps per trip; ACCUMULATORS where a loop collects sums (`refactor.accumulators`): more than
 one add floats up in another order. Constraints: no more sums than steps; where a row has fewer steps only the rest is done.
 """
@@ -26,8 +26,12 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.own_pointers import own_pointers
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.dataflow import base_name
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
+from warpsmith.source.needed import targets_in
 from warpsmith.source.scopes import Origin
+from warpsmith.source.signs import Signs
 from warpsmith.source.statements import line_at
 from warpsmith.source.tree import is_within, of_kind, unwrapped
 
@@ -103,6 +107,8 @@ def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # no
             return f"the unsigned loop over {name} may end before it starts"
         if is_rest(loop, names):
             return f"the loop over {name} is the rest of another one: less than a whole step is left for it"
+    if _fills_a_tile(loop, names):
+        return f"the loop over {name} fills a tile in shared memory: who fills what of it is the choice of tile_rows"
     if not loop.ends_below:
         return f"the loop over {name} includes its bound"
     if loop.changes_variable(names):
@@ -116,6 +122,16 @@ def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # no
     if not all(is_invariant(node, loop.body, names) for node in (loop.start, loop.bound, loop.step)):
         return f"the range of {name} may change while the loop runs"
     return None
+
+
+def _fills_a_tile(loop: Loop, names: Names) -> bool:
+    """Whether its range is the size of a tile, whatever the data, and what it writes is in shared memory alone."""
+    if Signs(names).is_about_data(loop.bound):
+        return False
+    written = [names.source.scopes.declaration(base_name(target), target) for target in targets_in(loop.body)]
+    shared = {a.name for a in arrays_of(names) if a.is_shared}
+    outside = {d.name for d in written if d is not None and not is_within(d.node, loop.node)}
+    return None not in written and bool(outside) and outside <= shared
 
 
 def _values(subject: Subject, names: Names, loops: list[Loop]) -> tuple[int, ...]:

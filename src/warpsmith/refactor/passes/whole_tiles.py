@@ -2,11 +2,12 @@
 
 Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
 WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the loops. If that holds, they run
-without checks; else as they stand. Threads whose results nobody stores, because all of their row lies outside, do not run them.
+without checks; else as they stand, but only for what lies inside: one of the thread's elements after the other where these are
+independent (`source.own_elements`), else for threads of which something lies inside (`source.needed`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
-change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. For what is
-left out: it changes only the thread's own variables, which others read under such checks alone (`source.needed`).
+change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
+out changes only the thread's own variables, and these are read elsewhere under such checks alone.
 Parameter: WHOLE, 0 as it was. Constraints: none.
 
 It comes after all passes that change loops: what it writes stands beside the loops under an `#if` of its own, so that no further
@@ -15,30 +16,33 @@ forms arise. Masks and compares go; on the CPU device, where a check becomes a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.one_by_one import one_by_one, with_directives
 from warpsmith.refactor.preconditions import answered, require
-from warpsmith.refactor.writing import indented
-from warpsmith.source import Edit, Loop, LoopKind, Names, loops_of
+from warpsmith.refactor.writing import indented, joined_if
+from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, waits
 from warpsmith.source.extremes import End, Extremes
 from warpsmith.source.needed import needed
+from warpsmith.source.own_elements import OwnElements, own_elements
 from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
-from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.threads import spelled
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DIRECTIVES = frozenset({"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"})
 _MOST_LINES = 120  # a copy of more than that nobody reads
-_LONGEST = 130
+_COMPARED = frozenset({"<", "<=", ">", ">="})
 _OWN_AXES = "yz"  # a thread's rows are its own business; along x neighbours are lanes of one vector, and should go one way
 
 
@@ -64,16 +68,26 @@ class _Check:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Loops to be written twice, with what stands before them and belongs to them. `needed`: else nobody stores their results."""
+    """Loops to be written twice, with what stands before them and belongs to them.
+
+    `needed`: else nobody stores their results. `elements`: of which some may be stored by nobody; `inside`: then all are.
+    """
 
     node: Node
     start: int
     checks: tuple[_Check, ...]
     needed: tuple[str, ...]
+    elements: OwnElements | None = None
+    inside: tuple[str, ...] = ()
 
     @property
     def condition(self) -> list[str]:
-        return list(dict.fromkeys(part for check in self.checks for part in check.asked))
+        asked = [part for check in self.checks for part in check.asked]
+        return list(dict.fromkeys(asked or self.inside))
+
+    @property
+    def gain(self) -> tuple[int, bool, int, int]:
+        return len(self.condition), self.elements is not None, len(self.needed), -self.start
 
 
 def _rewrite(subject: Subject) -> Rewrite:
@@ -109,8 +123,8 @@ def _regions(subject: Subject, names: Names) -> Iterator[_Region]:
         if loop.node.start_byte < end:
             continue
         inner = [other for other in loops if is_within(other.node, loop.node)]
-        best = max((_region(subject, names, each) for each in inner), key=lambda r: (len(r.condition), len(r.needed), -r.start))
-        if best.checks or best.needed:
+        best = max((_region(subject, names, each) for each in inner), key=lambda region: region.gain)
+        if best.condition or best.needed:
             end = best.node.end_byte
             yield best
 
@@ -149,11 +163,30 @@ def _region(subject: Subject, names: Names, loop: Loop) -> _Region:
     extremes = Extremes(names, loop.node, _extents(subject), _OWN_AXES)
     conditional = of_kind(loop.node, "if_statement", "conditional_expression")
     found = [check for node in conditional if (check := _check(node, extremes, names)) is not None]
-    before, start = loop.node.prev_sibling, loop.node
-    while before is not None and (before.type == "preproc_call" or before.type in _DIRECTIVES):
-        start, before = before, before.prev_sibling
-    wanted = needed(loop, names, _extents(subject))
-    return _Region(loop.node, subject.source.tree.line_start(start), tuple(found), tuple(wanted))
+    start = subject.source.tree.line_start(with_directives(loop.node))
+    wanted = tuple(needed(loop, names, _extents(subject)))
+    # In a product whose steps check lanes, one element after the other was measured 100 times as slow; why is not known.
+    slow = any(a.type == "for_statement" for a in ancestors(loop.node)) and any(_checks_lanes(c.node, names) for c in found)
+    elements = own_elements(loop, names, _extents(subject)) if (found or wanted) and not slow else None
+    inside = _inside(elements, extremes, names) if elements is not None else ()
+    if found or inside:
+        return _Region(loop.node, start, tuple(found), () if elements else wanted, elements, inside)
+    return _Region(loop.node, start, (), wanted)
+
+
+def _checks_lanes(node: Node, names: Names) -> bool:
+    parts = [p for p in of_kind(field(node, "condition"), "binary_expression") if text_of(field(p, "operator")) in _COMPARED]
+    sides = [field(part, side) for part in parts for side in ("left", "right")]
+    return any(Polynomial.of(side, names).mentions("threadIdx.x") for side in sides)
+
+
+def _inside(elements: OwnElements, extremes: Extremes, names: Names) -> tuple[str, ...]:
+    """When a thread has all of its elements to do, as far as it differs between threads along y and z: along x, where some lanes
+    have nothing to do, the others take no longer for that.
+    """
+    places = [spelled(f"threadIdx.{axis}", names.source.language) for axis in _OWN_AXES]
+    hardest = [text for check in elements.checks if (text := _hardest(check, extremes)) is not None]
+    return tuple(dict.fromkeys(text for text in hardest if any(place in text for place in places)))
 
 
 def _extents(subject: Subject) -> dict[str, str]:
@@ -221,28 +254,21 @@ def _written(subject: Subject, region: _Region, name: str) -> Edit:
     blanks, end = tree.indentation(region.node), region.node.end_byte
     stands = tree.data[region.start : end].decode()
     edits = [edit for check in region.checks for edit in _without(check)]
+    otherwise = stands if region.elements is None else one_by_one(tree, region.start, region.node, region.elements)
     unchecked = text_between(tree, region.start, end, edits)
     lines = [
         f"{blanks}// Where all of it lies inside, no step needs to look.",
-        *_if(region.condition, blanks),
+        *joined_if(region.condition, blanks),
         indented(unchecked, 2),
         f"{blanks}}} else {{",
-        indented(stands, 2),
+        indented(otherwise, 2),
         f"{blanks}}}",
     ]
-    text = "\n".join(lines) if region.checks else stands
+    text = "\n".join(lines) if region.condition else stands
     if region.needed:
         why = f"{blanks}// Where all of it lies outside, nobody stores what comes out."
-        text = "\n".join([why, *_if(region.needed, blanks), indented(text, 2), f"{blanks}}}"])
+        text = "\n".join([why, *joined_if(region.needed, blanks), indented(text, 2), f"{blanks}}}"])
     return Edit(region.start, end, "\n".join([f"#if {name}", text, "#else", stands, "#endif"]))
-
-
-def _if(parts: Sequence[str], blanks: str) -> list[str]:
-    line = f"{blanks}if ({' && '.join(parts)}) {{"
-    if len(line) <= _LONGEST or len(parts) == 1:
-        return [line]
-    *others, last = parts
-    return [*(f"{blanks}{'    ' if n else 'if ('}{part} &&" for n, part in enumerate(others)), f"{blanks}    {last}) {{"]
 
 
 def _without(check: _Check) -> list[Edit]:

@@ -1,8 +1,11 @@
-"""How far apart the values of a parameter are: one table of squared distances for each parameter.
+"""What is known of a parameter's values before anything was measured: how far apart they are, and which fit the hardware badly.
 
 Sizes on a GPU act by ratio, so numbers are compared by their logarithm. What also counts is alignment: 48 lies between 32 and
 64, but 32 and 64 have more in common, since both are divided by a high power of two. And a value may be special for no reason
 that its number shows, so different values are never at distance zero. Values without an order are equally far apart.
+
+Memory is read in powers of two and threads run in warps of as many: a block of 40 or a tile of 7 leaves lanes idle or loads
+apart. So sizes that do not fill them are expected to be somewhat slower, and a few results to the contrary outweigh that.
 """
 
 from __future__ import annotations
@@ -19,18 +22,40 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _ALIGNMENT = 0.7
 _HIGHEST_POWER = 6  # 64: beyond it, alignment no longer matters to memory or warps
 _IDENTITY = 0.3
+_WARP = 5  # 32 threads, as a power of two
+_HANDICAP = 0.3  # in deviations of the results, for each power of two that is missing
+_MISSING_AT_MOST = 2
 
 
 def distances(values: Sequence[Value]) -> Array:
     """Squared distances between the values: 0 on the diagonal, about 1 between the extremes."""
     different = 1.0 - np.eye(len(values))
-    if len(values) < 3 or not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if not _are_graded(values):
         return different
     numbers = np.array(values, dtype=np.float64)
     table = _squared(_scaled(numbers)) + _IDENTITY * different
-    if np.all(numbers > 0) and np.all(numbers == np.floor(numbers)):
+    if _are_sizes(numbers):
         table += _ALIGNMENT * _squared(_powers_of_two(numbers) / _HIGHEST_POWER)
     return table
+
+
+def handicaps(values: Sequence[Value]) -> Array:
+    """How much slower than others each value is expected to be: 0 for powers of two, for whole warps, and for what is no size."""
+    numbers = np.array(values, dtype=np.float64) if _are_graded(values) else np.zeros(len(values))
+    if not _are_sizes(numbers):
+        return np.zeros(len(values))
+    missing = np.minimum(np.floor(np.log2(numbers)), _WARP) - np.minimum(_powers_of_two(numbers), _WARP)
+    expected: Array = _HANDICAP * np.minimum(missing, _MISSING_AT_MOST)
+    return expected
+
+
+def _are_graded(values: Sequence[Value]) -> bool:
+    """More of it is more of the same: two values are merely different."""
+    return len(values) > 2 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _are_sizes(numbers: Array) -> bool:
+    return bool(np.all(numbers > 0) and np.all(numbers == np.floor(numbers)))
 
 
 def _scaled(numbers: Array) -> Array:

@@ -47,7 +47,12 @@ class Predictions:
 
 
 class Model:
-    def __init__(self, tables: Sequence[Array], contexts: Sequence[Context], rng: np.random.Generator) -> None:
+    """Per parameter, `tables` has its values' squared distances, `handicaps` how much slower each value is expected to be."""
+
+    def __init__(
+        self, tables: Sequence[Array], handicaps: Sequence[Array], contexts: Sequence[Context], rng: np.random.Generator
+    ) -> None:
+        self._handicaps = tuple(handicaps)
         self._contexts = tuple(contexts)
         self._rng = rng
         origin = [1.0 - np.eye(1 + len(contexts))] if contexts else []
@@ -57,6 +62,7 @@ class Model:
         self._fit_at = 0
         self._posterior: Posterior | None = None
         self._candidates: Candidates | None = None
+        self._expected_of_candidates = np.zeros(0)
         self._held: list[int] = []  # this run's points, by number, in the posterior's order: after those of the contexts
         self._considered: set[int] = set()
         self._kept = POINTS_AT_MOST  # of each context
@@ -69,19 +75,22 @@ class Model:
             self._forget(len(results))
         sources = len(self._source_rows)
         targets, variances = self._targets(results)
+        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
+        surprises = targets - self._expected(rows)
         if due:
-            self._refit(results, targets, variances)
+            self._refit(rows, targets, surprises, variances)
         if self._posterior is None or candidates is not self._candidates:
             self._rebuild(candidates, results, targets[sources:], variances)
         assert self._posterior is not None
         new = [number for number in (*results, *outstanding) if number not in self._considered]
         variance = dict(zip(results, variances[sources:], strict=True))
-        rows = self._rows([(results[n].row if n in results else outstanding[n], 0) for n in new])
-        self._posterior.add(rows, np.array([variance.get(n, 0.0) for n in new]))
+        added = self._rows([(results[n].row if n in results else outstanding[n], 0) for n in new])
+        self._posterior.add(added, np.array([variance.get(n, 0.0) for n in new]))
         self._held += new
         self._considered.update(new)
-        known = dict(zip(results, targets[sources:], strict=True))
-        mean, deviation = self._posterior.predict(np.array([*targets[:sources], *(known.get(n, np.nan) for n in self._held)]))
+        known = dict(zip(results, surprises[sources:], strict=True))
+        mean, deviation = self._posterior.predict(np.array([*surprises[:sources], *(known.get(n, np.nan) for n in self._held)]))
+        mean += self._expected_of_candidates
         return Predictions(mean, deviation, float(targets[sources:].min()) if results else None)
 
     def _forget(self, results: int) -> None:
@@ -109,13 +118,17 @@ class Model:
         ]
         return min(best, float(np.median(gaps))) if gaps else best
 
-    def _refit(self, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
-        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
+    def _expected(self, rows: Array) -> Array:
+        """What the values' handicaps add up to; the Gaussian process models what comes on top."""
+        return sum((handicap[rows[:, c]] for c, handicap in enumerate(self._handicaps)), np.zeros(len(rows)))
+
+    def _refit(self, rows: Array, targets: Array, surprises: Array, variances: Array) -> None:
         kept = self._representative(targets, _FITTED_AT_MOST)
-        self._hyper = self._fit(rows[kept], targets[kept], variances[kept], self._hyper)
-        growth = round(len(results) * (_REFIT_GROWTH - 1))
+        self._hyper = self._fit(rows[kept], surprises[kept], variances[kept], self._hyper)
+        results = len(rows) - len(self._source_rows)
+        growth = round(results * (_REFIT_GROWTH - 1))
         least = _REFIT_AFTER_WITH_SOURCES if len(self._source_rows) else 1
-        self._fit_at = len(results) + min(max(growth, least), _REFIT_AFTER_AT_MOST)
+        self._fit_at = results + min(max(growth, least), _REFIT_AFTER_AT_MOST)
         self._posterior = None
 
     def _rebuild(self, candidates: Candidates, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
@@ -125,6 +138,7 @@ class Model:
         self._held = [numbers[i] for i in kept]
         self._considered = set(numbers)
         self._candidates = candidates
+        self._expected_of_candidates = self._expected(candidates.rows)
         self._posterior = Posterior(candidates, self._tables, self._hyper)
         sources = len(self._source_rows)
         rows = self._rows([(results[number].row, 0) for number in self._held])

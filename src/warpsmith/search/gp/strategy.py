@@ -16,7 +16,7 @@ from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
 from warpsmith.search.gp.contexts import Context, context_of
 from warpsmith.search.gp.design import spread_out
-from warpsmith.search.gp.encoding import distances
+from warpsmith.search.gp.encoding import distances, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
@@ -144,7 +144,8 @@ class GaussianProcess:
         if self._promising is None:
             candidates = self._current_candidates()
             if self._model is None:
-                self._model = Model(self._tables, self._contexts, self._rng)
+                expected = [handicaps(parameter.values) for parameter in self._space.parameters]
+                self._model = Model(self._tables, expected, self._contexts, self._rng)
             predictions = self._model.predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
             for number in self._visits:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.source.extract.closure import Closure
-from warpsmith.source.extract.declarations import Declaration, Scope, plain
+from warpsmith.source.extract.declarations import Declaration, Kind, Scope, plain
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.macros import Macro
 from warpsmith.source.extract.members import host_members
 from warpsmith.source.extract.program import Program
+from warpsmith.source.extract.syntax import past_template
 
 _COMMENT_LINE = re.compile(r"[ \t]*(?://|/\*|\*)")
 _TRAILING = re.compile(r"[ \t]*;?[ \t]*//[^\n]*")
@@ -37,6 +38,7 @@ class Heading:
     includes: Sequence[str]
     defines: Mapping[str, str]
     types: Mapping[str, str]
+    aliases: Sequence[str] = ()
 
 
 def emit(unit: Unit, closure: Closure, pieces: Sequence[Piece], heading: Heading, roots: Sequence[Path]) -> str:
@@ -46,7 +48,7 @@ def emit(unit: Unit, closure: Closure, pieces: Sequence[Piece], heading: Heading
     parts += [*(f"#include {spelling}" for spelling in heading.includes), ""]
     for name, value in heading.defines.items():
         parts += [f"#ifndef {name}", f"#define {name} {value}".rstrip(), "#endif", ""]
-    parts += [*(f"typedef {meaning} {name};" for name, meaning in heading.types.items()), ""]
+    parts += [*(f"typedef {meaning} {name};" for name, meaning in heading.types.items()), "", *heading.aliases]
     for scope in _empty_namespaces(closure, pieces):
         parts += [f"namespace {'::'.join(scope)} {{}}  // opened below", ""]
     parts += _body(unit, pieces, roots)
@@ -77,6 +79,8 @@ def _body(unit: Unit, pieces: Sequence[Piece], roots: Sequence[Path]) -> Iterato
             yield from _closed(scope)
             if origin != file:
                 yield f"// from {shown(origin, roots)}\n"
+            elif not scope:
+                yield ""
             yield from _opened(wanted)
             scope, file = wanted, origin
         elif previous is not None and _stand_apart(unit, previous, piece):
@@ -139,12 +143,23 @@ def _piece(text: str, program: Program, declaration: Declaration, rewritten: str
         first = member.span[0] - start
         first -= len(_comments_before(body, first)) + len(_indentation(body, first))
         body = body[:first].rstrip(" \t") + re.sub(r"^[ \t]*\n?", "", body[member.span[1] - start :])
+    if declaration.kind is Kind.TYPE and rewritten is None:
+        body = _unmarked(body, declaration)
     if members:
         body = re.sub(r"\n[ \t]*\n(?=[ \t]*\})", "\n", body)  # what stood before the class's end
     trailing = _TRAILING.match(text, end)
     comments = _comments_before(text, start)
     written = comments + _indentation(text, start) + body + (trailing[0] if trailing else "")
     return Piece(written, _named(declaration.scope), start - len(comments), end)
+
+
+def _unmarked(body: str, declaration: Declaration) -> str:
+    """A type without `__device__` before its `struct`: it means nothing there, and not every compiler of device code takes it."""
+    tokens = declaration.item.tokens
+    first = last = past_template(tokens)
+    while tokens[last].text in {"__device__", "__host__"}:
+        last += 1
+    return body[: tokens[first].start - declaration.start] + body[tokens[last].start - declaration.start :]
 
 
 def _macro_piece(text: str, macro: Macro) -> Piece:

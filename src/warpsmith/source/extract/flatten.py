@@ -12,16 +12,16 @@ import re
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.preprocess import parse_log
-from warpsmith.isolation.folders import is_source_beside, lies_in
 from warpsmith.source.extract.model import ExtractRequest
 from warpsmith.source.extract.preprocessor import confined
+from warpsmith.source.extract.reach import can_stand_in, reach_of
 
 # What `#if`s may ask of the compiler that a kernel is meant for. clang's own answers are withheld (-undef): it is another one.
 PREDEFINED: Mapping[Language, Mapping[str, str]] = {
@@ -33,6 +33,11 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
         "__CUDACC_VER_MINOR__": "0",
         "CUDA_VERSION": "13000",
         "CUDART_VERSION": "13000",
+        "CCCL_VERSION": "3000000",  # what comes with that toolkit
+        "CCCL_MAJOR_VERSION": "3",
+        "CCCL_MINOR_VERSION": "0",
+        "CUB_VERSION": "300000",
+        "THRUST_VERSION": "300000",
         "__linux__": "1",
         "__x86_64__": "1",
         "__GNUC__": "13",
@@ -49,8 +54,8 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
         "__clang__": "1",
     },
 }
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _MISSING = re.compile(r"fatal error: '([^'\n]+)' file not found")
+_ARCHITECTURE = re.compile(r"\b[A-Za-z_]\w*CUDA_ARCH\b")  # a code base's own name for what the compiler calls __CUDA_ARCH__
 _COMPUTED = 100  # includes that macros spell, at most
 _STAND_IN = "#pragma warpsmith_include "
 _MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
@@ -74,6 +79,8 @@ class Unit:
     origins: tuple[Origin, ...]
     texts: Mapping[Path, str]
     starts: tuple[int, ...]  # where each line begins
+    found: tuple[Path, ...] = ()  # folders with headers that nobody named
+    assumed: Mapping[str, str] = field(default_factory=dict)  # macros that nobody gave
 
     def origin(self, position: int) -> Origin:
         return self.origins[bisect_right(self.starts, position) - 1]
@@ -86,59 +93,46 @@ class Unit:
 def flatten(request: ExtractRequest, language: Language) -> Unit:
     """Raises InputError when a header is missing or an `#error` is reached."""
     source = request.source.resolve()
-    folders = [folder.resolve() for folder in request.include_dirs]
-    texts, absent = _reachable(source, folders)
+    reach = reach_of(source, [folder.resolve() for folder in request.include_dirs])
+    absent = set(reach.absent)
     macros = {**PREDEFINED[language], **request.defines}
+    assumed: dict[str, str] = {}
     flags = ["-E", "-frewrite-includes", "-undef", "-x", "c++", "-std=c++20", "-ferror-limit", "0"]
-    flags += [flag for folder in folders for flag in ("-I", str(folder))]
-    flags += [f"-D{name}={value}" for name, value in macros.items()]
+    flags += [flag for folder in reach.folders for flag in ("-I", str(folder))]
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as stand_ins:
         for spelling in absent:
             _stand_in(Path(stand_ins), spelling)
-        with confined([source.parent, *folders, *texts, Path(stand_ins)]) as preprocess:
+        with confined([source.parent, *reach.folders, *reach.texts, Path(stand_ins)]) as preprocess:
             for _ in range(_COMPUTED):
-                output, log = preprocess(f'#include "{source}"\n', [*flags, "-isystem", stand_ins])
+                defined = [f"-D{name}={value}" for name, value in {**macros, **assumed}.items()]
+                output, log = preprocess(f'#include "{source}"\n', [*flags, *defined, "-isystem", stand_ins])
                 # A name that a macro spells was not seen above.
-                computed = {f"<{name}>" for name in _MISSING.findall(log) if _can_stand_in(name)} - absent
-                if not computed:
+                computed = {f"<{name}>" for name in _MISSING.findall(log) if can_stand_in(name)} - absent
+                asked = _architectures(log, {**macros, **assumed})
+                if not computed and not asked:
                     break
                 absent |= computed
+                assumed |= asked
                 for spelling in computed:
                     _stand_in(Path(stand_ins), spelling)
     _refuse_errors(log)
-    lines = list(_active([line for line in output.splitlines() if f'"{stand_ins}/' not in line], set(macros)))
+    lines = list(_active([line for line in output.splitlines() if f'"{stand_ins}/' not in line], {*macros, *assumed}))
     starts = accumulate((len(text) + 1 for text, _ in lines[:-1]), initial=0)
-    return Unit("".join(f"{text}\n" for text, _ in lines), tuple(origin for _, origin in lines), texts, tuple(starts))
+    text, origins = "".join(f"{text}\n" for text, _ in lines), tuple(origin for _, origin in lines)
+    return Unit(text, origins, reach.texts, tuple(starts), reach.found, assumed)
+
+
+def _architectures(log: str, macros: Mapping[str, str]) -> dict[str, str]:
+    """`#error SGL_CUDA_ARCH is not defined`: macros that stand for the architecture, with its value."""
+    named = [_ARCHITECTURE.search(message.text) for message in parse_log(log) if message.is_error]
+    value = macros.get("__CUDA_ARCH__")
+    return {name[0]: value for name in named if name is not None and value is not None and name[0] not in macros}
 
 
 def _stand_in(folder: Path, spelling: str) -> None:
     path = folder / spelling[1:-1]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{_STAND_IN}{spelling}\n", encoding="utf-8")
-
-
-def _can_stand_in(name: str) -> bool:
-    return ".." not in Path(name).parts and not Path(name).is_absolute()
-
-
-def _reachable(source: Path, folders: Sequence[Path]) -> tuple[dict[Path, str], set[str]]:
-    """The code base's files that the source may include, and the headers that are elsewhere, as spelled."""
-    texts: dict[Path, str] = {}
-    absent: set[str] = set()
-    waiting = [source]
-    while waiting:
-        file = waiting.pop()
-        if file in texts:
-            continue
-        texts[file] = file.read_text(encoding="utf-8", errors="replace")
-        for quote, name in _INCLUDE.findall(texts[file]):
-            places = [file.parent, *folders] if quote == '"' else folders
-            found = next((place / name for place in places if (place / name).is_file()), None)
-            if found is not None and (is_source_beside(found, source.parent) or lies_in(found, [source.parent, *folders])):
-                waiting.append(found.resolve())
-            elif _can_stand_in(name):
-                absent.add(f"<{name}>" if quote == "<" else f'"{name}"')
-    return texts, absent
 
 
 def _refuse_errors(log: str) -> None:

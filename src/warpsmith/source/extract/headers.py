@@ -33,6 +33,12 @@ _STANDARD = {
 }
 _LAUNCH_API = "cuda_device_runtime_api.h"  # which nvcc includes by itself
 _LAUNCH_NAMES = frozenset({"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"})
+# What code gets of the toolkit's own library through another header, perhaps one of a library that only its build has.
+_CUDA_LIBRARY = {
+    "cuda/atomic": "atomic atomic_ref atomic_thread_fence memory_order_acquire memory_order_relaxed memory_order_release",
+    "cuda/barrier": "barrier",
+    "cuda/pipeline": "pipeline pipeline_shared_state make_pipeline",
+}
 _HEADER_OF = {name: header for header, names in _STANDARD.items() for name in names.split()}
 _TRAITS = "type_traits"
 _BARE = {  # names used without std:: that need a header all the same
@@ -65,6 +71,11 @@ _LIBRARIES = [
     (re.compile(r"hip/hip_runtime\.h"), re.compile(r".*")),
     (re.compile(r"vector_types\.h|device_launch_parameters\.h|device_functions\.h|hip/.*"), re.compile(r"$^")),
 ]
+# Of toolkits and of libraries for the host, which some code bases carry a copy of.
+_FOREIGN = re.compile(
+    r"(?:cub|thrust|nv|nvtx3|hip|hipcub|rocprim|torch|ATen|c10|caffe2|pybind11|tvm|dlpack|cudnn|nccl|sys)/"
+    r"|(?:cu(?:blas|dnn|rand|sparse|solver|fft|tensor|pti)|nccl|nvrtc|cuda|Python|mpi|pthread|unistd)\w*\.h"
+)
 # NVRTC takes these headers of CUB but not the one that includes them all.
 _CUB_ALL = "cub/cub.cuh"
 _CUB = {
@@ -77,20 +88,41 @@ _CUB = {
     "block/block_radix_rank": "BlockRadixRank",
     "block/block_radix_sort": "BlockRadixSort",
     "block/block_reduce": "BlockReduce BlockReduceAlgorithm",
+    "block/block_run_length_decode": "BlockRunLengthDecode",
     "block/block_scan": "BlockScan BlockScanAlgorithm",
     "block/block_shuffle": "BlockShuffle",
     "block/block_store": "BlockStore BlockStoreAlgorithm StoreDirectBlocked StoreDirectStriped",
-    "thread/thread_load": "ThreadLoad LOAD_CA LOAD_CS LOAD_LDG",
+    "block/radix_rank_sort_operations": "BFEDigitExtractor ShiftDigitExtractor RadixSortTwiddle",
+    "iterator/cache_modified_input_iterator": "CacheModifiedInputIterator",
+    "thread/thread_load": "ThreadLoad LOAD_CA LOAD_CG LOAD_CS LOAD_CV LOAD_DEFAULT LOAD_LDG LOAD_VOLATILE",
     "thread/thread_operators": "Sum Max Min ArgMax ArgMin Equality",
-    "util_type": "KeyValuePair CubVector NullType",
+    "thread/thread_reduce": "ThreadReduce",
+    "thread/thread_scan": "ThreadScanExclusive ThreadScanInclusive",
+    "thread/thread_search": "LowerBound UpperBound MergePathSearch",
+    "thread/thread_store": "ThreadStore STORE_CG STORE_CS STORE_DEFAULT STORE_VOLATILE STORE_WB STORE_WT",
+    "util_ptx": "BFE BFI LaneId LaneMaskGe LaneMaskGt LaneMaskLe LaneMaskLt ShuffleDown ShuffleIndex ShuffleUp WarpId",
+    "util_type": "BaseTraits CubVector KeyValuePair NullType NumericTraits Traits Uninitialized UnitWord",
+    "warp/warp_exchange": "WarpExchange",
+    "warp/warp_load": "WarpLoad WarpLoadAlgorithm",
     "warp/warp_merge_sort": "WarpMergeSort",
     "warp/warp_reduce": "WarpReduce",
     "warp/warp_scan": "WarpScan",
+    "warp/warp_store": "WarpStore WarpStoreAlgorithm",
 }
 # Names that belong to a library under another first folder than its namespace.
 _FOLDER_NAMES = {"ATen": ("at",), "c10": ("c10",), "cute": ("cute",)}
 # Types that the host's C library declares, which nvcc sees and other compilers of device code do not.
-_HOST_TYPES = {"ushort": "unsigned short", "uint": "unsigned int", "ulong": "unsigned long"}
+_HOST_TYPES = {
+    "ushort": "unsigned short",
+    "uint": "unsigned int",
+    "ulong": "unsigned long",
+    "__int32_t": "int",
+    "__uint32_t": "unsigned int",
+    "__int64_t": "long",
+    "__uint64_t": "unsigned long",
+}
+# Spellings of keywords that the host's compiler has, likewise.
+_HOST_WORDS = {"__asm__": "asm", "__volatile__": "volatile"}
 KNOWN_NAMESPACES = frozenset({"std", "cuda", "cub", "thrust", "nvcuda", "wmma", "cooperative_groups", "nv", "experimental"})
 
 
@@ -117,6 +149,16 @@ class Include:
         )
 
 
+def is_of_code_base(name: str) -> bool:
+    """Whether a header may be one of the code base's own: not of C++, a toolkit's, or a library's for the host."""
+    return not (Include(f"<{name}>", 0).is_standard or _FOREIGN.match(name) or any(h.fullmatch(name) for h, _ in _LIBRARIES))
+
+
+def is_tensor_library(name: str) -> bool:
+    """Of PyTorch, whose headers no compiler of device code alone takes."""
+    return re.match(r"(?:torch|ATen|c10)/", name) is not None
+
+
 def kept_includes(includes: Iterable[Include], uses: frozenset[Use]) -> list[str]:
     """The spellings to write, standard ones first; nothing twice."""
     words = frozenset(use.name for use in uses)
@@ -124,6 +166,10 @@ def kept_includes(includes: Iterable[Include], uses: frozenset[Use]) -> list[str
     others = [spelling for include in includes if not include.is_standard for spelling in _spellings(include, words)]
     if words & _LAUNCH_NAMES:
         others.append(f"<{_LAUNCH_API}>")
+    asked = {use.name for use in uses if use.qualifier == "cuda"}
+    if "std" in asked:  # whether a name is asked of std or of cuda::std is not told apart
+        others += [f"<cuda/std/{header}>" for header in sorted({_HEADER_OF[use.name] for use in uses if _is_of_both(use)})]
+    others += [f"<{header}>" for header, names in _CUDA_LIBRARY.items() if asked & set(names.split())]
     return [*standard, *dict.fromkeys(others)]
 
 
@@ -140,6 +186,12 @@ def host_types(words: Iterable[str]) -> dict[str, str]:
     return {name: meaning for name, meaning in _HOST_TYPES.items() if name in used}
 
 
+def host_words(words: Iterable[str]) -> dict[str, str]:
+    """Other spellings of keywords that the result uses, and the keywords."""
+    used = set(words)
+    return {name: meaning for name, meaning in _HOST_WORDS.items() if name in used}
+
+
 def missing_library(includes: Iterable[Include], unknown: Iterable[str]) -> Include | None:
     """A header that was not found and whose first folder, or own name, is an unknown namespace that the result names."""
     names = set(unknown)
@@ -153,6 +205,10 @@ def _standard(uses: frozenset[Use], words: frozenset[str]) -> Iterator[str]:
     for header, pattern in _BARE.items():
         if any(pattern.fullmatch(word) for word in words):
             yield header
+
+
+def _is_of_both(use: Use) -> bool:
+    return use.qualifier == "std" and _HEADER_OF.get(use.name) in {"cmath", "functional", "limits", "tuple", "utility"}
 
 
 def _is_needed(include: Include, words: frozenset[str]) -> bool:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.declarations import Declaration, Scope, plain
 from warpsmith.source.extract.declarations import Kind as Declared
+from warpsmith.source.extract.elsewhere import definition_of
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.model import ExtractRequest
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.syntax import parameter_name, split_commas, template_parameters
-from warpsmith.source.extract.uses import Use
+from warpsmith.source.extract.syntax import parameter_name, past_angles, split_commas, template_parameters
+from warpsmith.source.extract.uses import Use, is_keyword
 from warpsmith.spec.problems import nearest
+
+_SHOWN = 4  # instances in use, as examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def find_instance(request: ExtractRequest, unit: Unit, program: Program) -> Inst
     scope = plain(kernel.scope)
     full_name = "::".join([*scope, name])
     parameters = template_parameters(list(tokenize(program.text_of(kernel))))
-    arguments = _arguments(request, unit, kernel, parameters)
+    arguments = _arguments(request, unit, kernel, parameters, program)
     entry = full_name
     if parameters:
         entry = f"{full_name}<{_qualified(arguments, program, scope)}>"
@@ -76,9 +79,31 @@ def _find(request: ExtractRequest, unit: Unit, program: Program) -> list[Declara
         raise InputError(
             f"{request.kernel!r} is declared but not defined",
             location=unit.location(named[0].start),
-            hint="extract from the file with its body",
+            hint=f"extract from the file with its body{_elsewhere(request)}",
         )
-    return [*(k for k in named if k not in defined), *defined]
+    meant = _overload(request, unit, program, [k for k in defined if not k.is_specialisation])
+    others = [k for k in named if k not in defined] if meant is None or len(defined) == 1 else []
+    return [*others, *(k for k in defined if k.is_specialisation), *([meant] if meant is not None else [])]
+
+
+def _overload(request: ExtractRequest, unit: Unit, program: Program, defined: Sequence[Declaration]) -> Declaration | None:
+    """Of kernels that differ in their parameters only, the one that is meant; no compiler would know by the name."""
+    if request.line is not None:
+        lines = [(k, unit.origin(k.start).line, unit.origin(k.end - 1).line) for k in defined]
+        fitting = [k for k, first, last in lines if first <= request.line <= last]
+    else:
+        given = [part for part in split_commas(list(tokenize((request.instance or "").partition("<")[2]))[:-1]) if part]
+        takes = [(k, template_parameters(list(tokenize(program.text_of(k))))) for k in defined]
+        fitting = [k for k, parameters in takes if len(given) <= len(parameters)] or list(defined)
+    if len(fitting) == 1 or not defined:
+        return fitting[0] if fitting else None
+    listed = "".join(f"\n  {unit.location(k.start)}" for k in defined)
+    line = unit.origin(defined[0].start).line
+    raise InputError(
+        f"{len(defined)} kernels are called {request.kernel!r} and differ in their parameters:{listed}",
+        location=Location(request.source),
+        hint=f"say which by a line of it: --kernel {request.kernel}:{line}",
+    )
 
 
 def _others(unit: Unit, kernels: Sequence[Declaration]) -> str:
@@ -95,13 +120,22 @@ def _hint(request: ExtractRequest, unit: Unit, kernels: Sequence[Declaration]) -
         if match := pattern.search(text):
             line = text.count("\n", 0, match.end()) + 1
             return f"{file}:{line} has it in a branch of an #if that is not taken; -D NAME=VALUE changes that"
+    if place := _elsewhere(request):
+        return f"it is elsewhere{place}"
     return (
         nearest(name, [known for k in kernels for known in k.names])
         or "a kernel is marked __global__; headers are found through -I"
     )
 
 
-def _arguments(request: ExtractRequest, unit: Unit, kernel: Declaration, parameters: Sequence[Sequence[Token]]) -> list[Token]:
+def _elsewhere(request: ExtractRequest) -> str:
+    place = definition_of(request.kernel.rsplit("::", 1)[-1], request.source)
+    return f": {place}" if place else ""
+
+
+def _arguments(
+    request: ExtractRequest, unit: Unit, kernel: Declaration, parameters: Sequence[Sequence[Token]], program: Program
+) -> list[Token]:
     """The template arguments of the instance asked for."""
     location = unit.location(kernel.start)
     needed = [part for part in parameters if _default(part) is None and "..." not in {token.text for token in part}]
@@ -122,7 +156,7 @@ def _arguments(request: ExtractRequest, unit: Unit, kernel: Declaration, paramet
         raise InputError(
             f"{request.kernel!r} is a template <{shown}>",
             location=location,
-            hint=f'choose its arguments: --instance "{request.kernel}<…>"',
+            hint=f'choose its arguments: --instance "{request.kernel}<…>"{_in_use(program, request.kernel)}',
         )
     named = "".join(token.text for token in tokens[:opening]).rsplit("::", 1)[-1]
     if named != request.kernel.rsplit("::", 1)[-1] or tokens[-1].text not in {">", ">>"}:
@@ -138,8 +172,22 @@ def _arguments(request: ExtractRequest, unit: Unit, kernel: Declaration, paramet
         raise InputError(
             f"the instance has {len(given)} arguments, the template <{shown}> takes {len(needed)} to {len(parameters)}",
             location=location,
+            hint=_in_use(program, request.kernel).removeprefix("; ") or None,
         )
     return arguments
+
+
+def _in_use(program: Program, kernel: str) -> str:
+    """How the code base itself writes instances; first those that name nothing but numbers, types and constants it declares."""
+    name, tokens = kernel.rsplit("::", 1)[-1], program.tokens
+    found: dict[str, int] = {}
+    for index, token in enumerate(tokens[:-1]):
+        if token.text == name and tokens[index + 1].text == "<":
+            inside = tokens[index + 2 : past_angles(tokens, index + 1) - 1]
+            unclear = [t for t in inside if t.kind is Kind.WORD and not is_keyword(t.text) and not program.declares(t.text)]
+            found.setdefault(f"{name}<{_joined(t.text for t in inside)}>", len(unclear))
+    shown = sorted(found, key=lambda use: found[use])[:_SHOWN]
+    return f"; the code has {', '.join(shown)}" if shown else ""
 
 
 def _inside(tokens: Sequence[Token], opening: int) -> list[Token]:
@@ -171,6 +219,10 @@ def _qualified(arguments: Sequence[Token], program: Program, scope: Scope) -> st
             if homes and () not in homes:
                 text = "::".join([*max(homes, key=len), text])
         pieces.append(text)
+    return _joined(pieces)
+
+
+def _joined(pieces: Iterable[str]) -> str:
     joined = " ".join(pieces)
     joined = re.sub(r"\s*(::|<|>|\(|\)|\.)\s*", r"\1", joined)
     return re.sub(r"\s*,\s*", ", ", joined)

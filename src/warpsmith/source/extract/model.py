@@ -13,7 +13,8 @@ from warpsmith.core.hardware import Language
 class ExtractRequest:
     """`instance` is the kernel with its template arguments (`k<float, 4>`); `defines` are macros as given with -D.
 
-    `unpack` makes plain parameters of the structures that the kernel takes by value.
+    `unpack` makes plain parameters of the structures that the kernel takes by value; `line` is one of the kernel's, where several
+    of its name differ in their parameters only.
     """
 
     source: Path
@@ -22,6 +23,7 @@ class ExtractRequest:
     include_dirs: tuple[Path, ...] = ()
     defines: Mapping[str, str] = field(default_factory=dict)
     unpack: bool = False
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Extraction:
     files: Mapping[Path, int]  # lines taken from each file of the code base
     includes: tuple[str, ...]  # headers that the result still includes
     unknown: tuple[str, ...]  # namespaces that the code opens and nothing in sight declares; it may or may not need them
+    folders: tuple[Path, ...] = ()  # with headers of the code base that nobody named
+    assumed: Mapping[str, str] = field(default_factory=dict)  # macros that the code asks for and nobody gave
 
     @property
     def source_name(self) -> str:

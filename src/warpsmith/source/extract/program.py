@@ -73,6 +73,10 @@ class Program:
     def macros_named(self, name: str) -> list[Macro]:
         return self._by_macro.get(name, [])
 
+    @property
+    def namespace_names(self) -> frozenset[str]:
+        return self._last_names
+
     def is_namespace(self, name: str) -> bool:
         return name in self._last_names or name in self._aliases
 

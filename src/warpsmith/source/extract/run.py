@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location
@@ -12,11 +13,21 @@ from warpsmith.source.extract.closure import Closure, closure_of, unknown_namesp
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.emit import Heading, emit, lines_taken, pieces_of, shown
 from warpsmith.source.extract.flatten import Unit, flatten
-from warpsmith.source.extract.headers import KNOWN_NAMESPACES, Include, host_types, kept_includes, missing_library
+from warpsmith.source.extract.headers import (
+    KNOWN_NAMESPACES,
+    Include,
+    host_types,
+    host_words,
+    is_tensor_library,
+    kept_includes,
+    missing_library,
+)
 from warpsmith.source.extract.instance import Instance, find_instance
+from warpsmith.source.extract.launches import launch_of
 from warpsmith.source.extract.model import Extraction, ExtractRequest
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.skeleton import kernel_toml
+from warpsmith.source.extract.skeleton import Subject, kernel_toml
+from warpsmith.source.extract.tensor_types import TensorTypes
 from warpsmith.source.extract.unpack import unpacked
 
 _SUFFIXES = {".hip": Language.HIP, ".cl": Language.OPENCL}
@@ -26,37 +37,43 @@ def extract(request: ExtractRequest) -> Extraction:
     """The kernel with all it needs and nothing else. Raises InputError with file, line and what to do."""
     language = _language(request)
     unit = flatten(request, language)
+    request = replace(request, defines={**request.defines, **unit.assumed})
     program = Program(unit.text)
     instance = find_instance(request, unit, program)
     closure = closure_of(program, instance.declarations, instance.arguments)
     absent = _includes(program)
     named, opened = unknown_namespaces(program, closure, KNOWN_NAMESPACES)
-    if (missing := missing_library(absent, named)) is not None:
+    tensor_types = TensorTypes(closure.mentioned, program.namespace_names)
+    if (missing := missing_library(absent, named - set(tensor_types.covered(named)))) is not None:
         raise InputError(
             f"the kernel needs {missing.spelling}, which is in none of the folders given",
             location=unit.location(missing.position),
             hint="name the folder that holds it with -I",
         )
-    includes = kept_includes(absent, closure.mentioned)
-    defines = _defines_used(request, closure)
+    kept = [spelling for spelling in kept_includes(absent, closure.mentioned) if not is_tensor_library(spelling[1:-1])]
+    includes = list(dict.fromkeys([*kept, *tensor_types.includes]))
+    defines = {**_defines_used(request, closure), **host_words(use.name for use in closure.mentioned)}
     types = host_types(use.name for use in closure.mentioned if not program.declares(use.name))
-    roots = _roots(request)
+    roots = [*_roots(request), *unit.found]
     title = _title(request, instance, shown(request.source.resolve(), roots))
-    rewritten = _unpacked(request, unit, instance, closure)
+    rewritten = {**_unpacked(request, unit, instance, closure), **dict.fromkeys(tensor_types.repeated(closure.declarations), "")}
     pieces = pieces_of(unit, program, closure, rewritten)
-    text = emit(unit, closure, pieces, Heading(title, includes, defines, types), roots)
+    text = emit(unit, closure, pieces, Heading(title, includes, defines, types, list(tensor_types.declarations())), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
+    launch = launch_of(unit, program, instance.kernel, instance.name)
     suffix = ".hip" if language is Language.HIP else ".cu"
     return Extraction(
         name=name,
         entry=instance.entry,
         language=language,
         source_text=text,
-        kernel_toml=kernel_toml(name, f"{name}{suffix}", instance.entry, written, instance.bindings, closure),
+        kernel_toml=kernel_toml(Subject(name, f"{name}{suffix}", instance.entry, written, instance.bindings, launch), closure),
         files=lines_taken(unit, pieces),
         includes=tuple(includes),
         unknown=tuple(sorted(opened)),
+        folders=unit.found,
+        assumed=unit.assumed,
     )
 
 

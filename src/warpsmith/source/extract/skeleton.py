@@ -5,27 +5,44 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.closure import Closure
 from warpsmith.source.extract.declarations import Kind as Declared
 from warpsmith.source.extract.syntax import past_brackets, past_template
+from warpsmith.source.extract.tensor_types import of_toolkit
 from warpsmith.spec.skeleton import skeleton
 
 _BY_VALUE = "by value; only numbers can be passed"  # what the skeleton says of a structure
 
 
-def kernel_toml(name: str, source_name: str, entry: str, kernel: str, bindings: Mapping[str, str], closure: Closure) -> str:
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The kernel's text, and what its template parameters stand for; `launch` is how the code base launches it, if seen."""
+
+    name: str
+    source_name: str
+    entry: str
+    text: str
+    bindings: Mapping[str, str]
+    launch: str | None
+
+
+def kernel_toml(subject: Subject, closure: Closure) -> str:
     """Written from a file that holds the kernel's text alone, types spelled out: dtypes and roles can then be read off it."""
-    types = {**_aliases(closure), **bindings}
-    text = " ".join(_spelled(token, types) for token in _alone(name, list(tokenize(kernel))))
+    types = {**_aliases(closure), **subject.bindings}
+    name = subject.name
+    text = " ".join(_spelled(token, types) for token in _alone(name, list(tokenize(subject.text))))
     with tempfile.TemporaryDirectory(prefix="warpsmith-extract-") as folder:
-        alone = Path(folder) / source_name
+        alone = Path(folder) / subject.source_name
         alone.write_text(f"__global__ void {text}\n", encoding="utf-8")
         written = skeleton(alone, name)
     written = written.replace(_BY_VALUE, f"{_BY_VALUE}: `warpsmith extract --unpack` passes its members")
-    return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{entry}"', written, count=1, flags=re.MULTILINE)
+    if subject.launch is not None:
+        written = re.sub(r"^\[launch\].*$", lambda match: f"{match[0]}\n# {subject.launch}", written, count=1, flags=re.MULTILINE)
+    return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{subject.entry}"', written, count=1, flags=re.MULTILINE)
 
 
 def _alone(name: str, tokens: Sequence[Token]) -> list[Token]:
@@ -45,7 +62,9 @@ def _spelled(token: Token, types: Mapping[str, str]) -> str:
         if text not in types:
             break
         text = types[text]
-    return f"\n{text}\n" if token.kind is Kind.DIRECTIVE else text.rsplit("::", 1)[-1] if token.kind is Kind.WORD else text
+    if token.kind is Kind.DIRECTIVE:
+        return f"\n{text}\n"
+    return of_toolkit(text.rsplit("::", 1)[-1].strip()) if re.fullmatch(r"\w+(?:\s*::\s*\w+)*", text) else text
 
 
 def _aliases(closure: Closure) -> dict[str, str]:

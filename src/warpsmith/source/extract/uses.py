@@ -25,6 +25,10 @@ _KEYWORD = re.compile(
 )
 
 
+def is_keyword(word: str) -> bool:
+    return _KEYWORD.fullmatch(word) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """`qualifier` is the word before `::`, "" for a global `::name`, None for a bare name."""
@@ -58,7 +62,7 @@ def _uses(tokens: Sequence[Token]) -> Iterator[Use]:
         if token.kind is Kind.DIRECTIVE:
             yield from _uses_of_directive(token.text)
             continue
-        if token.kind is not Kind.WORD or _KEYWORD.fullmatch(token.text):
+        if token.kind is not Kind.WORD or is_keyword(token.text):
             continue
         before = text_at(tokens, index - 1)
         if before == "." or (before == "->" and text_at(tokens, index - 2) != ")"):
@@ -68,7 +72,7 @@ def _uses(tokens: Sequence[Token]) -> Iterator[Use]:
             yield Use(token.text, None, is_called)
             continue
         owner = tokens[index - 2] if index >= 2 else None
-        if owner is None or (owner.kind is not Kind.WORD and owner.text not in {">", ">>"}) or _KEYWORD.fullmatch(owner.text):
+        if owner is None or (owner.kind is not Kind.WORD and owner.text not in {">", ">>"}) or is_keyword(owner.text):
             yield Use(token.text, "", is_called)
         elif owner.kind is Kind.WORD:
             yield Use(token.text, owner.text, is_called)

@@ -81,6 +81,15 @@ def test_times_may_be_whole_numbers_or_text(write_cache: WriteCache):
     assert recording.optimum == pytest.approx(2.5)
 
 
+@pytest.mark.parametrize("field", ["time", "times"])
+def test_repetitions_stand_for_their_mean(write_cache: WriteCache, field: str):
+    recording = load_recording(
+        write_cache(result=lambda block, tile, padding: {field: [2.0, "CompilationFailedConfig"] if tile == 1 else [2.0, 4.0]})
+    )
+    assert recording.failures == len(recording.space) / 3
+    assert recording.optimum == pytest.approx(3.0)
+
+
 def test_configurations_outside_the_restrictions_are_left_out_and_counted(write_cache: WriteCache):
     cache = write_cache(result=lambda block, tile, padding: "InvalidConfig" if block == 256 else 1.0)
     recording = load_recording(cache)

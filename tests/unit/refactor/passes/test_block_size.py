@@ -175,3 +175,44 @@ def test_opencl_work_groups():
 )
 def test_a_kernel_that_may_need_its_number_of_threads_is_left_alone(body: str, grid: str, block: str, reason: str):
     assert reason in declined(BlockSize(), small(_kernel(body), grid=(grid,), block=(block,)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  if (i > 0 && i < n - 1) out[i] = x[i];\n  else out[i] = 0.0f;",
+        "  out[i] = i < n ? x[i] : 0.0f;",
+        "  n *= 2;\n  if (i < n) out[i] = x[i];",
+        "  if (i < 2 * n) out[i] = x[i];",
+    ],
+)
+def test_threads_that_nobody_asks_whether_they_are_needed_stay_as_many(body: str):
+    made = _freed(small(_kernel(_INDEX + body), grid=("ceildiv(n, 256)",)))
+    assert "ceildiv(n, BLOCK) * BLOCK == ceildiv(n, 256) * 256" in _rules(made)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  if (i >= n) return;\n  if (x[i] > 0) out[i] = 1.0f; else out[i] = 0.0f;",
+        "  if (i < n - 1) out[i] = x[i];",
+        "  int row = i / 8;\n  if (row < n / 8) { float a[2]; a[0] = x[i]; out[i] = a[0]; }",
+    ],
+)
+def test_threads_that_are_asked_may_be_as_many_as_there_are(body: str):
+    made = _freed(small(_kernel(_INDEX + body), grid=("ceildiv(n, 256)",)))
+    assert not any("ceildiv" in rule for rule in _rules(made))
+
+
+_HALVED = "  for (int d = blockDim.x / 2; d > 0; d >>= 1) {\n    if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];\n"
+_TOGETHER = (
+    f"  __shared__ float s[256];\n{_INDEX}  s[threadIdx.x] = i < n ? x[i] : 0.0f;\n  __syncthreads();\n"
+    f"{_HALVED}    __syncthreads();\n  }}\n"
+)
+
+
+def test_what_a_block_makes_together_depends_on_where_it_ends():
+    kept = declined(BlockSize(), small(_kernel(_TOGETHER + "  if (i < n) out[i] = s[0];"), grid=("ceildiv(n, 256)",)))
+    assert "stores what the threads of a block made together" in kept
+    added = _freed(small(_kernel(_TOGETHER + "  if (threadIdx.x == 0) atomicAdd(out, s[0]);"), grid=("ceildiv(n, 256)",)))
+    assert added.grid == ("ceildiv(n, BLOCK)",)

@@ -162,3 +162,9 @@ def test_no_bound_where_nothing_branches_or_parameters_cannot_reach_it():
 def test_what_the_author_wrote_is_within_the_bound():
     (rule,) = _branch_rules("p + i < n ? x[p + i + j] : 0.0f", (16, 100), default=100)
     assert rule.endswith("<= 900")
+
+
+def test_a_counter_declared_before_its_loop():
+    assert _parameters(_kernel("  int j;\n  for (j = 0; j < n; j++) {\n    out[j] = x[j];\n  }")) == {
+        "UNROLL_J": ((0, 1, 2, 4), 0)
+    }

@@ -188,3 +188,9 @@ def test_a_launch_that_ends_before_the_guard():
 
 def test_kernels_with_packs_of_their_own_are_left_alone():
     assert "no access of every step" in declined(VectorAccess(), bundled("rope"))
+
+
+@pytest.mark.parametrize("around", ['extern "C" {}', 'extern "C" {{\n{}\n}}'])
+def test_a_type_with_parameters_stands_before_what_has_the_linkage_of_c(around: str):
+    text = _text(_answer(around.format(_kernel(f"{_STRIDED} out[i] = 2.0f * x[i];"))))
+    assert text.index("Pack { T lane[N]; };") < text.index('extern "C"')

@@ -77,11 +77,34 @@ def test_a_thread_s_own_rows_and_variables_that_change_later():
     assert f"* kTile + 31 < rows && static_cast<int>(blockIdx.x) {own} < cols) {{" in text
 
 
-def test_rows_outside_are_not_computed():
+def test_what_lies_outside_is_not_computed():
     """Also where the loop itself has no checks, as here, where both tiles are filled up with zeros."""
     text = squeezed(applied(WholeTiles(), bundled("matmul")).variant.text)
-    needed = "if (first_row + static_cast<int>(threadIdx.y) * kThreadM < m) { #pragma unroll for (int depth = 0;"
-    assert f"#if WHOLE // Where all of it lies outside, nobody stores what comes out. {needed}" in text
+    row = "first_row + static_cast<int>(threadIdx.y) * kThreadM"
+    assert (
+        f"#if WHOLE // Where all of it lies inside, no step needs to look. if ({row} + kThreadM <= m) {{ #pragma unroll" in text
+    )
+    _, edge = text.split("only those that somebody stores.", 1)
+    loops = "#pragma unroll for (int i = 0; i < kThreadM; ++i) { #pragma unroll for (int j = 0; j < kThreadN; ++j) {"
+    column = "first_col + static_cast<int>(threadIdx.x) * kThreadN + j < n"
+    assert edge.startswith(f" {loops} if ({row} + i < m && {column}) {{ #pragma unroll 1 for (int depth = 0;")
+    assert edge.split("#else")[0].count("{ sums[i][j] += from_a[i] * from_b[j]; }") == 1
+
+
+def test_rows_outside_are_not_computed_where_elements_depend_on_each_other():
+    step = "for (int j = 0; j < 4; ++j) sums[j] += sums[0] + x[j];"
+    store = "for (int j = 0; j < 4; ++j) { if (row + j < n) out[row + j] = sums[j]; }"
+    kernel = f"""
+__global__ void k(float* out, const float* x, int n) {{
+  const int row = threadIdx.y * 4;
+  float sums[4] = {{}};
+  {step}
+  {store}
+}}
+"""
+    text = squeezed(applied(WholeTiles(), small(kernel, block=("16", "4"))).variant.text)
+    needed = "if (static_cast<int>(threadIdx.y) * 4 < n) {"
+    assert f"// Where all of it lies outside, nobody stores what comes out. {needed} {step} }}" in text
 
 
 def test_opencl_and_pragmas_of_the_unrolling():

@@ -85,3 +85,21 @@ def test_files_that_are_not_there(tmp_path):
 def test_opencl_needs_none(tmp_path):
     (tmp_path / "some.cl").write_text("__kernel void k() {}")
     assert "warpsmith init" in said(extract, ExtractRequest(tmp_path / "some.cl", "k"))
+
+
+OVERLOADS = """
+template <typename T, bool B = false> __global__ void k(T* x) { x[0] = 1; }
+
+template <typename T, bool B = false> __global__ void k(T* x, int n) { x[n] = 2; }
+"""
+
+
+def test_overloads_are_told_apart_by_a_line(tmp_path):
+    words = said(from_text, tmp_path, OVERLOADS, instance="k<float>")
+    assert "source.cu:2" in words
+    assert "--kernel k:2" in words
+    (tmp_path / "source.cu").write_text(OVERLOADS)
+    for line, kept, other in ((2, "x[0] = 1", "x[n] = 2"), (4, "x[n] = 2", "x[0] = 1")):
+        found = extract(ExtractRequest(tmp_path / "source.cu", "k", "k<float>", line=line))
+        assert kept in found.source_text
+        assert other not in found.source_text

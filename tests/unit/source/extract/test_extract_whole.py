@@ -187,3 +187,35 @@ __global__ void k(int* x) { x[0] = lanes(); }
     assert "return 64;" in found.source_text
     assert "return 32;" not in found.source_text
     assert found.includes == ("<hip/hip_runtime.h>",)
+
+
+LAUNCHED = """
+template <typename T> struct __align__(4) Box { T x; };
+template <typename T> __device__ struct Marked { T x; };
+template <typename T> __global__ void k(Marked<Box<T>>* x) {
+  cuda::atomic_ref<int> seen(x[0].x.x);
+  seen.store(1);
+}
+LAUNCH
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "shown"),
+    [
+        ("void run(int n) { int blocks = n / 4; k<int>\n    <<<blocks, 128>>>(nullptr); }", "k<int> <<<blocks, 128>>>(nullptr)"),
+        ("void run() { auto f = k<int>; LaunchKernel(8, 64)(f); }", "LaunchKernel(8, 64)(f)"),
+        ("#define RUN(T) \\\n  k<T><<<9, \\\n    32>>>(nullptr);", "k<T><<<9, 32>>>"),
+        ("void run() {}", None),
+    ],
+)
+def test_how_the_code_launches_it_stands_above_the_grid(tmp_path, launch, shown):
+    found = from_text(tmp_path, LAUNCHED.replace("LAUNCH", launch), instance="k<int>")
+    comment = re.search(r"^\[launch\].*\n# source\.cu:\d+: (.*)\ngrid", found.kernel_toml, re.MULTILINE)
+    assert (comment[1] if comment else None) == shown
+
+
+def test_what_only_the_usual_build_forgives_is_mended(tmp_path):
+    text = from_text(tmp_path, LAUNCHED.replace("LAUNCH", ""), instance="k<int>").source_text
+    assert "template <typename T> struct Marked" in text, "a mark before a type means nothing, and NVRTC does not take it"
+    assert "#include <cuda/atomic>" in text, "though no header of the code base includes it"

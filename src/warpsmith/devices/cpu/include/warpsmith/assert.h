@@ -3,5 +3,5 @@
 #ifdef NDEBUG
 #define assert(...) ((void)0)
 #else
-#define assert(...) ((__VA_ARGS__) ? (void)0 : __warpsmith::record_trap(__warpsmith::trap_assert, __LINE__))
+#define assert(...) ((__VA_ARGS__) ? (void)0 : __warpsmith::record_trap(__warpsmith::trap_assert, __builtin_LINE()))
 #endif

@@ -1,0 +1,61 @@
+"""Does it matter which elements share a block? It does where threads combine what they hold and each keeps a result.
+
+A tile in shared memory is a copy of what lies in global memory: whoever made it, it says the same. But a prefix sum over a block,
+or a few steps of a stencil, is another one when the block ends elsewhere. A block's one result is no such case when it is added
+to the others' atomically; where there is an element for each block, `source.geometry` says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.dataflow import base_name, dependents, identifiers
+from warpsmith.source.names import Names
+from warpsmith.source.scopes import Origin
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+
+def combined_in_block(names: Names) -> Node | None:
+    """Where a thread stores, as its own result, what the threads of its block made of each other's; None when nowhere."""
+    shared = {array.name for array in arrays_of(names) if array.is_shared}
+    body = names.source.body
+    if not shared:
+        return None
+    taken = dependents(shared, [body])  # what follows from an element that another thread may have written
+    is_combined = any(base_name(place) in shared and not taken.isdisjoint(identifiers(value)) for place, value in _assigned(body))
+    if not is_combined:
+        return None
+    for place, value in _assigned(body):
+        touched = identifiers(value) | identifiers(place)
+        if not _is_own(place, names, shared) and not taken.isdisjoint(touched):
+            return place
+    return None
+
+
+def combined_reason(names: Names, stored: Node) -> str:
+    line = names.source.line_of(stored)
+    return f"line {line} stores what the threads of a block made together: which elements share a block matters"
+
+
+def _assigned(body: Node) -> Iterator[tuple[Node, Node]]:
+    """Elements that are written, and what is written to them."""
+    for node in of_kind(body, "assignment_expression"):
+        place = unwrapped(field(node, "left"))
+        if place.type in {"subscript_expression", "pointer_expression"}:
+            yield place, field(node, "right")
+
+
+def _is_own(place: Node, names: Names, shared: set[str]) -> bool:
+    """The block's shared memory, or an array of the thread's."""
+    name = base_name(place)
+    use = next((n for n in of_kind(place, "identifier") if text_of(n) == name), None)
+    found = names.definition(use) if use is not None else None
+    local = found is not None and found.origin is Origin.LOCAL and found.node is not None
+    is_array = local and found is not None and found.node is not None and any(of_kind(found.node, "array_declarator"))
+    return name in shared or bool(is_array)

@@ -1,0 +1,84 @@
+"""PyTorch's names for the toolkit's types: a kernel that is written for `c10::BFloat16` needs no PyTorch, only the name.
+
+They have the same bits, and device code converts them or reads them as the toolkit's anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from warpsmith.source.extract.declarations import Declaration
+from warpsmith.source.extract.syntax import past_angles
+from warpsmith.source.extract.uses import Use
+
+# The type and the header that declares it.
+_TYPES = {
+    "Half": ("__half", "<cuda_fp16.h>"),
+    "BFloat16": ("__nv_bfloat16", "<cuda_bf16.h>"),
+    "Float8_e4m3fn": ("__nv_fp8_e4m3", "<cuda_fp8.h>"),
+    "Float8_e5m2": ("__nv_fp8_e5m2", "<cuda_fp8.h>"),
+}
+# AMD's, which code for both makers asks about.
+_NAMES_ALONE = frozenset({"Float8_e4m3fnuz", "Float8_e5m2fnuz"})
+# The word before `::Half`, and the namespaces it stands in.
+_NAMESPACES = {"c10": "c10", "at": "at", "headeronly": "torch::headeronly"}
+
+_SAME = {"half": "__half", "nv_half": "__half", "nv_bfloat16": "__nv_bfloat16"}
+
+
+class TensorTypes:
+    """Of the names that a kernel's text mentions, those that are such types."""
+
+    def __init__(self, uses: Iterable[Use], declared: Iterable[str]) -> None:
+        known = set(declared)
+        self._uses = [use for use in uses if use.qualifier and use.qualifier not in known]
+        self.found = sorted({(use.qualifier, use.name) for use in self._uses if use.qualifier and _is_type(use)})
+
+    @property
+    def includes(self) -> list[str]:
+        return sorted({_TYPES[name][1] for _, name in self.found if name in _TYPES})
+
+    def covered(self, namespaces: Iterable[str]) -> Iterator[str]:
+        """Those of these namespaces of which nothing but such types is asked."""
+        for namespace in namespaces:
+            asked = [use for use in self._uses if use.qualifier == namespace]
+            inner = {use.name for use in asked if use.name in _NAMESPACES}
+            if asked and all(_is_type(use) or use.name in inner for use in asked) and inner <= set(self.covered(inner)):
+                yield namespace
+
+    def declarations(self) -> Iterator[str]:
+        for place in dict.fromkeys(place for place, _ in self.found):
+            names = [name for home, name in self.found if home == place]
+            yield f"namespace {_NAMESPACES[place]} {{  // PyTorch's names for the toolkit's types"
+            yield from (f"using {name} = {_TYPES[name][0]};" if name in _TYPES else f"struct {name};" for name in names)
+            yield "}"
+            yield ""
+
+    def repeated(self, declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+        """Specialisations for such a type where there is one for the toolkit's, too: they would be the same twice."""
+        by_arguments: dict[tuple[frozenset[str], str], list[Declaration]] = {}
+        for declaration in declarations:
+            if self.found and declaration.is_specialisation:
+                by_arguments.setdefault((declaration.names, _arguments(declaration)), []).append(declaration)
+        for same in by_arguments.values():
+            theirs = [d for d in same if _NAMESPACES.keys() & {token.text for token in d.item.head}]
+            yield from theirs if len(theirs) < len(same) else theirs[1:]
+
+
+def of_toolkit(name: str) -> str:
+    """The toolkit's name for a type of PyTorch's; any other name as it is."""
+    return _TYPES.get(name, (name, ""))[0]
+
+
+def _arguments(declaration: Declaration) -> str:
+    """What it is a specialisation for, in the toolkit's words."""
+    tokens = declaration.item.head
+    opening = next(i for i in range(1, len(tokens)) if tokens[i].text == "<" and tokens[i - 1].text in declaration.names)
+    words = [
+        token.text for token in tokens[opening : past_angles(tokens, opening)] if token.text not in {"::", "torch", *_NAMESPACES}
+    ]
+    return " ".join(_SAME.get(word, of_toolkit(word)) for word in words)
+
+
+def _is_type(use: Use) -> bool:
+    return use.qualifier in _NAMESPACES and (use.name in _TYPES or use.name in _NAMES_ALONE)

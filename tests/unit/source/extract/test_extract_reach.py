@@ -1,0 +1,120 @@
+"""What need not be said: where the code base's headers lie, its name for the architecture, PyTorch's names for types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from extract_support import ACME, from_text
+
+from warpsmith.core.errors import InputError
+from warpsmith.source.extract import Extraction, ExtractRequest, extract
+
+KERNEL = "__global__ void k(int* x) { x[0] = twice(2); }\n"
+TWICE = "__device__ inline int twice(int x) { return 2 * x; }\n"
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def taken(source: Path) -> Extraction:
+    return extract(ExtractRequest(source, "k"))
+
+
+def test_headers_are_found_beside_the_sources():
+    found = extract(ExtractRequest(ACME / "src" / "scale.cu", "packed_scale_kernel", defines={"ACME_ARCH": "800"}))
+    named = ExtractRequest(ACME / "src" / "scale.cu", "packed_scale_kernel", None, (ACME / "include",), {"ACME_ARCH": "800"})
+    assert found.folders == (ACME / "include",)
+    assert found.source_text == extract(named).source_text
+
+
+@pytest.mark.parametrize("place", ["own/util/twice.h", "own/include/util/twice.h", "own/core/include/util/twice.h"])
+def test_upwards_in_includes_and_in_those_of_neighbours(tmp_path: Path, place: str):
+    written(tmp_path, {"own/part/deep/k.cu": f"#include <util/twice.h>\n{KERNEL}", place: TWICE})
+    found = taken(tmp_path / "own" / "part" / "deep" / "k.cu")
+    assert found.folders == ((tmp_path / place).parents[1],)
+    assert "return 2 * x" in found.source_text
+
+
+@pytest.mark.parametrize("places", [["a/include/util/twice.h", "b/include/util/twice.h"], [".hidden/include/util/twice.h"]])
+def test_nothing_is_guessed_and_nothing_hidden(tmp_path: Path, places: list[str]):
+    written(tmp_path, {"src/k.cu": f"#include <util/twice.h>\n{KERNEL}", **dict.fromkeys(places, TWICE)})
+    found = taken(tmp_path / "src" / "k.cu")
+    assert found.folders == ()
+    assert "return 2 * x" not in found.source_text
+
+
+def test_a_copy_of_the_toolkit_is_not_the_code_base(tmp_path: Path):
+    source = "#include <cub/cub.cuh>\n__global__ void k(int* x) { x[0] = cub::Twice(2); }\n"
+    written(tmp_path, {"src/k.cu": source, "cccl/include/cub/cub.cuh": TWICE})
+    assert taken(tmp_path / "src" / "k.cu").folders == ()
+
+
+def test_the_architecture_by_the_code_bases_own_name(tmp_path: Path):
+    text = """
+#ifndef MINE_CUDA_ARCH
+#error "MINE_CUDA_ARCH is not defined; pass -DMINE_CUDA_ARCH"
+#endif
+__global__ void k(int* x) { x[0] = MINE_CUDA_ARCH; }
+"""
+    found = from_text(tmp_path, text)
+    assert found.assumed == {"MINE_CUDA_ARCH": "800"}
+    assert "#define MINE_CUDA_ARCH 800" in found.source_text
+
+
+def test_instances_that_the_code_itself_has_are_shown(tmp_path: Path):
+    text = """
+template <int N, bool B> __global__ void k(int* x) { x[0] = N; }
+template <int M> void launch(int* x) { k<M, true><<<1, 1>>>(x); k<4, false><<<1, 1>>>(x); }
+"""
+    with pytest.raises(InputError) as error:
+        from_text(tmp_path, text)
+    assert "the code has k<4, false>, k<M, true>" in str(error.value)
+
+
+@pytest.mark.parametrize("declared", ["", "__global__ void k(int* x);\n"])
+def test_where_it_is_defined_instead(tmp_path: Path, declared: str):
+    written(tmp_path, {"include/k.cuh": declared, "src/other.cu": f"\n{TWICE}{KERNEL}"})
+    with pytest.raises(InputError) as error:
+        taken(tmp_path / "include" / "k.cuh")
+    assert f"{tmp_path / 'src' / 'other.cu'}:3" in str(error.value)
+
+
+TENSORS = """
+#include <torch/types.h>
+template <typename T> struct Pair;
+template <> struct Pair<__half> { using type = __half2; };
+template <> struct Pair<c10::Half> { using type = __half2; };
+template <> struct Pair<c10::BFloat16> { using type = __nv_bfloat162; };
+template <typename T> __global__ void k(typename Pair<T>::type* x) {
+  static_assert(!std::is_same_v<T, c10::Float8_e4m3fnuz>);
+  __asm__ __volatile__("");
+  x[0] = x[1];
+}
+"""
+
+
+def test_pytorchs_names_for_the_toolkits_types(tmp_path: Path):
+    text = from_text(tmp_path, TENSORS, instance="k<c10::BFloat16>").source_text
+    assert "using BFloat16 = __nv_bfloat16;" in text
+    assert "struct Pair<c10::BFloat16>" in text
+    assert "struct Pair<__half>" in text
+    assert "struct Pair<c10::Half>" not in text, "it would be the one for __half again"
+    assert "#include <cuda_bf16.h>" in text
+    assert "struct Float8_e4m3fnuz;" in text
+    assert "#define __asm__ asm" in text, "a spelling of the host's compiler"
+    assert "torch/" not in text
+
+
+def test_other_things_of_pytorch_are_missed(tmp_path: Path):
+    with pytest.raises(InputError, match="torch/types"):
+        from_text(tmp_path, "#include <torch/types.h>\n__global__ void k(int* x) { x[0] = torch::twice(2); }\n")
+
+
+def test_the_toolkits_libraries_have_the_toolkits_version(tmp_path: Path):
+    text = "#include <cub/cub.cuh>\n#if CUB_VERSION >= 200800\n#define NEW 1\n#else\n#define NEW 0\n#endif\n"
+    assert "#define NEW 1" in from_text(tmp_path, text + "__global__ void k(int* x) { x[0] = NEW; }\n").source_text

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from warpsmith.source.macro_calls import expanded
+
+
+def _body(defines: str, body: str, entry: str = "k") -> str:
+    text = f"{defines}\n__global__ void k(float* out, int n) {{\n{body}\n}}\nvoid host() {{ {body} }}\n"
+    found = expanded(text, entry)
+    assert found.hidden is None
+    head, _, rest = found.text.partition("int n) {\n")
+    inside, _, after = rest.partition("\n}\n")
+    assert head == f"{defines}\n__global__ void k(float* out, "
+    assert after == f"void host() {{ {body} }}\n", "what the kernel does not reach stays"
+    return inside
+
+
+_LOOP = (
+    "#define LOOP(i, n) \\\n  for (int i = blockIdx.x * blockDim.x + threadIdx.x; \\\n"
+    "       i < (n); i += gridDim.x * blockDim.x)"
+)
+
+
+@pytest.mark.parametrize(
+    ("defines", "body", "expected"),
+    [
+        (
+            _LOOP,
+            "LOOP(k, n) { out[k] = 1; }",
+            "for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < (n); k += gridDim.x * blockDim.x) { out[k] = 1; }",
+        ),
+        ("#define SYNC __syncthreads()", "SYNC;", "__syncthreads();"),
+        ("#define TX threadIdx.x\n#define AT (TX + 1)", "out[AT] = TX;", "out[(threadIdx.x + 1)] = threadIdx.x;"),
+        ("#define SKIP(c) if (c) return // early", "SKIP(n < f(1, 2));", "if (n < f(1, 2)) return;"),
+        ("#define ROW(r, c) ((r) * n + (c))", "out[ROW(1, 2)] = ROW(3, 4);", "out[((1) * n + (2))] = ROW(3, 4);"),
+        ("#define NEXT(v) v++", "n = n +NEXT(n);", "n = n +n++;"),
+        ("#define LESS(v) -v; n", "n = -LESS(-n);", "n = - - -n; n;"),
+    ],
+)
+def test_what_says_more_than_it_shows_is_written_out(defines: str, body: str, expected: str):
+    assert _body(defines, body) == expected
+
+
+@pytest.mark.parametrize(
+    ("defines", "body"),
+    [
+        ("#define TILE 16", "out[TILE] = TILE;"),  # a number: to be lifted by its name
+        ("#define SQ(x) ((x) * (x))", "out[0] = SQ(n);"),
+        ("#define LE(a, b) ((a) <= (b) && (a) != 0)", "if (LE(n, 3)) out[0] = 1;"),
+        ("#define PAIR(a) a, return_value", "f(PAIR(1));"),
+    ],
+)
+def test_arithmetic_stays_as_it_is(defines: str, body: str):
+    assert _body(defines, body) == body
+
+
+@pytest.mark.parametrize(
+    ("define", "reason"),
+    [
+        ("#define WAIT(...) __syncthreads(); f(__VA_ARGS__)", "takes any number of arguments"),
+        ("#define WAIT(a) __syncthreads ## a", "puts tokens together"),
+        ("#define WAIT(a) __syncthreads()\n#undef WAIT\n#define WAIT(a) f(a)", "is defined in several ways"),
+    ],
+)
+def test_what_cannot_be_written_out_is_told(define: str, reason: str):
+    text = f"{define}\n__global__ void k(float* out) {{ WAIT(()); }}\n"
+    assert expanded(text, "k").hidden == f"WAIT {reason}"
+    assert expanded(text, "k").text == text
+
+
+def test_functions_that_the_kernel_reaches_are_read_too():
+    helper = "#define ID threadIdx.x\n__device__ int own() { return ID; }\n__device__ int other() { return ID; }\n"
+    found = expanded(helper + "namespace a { template <int N> __global__ void k(int* out) { out[0] = own(); } }", "a::k<2>")
+    assert "own() { return threadIdx.x; }" in found.text
+    assert "other() { return ID; }" in found.text
