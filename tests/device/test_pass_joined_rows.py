@@ -71,7 +71,7 @@ one = { rows = 65, width = 33 }
 def test_foreign(pool: CompilePool, tmp_path: Path, counted: bool):
     toml = _CHAIN_TOML % ('rows = { dtype = "i32", value = "rows" }' if counted else "")
     kernel, variant = foreign(tmp_path, _CHAIN % (", int rows" if counted else ""), toml)
-    made = rewritten(JoinedRows(), kernel, variant, pool.describe().limits).alternatives[8]
+    made = rewritten(JoinedRows(), kernel, variant, pool.describe().limits).alternatives[1]
     assert ("gridDim" in made.text) != counted
     Runner(pool, kernel, variant).check([(made, {"JOINED_ROWS": rows}) for rows in (2, 8, 32)])
 
@@ -83,13 +83,9 @@ def test_bundled(pool: CompilePool, name: str, first: Pass, sizes: str):
     kernel = replace(kernel, workloads=(Workload("odd", {rows: 35, sizes: 1000}),))
     limits = pool.describe().limits
     other = rewritten(first, kernel, variant, limits).alternatives[1]
-    made = rewritten(JoinedRows(), kernel, other, limits).alternatives[8]
+    made = rewritten(JoinedRows(), kernel, other, limits).alternatives[1]
     whole = WholeSteps().apply(Subject(kernel, limits, made))
     assert isinstance(whole, Rewrite)
     choice = {"SWEEPS": 1} if name == "softmax" else {"KEEP": 1}
-    Runner(pool, kernel, variant).check(
-        [
-            (whole.alternatives[1], {**choice, "JOINED_ROWS": 8, "ITEMS": 1, "ACCUMULATORS": 1}),
-            (made, {**choice, "JOINED_ROWS": 2}),
-        ]
-    )
+    chosen = {**choice, "ROWS_PER_BLOCK": 8, "ITEMS": 1, "ACCUMULATORS": 1}
+    Runner(pool, kernel, variant).check([(whole.alternatives[1], chosen)])

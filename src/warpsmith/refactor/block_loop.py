@@ -158,9 +158,11 @@ def _require_uniform(leaving: Sequence[Node], work: Sequence[Piece], together: T
 
 
 def _changed_parameters(work: Sequence[Piece], subject: Subject, names: Names) -> list[KernelParameter]:
-    changed = [p for p in subject.source.parameters if any(names.is_assigned(p.name, piece.node) for piece in work)]
+    source = subject.source
+    changed = [p for p in (*source.parameters, *source.local_parameters) if any(names.is_assigned(p.name, w.node) for w in work)]
     for parameter in changed:
-        plain = "(" not in parameter.type and "[" not in subject.source.text_of(parameter.node)
+        require(parameter not in source.local_parameters, f"{parameter.name}, the block's own memory, is moved", parameter.node)
+        plain = "(" not in parameter.type and "[" not in source.text_of(parameter.node)
         require(plain, f"{parameter.name} is changed and of a type that is not copied", parameter.node)
         shadowed = any(
             parameter.name in identifiers(field_of(n, "declarator"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from warpsmith.core.errors import InputError
@@ -57,6 +57,21 @@ def with_part(expression: Expression, part: Node, replacement: str) -> str:
     """The text with one node's place taken by another expression."""
     start, end = part.span
     return tidy(f"{expression.text[:start]}({replacement}){expression.text[end:]}")
+
+
+def known_extent(text: str, parameters: Collection[str], otherwise: str) -> str | None:
+    """What a block's extent is in C, where a compiler sees a number in it: a parameter, or `min(ceildiv(n, 32) * 32, BLOCK)`.
+
+    That one is BLOCK wherever it is 32 at most, whatever n: a block has a thread. Else it is what `otherwise` says.
+    """
+    match Expression.parse(text).tree:
+        case Name(name=name) if name in parameters:
+            return name
+        case Call(function="min", arguments=(Binary(operator="*") as whole, Name(name=name))) if name in parameters:
+            match whole:
+                case Binary(left=Call(function="ceildiv", arguments=(_, Literal(value=unit))), right=Literal(value=same_unit)):
+                    return f"{name} <= {unit} ? {name} : {otherwise}" if unit == same_unit else None
+    return None
 
 
 def spelled(node: Node) -> str:

@@ -35,8 +35,13 @@ class Array:
 
 
 def arrays_of(names: Names) -> Iterator[Array]:
-    """Of the kernel and of the functions that it reaches."""
+    """Of the kernel and of the functions that it reaches. OpenCL's dynamic ones are `__local` parameters."""
     source = names.source
+    for given in source.local_parameters:
+        element = given.type.replace("*", " ").replace("restrict", " ").split()
+        yield Array(
+            given.name, element[-1] if element else "", is_shared=True, is_dynamic=True, declarator=given.node, extents=()
+        )
     for body in source.reached():
         for declaration in of_kind(body, "declaration"):
             shared = is_shared(declaration, source)

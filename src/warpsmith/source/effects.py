@@ -22,6 +22,7 @@ _WAITING = re.compile(
     r"|__match_\w+|__activemask|__builtin_amdgcn_\w+|__pipeline_\w+|sync|wait|arrive_and_wait|cg::\w+|cooperative_groups::\w+"
 )
 _ATOMIC = re.compile(r"atom(?:ic)?_?\w+|red\w*_async\w*|__nv_atomic\w+")
+_CAST = re.compile(r"(?:static|reinterpret|const)_cast\s*<")
 _PURE = frozenset(
     {"min", "max", "std::min", "std::max", "static_cast", "ceildiv", "div_up", "cdiv", "get_global_id", "get_global_size"}
 )
@@ -61,6 +62,26 @@ def updates_atomically(within: Node, names: Names) -> bool:
 
 def declares_shared(within: Node, names: Names) -> bool:
     return any(is_shared(node, names.source) for node in of_kind(within, "declaration"))
+
+
+def sharing_calls(within: Node, names: Names, seen: frozenset[str] = frozenset()) -> Iterator[tuple[str, Node]]:
+    """Calls of functions that have shared memory, as they are written: another instance has an array of its own."""
+    for name, call in called_functions(within):
+        function = names.source.device_functions.get(name.rsplit("::", 1)[-1])
+        if function is None or name in seen:
+            continue
+        if declares_shared(function, names) or any(sharing_calls(function, names, seen | {name})):
+            yield "".join(text_of(call.children[0]).split()), call
+
+
+def reads_memory(node: Node, names: Names) -> bool:
+    """Whether it may do more with pointers than compute with them."""
+    if any(True for _ in of_kind(node, "subscript_expression", "pointer_expression")):
+        return True
+    if any("->" in text_of(f) for f in of_kind(node, "field_expression")):
+        return True
+    calls = (c for c in of_kind(node, "call_expression") if not _CAST.match(text_of(c)))
+    return any(_may_point(n, names) for call in calls for n in of_kind(field(call, "arguments"), "identifier"))
 
 
 def may_change(name: str, within: Node, names: Names) -> bool:
@@ -105,6 +126,16 @@ def declared_type(node: Node, names: Names) -> str | None:
     kind = declaration.child_by_field_name("type") if declaration is not None else None
     direct = declarator is not None and declarator.type in {"identifier", "init_declarator"}
     return text_of(kind) if kind is not None and direct else None
+
+
+def _may_point(use: Node, names: Names) -> bool:
+    declared = names.definition(use).node
+    if declared is None:
+        return False
+    declaration = declared if declared.type.endswith("declaration") else declared.parent
+    kind = declaration.child_by_field_name("type") if declaration is not None else None
+    pointers = of_kind(declared, "pointer_declarator", "array_declarator", "reference_declarator")
+    return kind is None or text_of(kind) == "auto" or any(True for _ in pointers)
 
 
 def _is_input(pointer: Node, names: Names) -> bool:

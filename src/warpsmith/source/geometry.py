@@ -108,9 +108,28 @@ class _Reader:
     def shares(self) -> Iterator[Share]:
         for node, polynomial in self.sums:
             for axis in "xyz":
-                extent = self._weight(polynomial, f"blockIdx.{axis}")
-                if extent is not None and extent != "1":
-                    yield Share(axis, extent, self.names.source.line_of(node))
+                extents = [self._weight(polynomial, f"blockIdx.{axis}")]
+                if extents == [None]:
+                    extents = list(self._rows(polynomial, axis))
+                for extent in extents:
+                    if extent is not None and extent != "1":
+                        yield Share(axis, extent, self.names.source.line_of(node))
+
+    def _rows(self, polynomial: Polynomial, axis: str) -> Iterator[str | None]:
+        """`(blockIdx.y * ROWS + threadIdx.y) * pitch`: blocks are so many rows apart, however long those are.
+
+        An element may have parts, `* pitch * 4`, or a thread several rows: with and without what its own place is multiplied by.
+        """
+        block, thread = (polynomial.coefficient(f"{name}.{axis}") for name in ("blockIdx", "threadIdx"))
+        if block is None or not block.terms or thread is None or len(thread.terms) != 1:
+            return
+        (row, parts) = next(iter(thread.terms.items()))
+        lengths = tuple(atom for atom in row if atom in {p.name for p in self.names.source.parameters})
+        known = {f"blockDim.{axis}", *self.names.parameters}
+        for unit, factor in ((lengths, 1), (row, parts)):
+            quotient = block.divided(unit, factor)
+            if quotient is not None and quotient.atoms and quotient.atoms <= known:
+                yield as_text(quotient)
 
     def per_block(self) -> Iterator[tuple[str, int]]:
         """`out[blockIdx.x] = sum`: there are as many such elements as blocks."""

@@ -16,6 +16,7 @@ from warpsmith.source.tree import Edit, Tree, of_kind, walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_LOCAL_WORD = re.compile(rb"\b(?:__local|local)\b(?=[^,]*\*)")
 _KERNEL_WORD = re.compile(rb"\b(?:__kernel|kernel)\b")
 
 
@@ -73,8 +74,25 @@ class KernelSource:
 
     @cached_property
     def parameters(self) -> tuple[KernelParameter, ...]:
+        """Those that get a value from kernel.toml, in its order: all but OpenCL's `__local` ones."""
+        return tuple(p for p in self._declared if not self._is_local(p.node))
+
+    @cached_property
+    def local_parameters(self) -> tuple[KernelParameter, ...]:
+        """Pointers to memory of the block that the launch gives a size: OpenCL's `extern __shared__`."""
+        return tuple(p for p in self._declared if self._is_local(p.node))
+
+    @cached_property
+    def _declared(self) -> tuple[KernelParameter, ...]:
         listed = next(of_kind(self.declarator, "parameter_list"))
         return tuple(p for node in listed.named_children if (p := self._parameter(node)) is not None)
+
+    def _is_local(self, node: Node) -> bool:
+        if self.language is not Language.OPENCL:
+            return False
+        # The qualifier was blanked out for the parser, so it stands before the node, or inside it after `const`.
+        start = node.prev_sibling.end_byte if node.prev_sibling is not None else node.start_byte
+        return _LOCAL_WORD.search(self.tree.data[start : node.end_byte]) is not None
 
     @cached_property
     def device_functions(self) -> dict[str, Node]:

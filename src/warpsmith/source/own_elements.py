@@ -21,6 +21,7 @@ from warpsmith.source.names import Names
 from warpsmith.source.needed import changed_by, checks_at, holds_in_all_steps, reads_of, targets_in
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
+from warpsmith.source.threads import spelled
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
@@ -28,22 +29,29 @@ if TYPE_CHECKING:
 
 _CONSTANT = frozenset({Origin.MACRO, Origin.FILE, Origin.TEMPLATE})
 _AXES = "xyz"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnElements:
-    """`counters` are the loops that pick the element. Nobody reads one for which not all of `stored` hold; `checks` are where
-    that is asked in the source. `is_rolled`: the loop as a whole counts through no register, so it need not be unrolled.
+    """`counters` are the loops that pick an element, or a row of them. Nobody reads one for which not all of `stored` hold;
+    `checks` are where that is asked. `is_rolled`: the loop as a whole counts through no register, so it need not be unrolled.
+    `half`: of rows, when half of a row's elements or more are read, for some thread along the axes that do not count.
     """
 
     counters: tuple[Loop, ...]
     stored: tuple[str, ...]
     checks: tuple[Node, ...]
     is_rolled: bool
+    half: tuple[str, ...] = ()
 
 
-def own_elements(loop: Loop, names: Names, extents: Mapping[str, str]) -> OwnElements | None:
-    """The elements that the loop works on, where they are independent and some may be read by nobody; else None."""
+def own_elements(loop: Loop, names: Names, extents: Mapping[str, str], axes: str = _AXES) -> OwnElements | None:
+    """The elements that the loop works on, where they are independent and some may be read by nobody; else None.
+
+    Only checks count that ask about threads along some of these axes and no others: without x, elements that are checked along x
+    alone stay together, as a row.
+    """
     changed = changed_by(loop, names)
     if len(changed) != 1:
         return None
@@ -52,15 +60,44 @@ def own_elements(loop: Loop, names: Names, extents: Mapping[str, str]) -> OwnEle
     mentioned = [use for use in of_kind(loop.node, "identifier") if text_of(use) == name]
     uses = [use for use in mentioned if (found := seen(name, use)) is not None and found.node == declarator]
     counters = _counters(uses, loop, names)
-    if not counters or not _are_independent(loop, counters, declarator, names):
+    if not counters:
         return None
     stored: dict[str, Node] | None = None
     for read in reads_of(changed, loop, names):
         parts = _exact(read, loop, [counter.variable for counter in counters], names, extents)
         stored = parts if stored is None else {text: node for text, node in stored.items() if text in parts}
-    if not stored:
+    stored = stored or {}
+    half: list[str] = []
+    if axes != _AXES:
+        others = [counter for counter in counters if not any(_asks(text, counter, axes, names) for text in stored)]
+        counters = [counter for counter in counters if counter not in others]
+        free = {counter.variable for counter in others}
+        half = [_halfway(t, others, axes, names) for t in stored if free & set(_WORD.findall(t))]
+        stored = {t: node for t, node in stored.items() if _is_along(t, axes, names) and not free & set(_WORD.findall(t))}
+    if not counters or not stored or not _are_independent(loop, counters, declarator, names):
         return None
-    return OwnElements(_outermost_first(counters), tuple(stored), tuple(stored.values()), _is_rolled(loop, counters, names))
+    is_rolled = _is_rolled(loop, counters, names)
+    return OwnElements(_outermost_first(counters), tuple(stored), tuple(stored.values()), is_rolled, tuple(half))
+
+
+def _asks(text: str, counter: Loop, axes: str, names: Names) -> bool:
+    return _is_along(text, axes, names) and counter.variable in _WORD.findall(text)
+
+
+def _halfway(text: str, counters: Iterable[Loop], axes: str, names: Names) -> str:
+    """The check for the first thread's element in the middle of a row. Which way that goes changes no result."""
+    for axis in set(_AXES) - set(axes):
+        place = re.escape(spelled(f"threadIdx.{axis}", names.source.language))
+        text = re.sub(rf"\(int\){place}|static_cast<int>\({place}\)|{place}", "0", text)
+    for counter in counters:
+        text = re.sub(rf"\b{re.escape(counter.variable)}\b", f"({text_of(counter.bound)} / 2)", text)
+    return text
+
+
+def _is_along(text: str, axes: str, names: Names) -> bool:
+    """Whether it is about threads' places along these axes, and along no others."""
+    asked = {axis for axis in _AXES if spelled(f"threadIdx.{axis}", names.source.language) in text}
+    return bool(asked) and asked <= set(axes)
 
 
 def _counters(uses: Iterable[Node], loop: Loop, names: Names) -> list[Loop]:

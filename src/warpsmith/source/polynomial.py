@@ -89,6 +89,18 @@ class Polynomial:
     def without(self, atom: str) -> Polynomial:
         return Polynomial({m: f for m, f in self.terms.items() if atom not in m})
 
+    def divided(self, atoms: Monomial, factor: int = 1) -> Polynomial | None:
+        """By a product of atoms and a number; None where something is left over."""
+        found: dict[Monomial, int] = {}
+        for monomial, times in self.terms.items():
+            rest = list(monomial)
+            if times % factor or any(rest.count(atom) < atoms.count(atom) for atom in atoms):
+                return None
+            for atom in atoms:
+                rest.remove(atom)
+            found[tuple(rest)] = times // factor
+        return Polynomial(found)
+
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, factor in other.terms.items():

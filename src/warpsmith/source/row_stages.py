@@ -7,7 +7,6 @@ stages of different rows can be done side by side; `passes.joined_rows` does.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import field as data
@@ -15,20 +14,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.source.dataflow import changed_names, declarators, is_fixed, is_pure, reads_inputs_only
-from warpsmith.source.effects import called_functions, declares_shared, is_invariant, may_change, waits
+from warpsmith.source.effects import declares_shared, is_invariant, may_change, reads_memory, sharing_calls, waits
 from warpsmith.source.loops import Loop, LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import Piece
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import field, is_within, of_kind, text_of
+from warpsmith.source.tree import is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
-_CAST = re.compile(r"(?:static|reinterpret|const)_cast\s*<")
-_MEMORY = ("subscript_expression", "pointer_expression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,7 @@ class _Staging:
             return True
         after = [p.node for p in self._work if p.start >= piece.end]
         own_block = any(is_within(b, node) for b in self._blocks)
-        if own_block or _reads_memory(node, self._names) or not is_fixed(node, after, self._names.source):
+        if own_block or reads_memory(node, self._names) or not is_fixed(node, after, self._names.source):
             return False
         declared = [self._names.definition(n).node for n in of_kind(node, "identifier")]
         before = [p for p in self._work if p.end <= piece.start]
@@ -157,7 +154,7 @@ class _Staging:
             return True
         node, names = variable.piece.node, self._names
         inputs = names.kernel is not None and reads_inputs_only(node, names, names.kernel)
-        if _reads_memory(node, names) and not inputs:
+        if reads_memory(node, names) and not inputs:
             return False
         together = [v for v in self._variables if v.piece == variable.piece]
         earlier = [n for stage in range(1, number) for n in self._nodes(stage)]
@@ -208,7 +205,7 @@ class _Staging:
         seen: dict[str, int] = {}
         for number in range(1, len(self._sweeps) + 1):
             for node in self._nodes(number):
-                used = {f"{called}()": call for called, call in _calls_that_share(node, names)}
+                used = {f"{called}()": call for called, call in sharing_calls(node, names)}
                 for use in of_kind(node, "identifier"):
                     declared = names.definition(use).node
                     declaration = declared if declared is None or declared.type == "declaration" else declared.parent
@@ -240,39 +237,11 @@ def _header(loop: Loop) -> str:
     return " ".join(text_of(loop.node)[: loop.body.start_byte - loop.node.start_byte].split())
 
 
-def _reads_memory(node: Node, names: Names) -> bool:
-    """Whether it may do more with pointers than compute with them."""
-    if any(True for _ in of_kind(node, *_MEMORY)) or any("->" in text_of(f) for f in of_kind(node, "field_expression")):
-        return True
-    calls = (c for c in of_kind(node, "call_expression") if not _CAST.match(text_of(c)))
-    return any(_may_point(n, names) for call in calls for n in of_kind(field(call, "arguments"), "identifier"))
-
-
-def _may_point(use: Node, names: Names) -> bool:
-    declared = names.definition(use).node
-    if declared is None:
-        return False
-    declaration = declared if declared.type.endswith("declaration") else declared.parent
-    kind = declaration.child_by_field_name("type") if declaration is not None else None
-    pointers = of_kind(declared, "pointer_declarator", "array_declarator", "reference_declarator")
-    return kind is None or text_of(kind) == "auto" or any(True for _ in pointers)
-
-
 def _changes(variable: RowVariable, node: Node, names: Names) -> bool:
     if may_change(variable.name, node, names):
         return True
     pointer = any(True for _ in of_kind(variable.declarator, "pointer_declarator"))
     return not pointer and variable.name in changed_names(node, names.source)
-
-
-def _calls_that_share(within: Node, names: Names, seen: frozenset[str] = frozenset()) -> Iterator[tuple[str, Node]]:
-    """Calls of functions that have shared memory, as they are written: another instance has an array of its own."""
-    for name, call in called_functions(within):
-        function = names.source.device_functions.get(name.rsplit("::", 1)[-1])
-        if function is None or name in seen:
-            continue
-        if declares_shared(function, names) or any(_calls_that_share(function, names, seen | {name})):
-            yield "".join(text_of(call.children[0]).split()), call
 
 
 def _before_name(variable: RowVariable) -> list[Node]:

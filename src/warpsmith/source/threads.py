@@ -63,7 +63,10 @@ def teamwork(source: KernelSource) -> Teamwork:
     return Teamwork(
         barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
         exchanges=tuple(c for c, name in named if _EXCHANGE.fullmatch(name)),
-        shared=tuple(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
+        shared=(
+            *(parameter.node for parameter in source.local_parameters),
+            *(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
+        ),
         library=library,
         waits=waits,
     )

@@ -119,14 +119,15 @@ class Trial:
     def _drop_values(self, probe: Probe, waiting: Sequence[_Untried]) -> list[str]:
         """Try them; what was dropped and why."""
         probe.prefetch(untried.configuration for untried in waiting)
-        dropped = []
+        found: dict[tuple[str, str], list[str]] = {}  # by parameter and kind of problem: the first in full, others by value
         for untried in waiting:
             name, value = untried.name, untried.value
             self._tried[name, value] = untried.configuration
             if (problem := probe.problem(untried.configuration)) is not None:
-                dropped.append(f"{name}={value} {problem}")
+                alike = found.setdefault((name, str(problem).partition(":")[0]), [])
+                alike.append(str(value) if alike else f"{name}={value} {problem}")
                 self._draft = self._draft.without(name, value)
-        return dropped
+        return [first + (f" (and so for {', '.join(others)})" if others else "") for first, *others in found.values()]
 
     def _drop_idle(self, probe: Probe, names: Iterable[str]) -> list[str]:
         """Leave out parameters that make no difference on this device, whatever they may do on another."""

@@ -4,6 +4,7 @@ import pytest
 
 from warpsmith.core.hardware import Language
 from warpsmith.source import KernelSource, Names, Polynomial, parse_kernel
+from warpsmith.source.arrays import arrays_of
 from warpsmith.source.guards import guard_of
 from warpsmith.source.statements import at_margin, pieces_of
 from warpsmith.source.threads import launch_uses, spelled, teamwork
@@ -38,6 +39,18 @@ def test_system_headers_hide_no_teamwork():
 def test_opencl_local_memory():
     assert teamwork(_source("__local float s[4];", language=Language.OPENCL)).shared
     assert not teamwork(_source("__local float* s = 0;\nfloat local_sum[2];", language=Language.OPENCL)).shared
+
+
+def test_local_parameters_are_shared_memory_and_get_no_value():
+    text = "__kernel void k(__global float* out, __local float* row, const local int *part, int local_n, int n) { }"
+    source = parse_kernel(text, Language.OPENCL, "k")
+    assert [p.name for p in source.parameters] == ["out", "local_n", "n"]
+    assert [p.name for p in source.local_parameters] == ["row", "part"]
+    assert [(a.name, a.element, a.is_dynamic) for a in arrays_of(Names(source))] == [
+        ("row", "float", True),
+        ("part", "int", True),
+    ]
+    assert len(teamwork(source).shared) == 2
 
 
 def test_launch_uses():

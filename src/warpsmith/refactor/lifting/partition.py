@@ -1,7 +1,8 @@
 """Does it matter which elements share a block? It does where threads combine what they hold and each keeps a result.
 
 A tile in shared memory is a copy of what lies in global memory: whoever made it, it says the same. But a prefix sum over a block,
-or a few steps of a stencil, is another one when the block ends elsewhere. A block's one result is no such case when it is added
+or a few steps of a stencil, is another one when the block ends elsewhere, and so is what a thread takes of the block's first
+element, or of all of them (`lifting.neighbours`). A block's one result is no such case when it is added
 to the others' atomically; where there is an element for each block, `source.geometry` says so.
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from warpsmith.refactor.lifting.neighbours import told_by_the_block
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import base_name, dependents, identifiers
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
+from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -23,13 +26,14 @@ if TYPE_CHECKING:
 
 def combined_in_block(names: Names) -> Node | None:
     """Where a thread stores, as its own result, what the threads of its block made of each other's; None when nowhere."""
-    shared = {array.name for array in arrays_of(names) if array.is_shared}
+    single = (n for node in teamwork(names.source).shared for n in node.children_by_field_name("declarator"))
+    shared = {array.name for array in arrays_of(names) if array.is_shared} | {base_name(n) for n in single} - {""}
     body = names.source.body
     if not shared:
         return None
     taken = dependents(shared, [body])  # what follows from an element that another thread may have written
     is_combined = any(base_name(place) in shared and not taken.isdisjoint(identifiers(value)) for place, value in _assigned(body))
-    if not is_combined:
+    if not is_combined and told_by_the_block(names, shared) is None:
         return None
     for place, value in _assigned(body):
         touched = identifiers(value) | identifiers(place)

@@ -60,7 +60,7 @@ class FastMath:
         head = Edit(at, at, f"#if {name}\n{on}{off}#endif\n\n")
         what = [*(f"{exact} as {functions[exact]}" for exact in lines), *([f"division as {quotient}"] if divisions else [])]
         line = min([*(found[0] for found in lines.values()), *(source.line_of(node) for node in divisions)])
-        tunable = Tunable(name, (0, 1), 0, f"1: {', '.join(what)}", line)
+        tunable = Tunable(name, (0, 1), 0, f"1: {', '.join(what)}; as far as the tolerance allows", line)
         variant = subject.variant
         return Rewrite(replace(variant, text=source.edited(head, *edits), tunables=(*variant.tunables, tunable)))
 

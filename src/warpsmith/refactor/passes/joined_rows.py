@@ -1,8 +1,9 @@
-"""`joined_rows`: a block does neighbouring rows, and each sweep over one is joined with the next sweep over the row before.
+"""`joined_rows`: of the rows that a block does, each sweep over one is joined with the next sweep over the row before.
 
-Exposes JOINED_ROWS: 1 as it was; else while one row is in its last sweep, the next row is in the one before, and the row after in
-its first. A step does all of it, so loads of one row are on their way while another is computed with, and a sweep that waits for
-memory is beside one that waits for arithmetic. Where a block begins and ends, rows that lack neighbours are swept alone.
+Exposes JOINED_ROWS: 0 one row after the other; 1 while one row is in its last sweep, the next row is in the one before, and the
+row after in its first. A step does all of it, so loads of one row are on their way while another is computed with, and a sweep
+that waits for memory is beside one that waits for arithmetic. Where a block begins and ends, rows that lack neighbours are swept
+alone. How many rows a block does is the parameter of `rows_per_block`, ROWS_PER_BLOCK; without that pass it comes with this one.
 
 Precondition: that of `rows_per_block`; a row is gone over at least twice by loops over the same range, which is the same for all
 rows; nothing but declarations stands before the first; what is in shared memory does not outlive a stage (`source.row_stages`).
@@ -12,220 +13,62 @@ order, and its barriers. Constraints: none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.block_loop import BlockLoop, block_indices, block_loop, indexed_by
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.block_loop import block_indices, block_loop
+from warpsmith.refactor.joined_code import JoinedRowsWriter
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.passes.rows_per_block import count_argument, line_of_rows
-from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require
-from warpsmith.refactor.writing import cast
-from warpsmith.source import Edit
-from warpsmith.source.row_stages import RowStage, RowStages, RowVariable, Unstaged, row_stages, variable_of
-from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, text_between
-from warpsmith.source.threads import spelled
-from warpsmith.source.tree import is_within, of_kind
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-_VALUES = (8, 32)
+from warpsmith.refactor.passes.rows_per_block import line_of_rows, rows_parameter
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require
+from warpsmith.refactor.row_loop import count_argument, one_row, rows_grid
+from warpsmith.source.row_stages import Unstaged, row_stages
 
 
 class JoinedRows:
     name = "joined_rows"
-    summary = "a block does neighbouring rows whose sweeps are joined: the next row's loads beside this row's arithmetic"
+    summary = "of the rows that a block does, the next one's loads stand beside this one's arithmetic"
     stage = Stage.RESTRUCTURE
     priority = 85  # after what changes the sweeps and what is kept between them, before what does several steps at a time
-    concerns = frozenset({Concern.LOCALITY, Concern.BALANCE})
+    concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY, Concern.BALANCE})
 
     def apply(self, subject: Subject) -> Answer:
         return answered(subject, lambda: _rewrite(subject))
 
 
 def _rewrite(subject: Subject) -> Rewrite:
+    several = one_row(subject)
+    if several is not None:
+        made, line = _joined(Subject(subject.kernel, subject.limits, several.variant, subject.parameters), several.name)
+    else:
+        made, line = _alone(subject)
+    meaning = "rows of a block. 0: one after the other · 1: each sweep is joined with the next sweep over the row before"
+    return Rewrite(subject.variant, Tunable(fresh_name(subject, "JOINED_ROWS"), (0, 1), 0, meaning, line), {1: made})
+
+
+def _alone(subject: Subject) -> tuple[Variant, int]:
+    """Where a block does one row: how many it does when they are joined is then a parameter of this form."""
+    plain = Subject(subject.kernel, subject.limits, subject.variant)
+    rows = rows_parameter(plain, subject.source.line_of(subject.source.body))
+    made, line = _joined(subject, rows.name)
+    # Other forms have it from rows_per_block: there a block does several rows, and here one, which has no neighbour.
+    require(rows.name not in subject.parameters, "a block does one row")
+    return replace(made, tunables=(*made.tunables, replace(rows, line=line))), line
+
+
+def _joined(subject: Subject, name: str) -> tuple[Variant, int]:
+    """The form of a block that does `name` rows, made of one that does one row; and where its first sweep is."""
     names, variant = names_of(subject), subject.variant
     line_of_rows(subject, names)
     loop = block_loop(subject, names)
     require(not loop.is_left_early, "some rows are left before their end")
     require(not loop.copies, "a parameter is changed")
-    most = max(on_workloads(subject, axis(variant.grid, "x")))
-    values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
-    require(values, f"the launch has {most} rows of blocks at most: joining them would leave the device without work")
     blocks = [n for piece in loop.work for n in block_indices(piece.node, names)]
     try:
         stages = row_stages(loop.work, blocks, names)
     except Unstaged as why:
         raise Unmet(why.reason, why.node) from None
-    name = fresh_name(subject, "JOINED_ROWS")
     count = count_argument(subject)
-    made = replace(variant, text=_Writer(loop, stages, blocks, name).text(count), grid=_grid(variant.grid, name, count))
-    meaning = "rows that a block does; from 2 on, each sweep is joined with the next sweep over the row before"
-    choice = Tunable(name, (1, *values), 1, meaning, subject.source.line_of(stages.stages[0].sweep.node))
-    return Rewrite(variant, choice, dict.fromkeys(values, made))
-
-
-def _grid(grid: tuple[str, ...], name: str, count: str | None) -> tuple[str, ...]:
-    blocks = f"ceildiv({grid[0]}, {name})"
-    return (blocks, *grid[1:]) if count else (blocks, f"1 + {blocks} * {name} - ({grid[0]})")
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What one stage calls the row's variables and its block, and what the stage before leaves for it."""
-
-    block: str
-    own: dict[RowVariable, str]
-    left: dict[RowVariable, str]
-
-
-@dataclass(slots=True)
-class _Writer:
-    loop: BlockLoop
-    stages: RowStages
-    blocks: list[Node]
-    parameter: str
-    _called: dict[int, _Names] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        free, many = self.loop.free, self.stages
-        for stage in many.stages:
-            own = {v: free.take(f"{v.name}_{stage.number}") for v in many.variables}
-            left = {v: free.take(f"{v.name}_kept") for v in stage.kept}
-            self._called[stage.number] = _Names(free.take(f"{self.loop.block}_{stage.number}"), own, left)
-
-    def text(self, count: str | None) -> str:
-        source, many = self.loop.subject.source, self.stages.stages
-        language, tree = source.language, source.tree
-        unit = indent_unit(source.function, source.body, tree)
-        step, here = self.loop.free.take("step"), self.loop.free.take("rows_here")
-        wait = "barrier(CLK_LOCAL_MEM_FENCE);" if language is Language.OPENCL else "__syncthreads();"
-        inner = [
-            *(line for stage in many for line in self._begin(stage, step, here)),
-            *self._sweeps(step, here, unit),
-            *(line for stage in reversed(many) for line in self._end(stage, step, here, unit)),
-            *([f"{wait}  // before shared memory is written again"] if self.loop.shares_memory else []),
-        ]
-        lines = [
-            *(line for piece in self.stages.common for line in at_margin(piece, tree)),
-            *(spelled(line, language) for line in self._introduction(here, count)),
-            *(self._left(stage, variable) for stage in many for variable in stage.kept),
-            f"for (int {step} = 0; {step} < {here} + {len(many) - 1}; ++{step}) {{",
-            *(line_at(line, unit) for line in inner),
-            "}",
-        ]
-        work = self.loop.work
-        indent = tree.indentation(work[0].node)
-        before, after = tree.data[: work[0].start].decode(), tree.data[work[-1].end :].decode()
-        return f"{before}\n" + "\n".join(line_at(line, indent) for line in lines) + after
-
-    def _introduction(self, here: str, count: str | None) -> list[str]:
-        language, name = self.loop.subject.source.language, self.parameter
-        lines = [
-            f"// A block does what {name} blocks did. While a row is in one sweep, the row after it is in the sweep before:",
-            "// they are joined, so that loads of one row are on their way while another is computed with.",
-        ]
-        if count:
-            rest = f"{cast(language, 'int', count)} - {cast(language, 'int', f'blockIdx.x * {name}')}"
-            return [*lines, f"const int {here} = min({name}, {rest});"]
-        lacking = cast(language, "int", "gridDim.y")
-        return [
-            *lines,
-            "// The grid has gridDim.y - 1 layers of blocks too many: as many as the last block has rows too few.",
-            "if (blockIdx.y > 0) return;",
-            f"const int {here} = blockIdx.x + 1 < gridDim.x ? {name} : {name} + 1 - {lacking};",
-        ]
-
-    def _left(self, stage: RowStage, variable: RowVariable) -> str:
-        empty = " = 0" if self.loop.subject.source.language is Language.OPENCL else "{}"
-        return f"{_type(variable, changeable=True)}{self._called[stage.number].left[variable]}{empty};"
-
-    def _begin(self, stage: RowStage, step: str, here: str) -> Iterator[str]:
-        """What the stage's row is called; where there is none, it is the nearest row of the block, and nothing comes of it."""
-        called, language = self._called[stage.number], self.loop.subject.source.language
-        nodes = [p.node for p in (*stage.again, stage.piece, *stage.after)]
-        if any(is_within(b, n) for b in self.blocks for n in nodes):
-            kind = "size_t" if language is Language.OPENCL else "unsigned int"
-            row = f"max({step} - {stage.number - 1}, 0)" if stage.number > 1 else step
-            number = spelled(f"blockIdx.x * {self.parameter} + min({row}, {here} - 1)", language)
-            yield f"const {kind} {called.block} = {number};"
-        for piece in stage.again:
-            yield from (line for line in self._lines(piece, stage) if line.strip())
-        for variable in stage.kept:
-            yield f"{_type(variable, changeable=False)}{called.own[variable]} = {called.left[variable]};"
-
-    def _sweeps(self, step: str, here: str, unit: str) -> list[str]:
-        many = self.stages.stages
-        last = len(many) - 1
-        lines = [f"if ({step} >= {last} && {step} < {here}) {{", *self._joined(many, unit)]
-        if last > 1:
-            # Where a block begins and where it ends, most sweeps still have a neighbour.
-            lines += [f"}} else if ({step} == {last - 1} && {step} < {here}) {{", *self._joined(many[:-1], unit)]
-            lines += [f"}} else if ({step} == {here} && {step} >= {last}) {{", *self._joined(many[1:], unit)]
-        lines.append("} else {")
-        for stage in reversed(many):
-            lines.append(f"{unit}if ({self._condition(stage, step, here)}) {{")
-            lines += [line_at(line, unit * 2) for line in self._lines(stage.piece, stage) if line.strip()]
-            lines.append(f"{unit}}}")
-        return [*lines, "}"]
-
-    def _joined(self, stages: Sequence[RowStage], unit: str) -> list[str]:
-        tree, first = self.loop.subject.source.tree, stages[0].sweep
-        head = text_between(tree, first.node.start_byte, first.body.start_byte).strip()
-        inner = [line_at(line, unit * 2) for stage in reversed(stages) for line in self._body(stage)]
-        return [f"{unit}{head} {{", *inner, f"{unit}}}"]
-
-    def _body(self, stage: RowStage) -> list[str]:
-        tree, body = self.loop.subject.source.tree, stage.sweep.body
-        margin = tree.indentation(stage.sweep.node)
-        text = text_between(tree, body.start_byte, body.end_byte, self._edits(body, stage))
-        return [line.removeprefix(margin) for line in text.split("\n")]
-
-    def _end(self, stage: RowStage, step: str, here: str, unit: str) -> Iterator[str]:
-        """What follows the stage's sweep, and what is kept of it."""
-        following = next((s for s in self.stages.stages if s.number == stage.number + 1), None)
-        called = self._called[stage.number]
-        lines = [line for piece in stage.after for line in self._lines(piece, stage) if line.strip()]
-        if following is not None:
-            left = self._called[following.number].left
-            lines += [f"{left[variable]} = {called.own[variable]};" for variable in following.kept]
-        if lines:
-            yield f"if ({self._condition(stage, step, here)}) {{"
-            yield from (line_at(line, unit) for line in lines)
-            yield "}"
-
-    def _condition(self, stage: RowStage, step: str, here: str) -> str:
-        """Whether the stage has a row in this step."""
-        behind, last = stage.number - 1, len(self.stages.stages)
-        parts = [f"{step} >= {behind}"] if behind else []
-        if stage.number < last:
-            parts.append(f"{step} < {here}" + (f" + {behind}" if behind else ""))
-        return " && ".join(parts)
-
-    def _lines(self, piece: Piece, stage: RowStage) -> list[str]:
-        return at_margin(piece, self.loop.subject.source.tree, self._edits(piece.node, stage))
-
-    def _edits(self, node: Node, stage: RowStage) -> list[Edit]:
-        called, names = self._called[stage.number], self.loop.names
-        edits = [Edit(b.start_byte, b.end_byte, indexed_by(b, called.block)) for b in self.blocks if is_within(b, node)]
-        for use in of_kind(node, "identifier"):
-            variable = variable_of(use, self.stages.variables, names)
-            if variable is not None:
-                edits.append(Edit(use.start_byte, use.end_byte, called.own[variable]))
-        return edits
-
-
-def _type(variable: RowVariable, *, changeable: bool) -> str:
-    """What stands before the name in its declaration; for a variable that is changed, without `const`."""
-    name = next(of_kind(variable.declarator, "identifier"))
-    node = variable.piece.node
-    text = (node.text or b"")[: name.start_byte - node.start_byte].decode(errors="replace")
-    if not changeable:
-        return text
-    if "*" in text:
-        pointee, _, own = text.rpartition("*")
-        return f"{pointee}*{own.replace('const', '').strip()} "
-    return " ".join(word for word in text.split() if word != "const") + " "
+    text = JoinedRowsWriter(loop, stages, blocks, name).text(count)
+    made = replace(variant, text=text, grid=rows_grid(variant.grid, name, count))
+    return made, subject.source.line_of(stages.stages[0].sweep.node)

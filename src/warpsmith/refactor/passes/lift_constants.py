@@ -8,7 +8,7 @@ it is for: the launch has a number that it explains, a loop steps by it over til
 The launch follows (`lifting.linking`). Constants that depend on each other are lifted together or not at all.
 
 Parameters are named after the constants (`kTileM` → TILE_M). Constraints: what divides evenly as the author had it goes on to do
-so, shared arrays fit, and a thread's arrays stay in registers.
+so, shared arrays fit and hold all that is read of them, and a thread's arrays stay in registers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from warpsmith.refactor.lifting.linking import Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
+from warpsmith.refactor.lifting.reach import halos
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.values import tunable
@@ -115,6 +116,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.first_threads(lifted, links.block),
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
+        *halos(lifted, links.block),
         *rules.asserted(lifted),
         *rules.private_arrays(lifted),
         *rules.shared_memory(lifted, links.shared),

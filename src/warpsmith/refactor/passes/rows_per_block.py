@@ -11,21 +11,18 @@ Constraints: none.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.block_loop import BlockLoop, block_loop
-from warpsmith.refactor.extents import tidy
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.block_loop import block_loop
 from warpsmith.refactor.flat import flat_indices
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require
-from warpsmith.refactor.writing import cast
+from warpsmith.refactor.row_loop import count_argument, row_loop
 from warpsmith.source import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import all_launch_uses, launch_uses
 from warpsmith.source.tree import ancestors, of_kind
-from warpsmith.spec.kernel import Scalar
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,15 +45,19 @@ def _rewrite(subject: Subject) -> Rewrite:
     names, variant = names_of(subject), subject.variant
     line_of_rows(subject, names)
     loop = block_loop(subject, names)
-    most = max(on_workloads(subject, axis(variant.grid, "x")))
+    choice = rows_parameter(subject, subject.source.line_of(loop.work[0].node))
+    made = row_loop(loop, choice.name, count_argument(subject))
+    return Rewrite(variant, choice, {value: made for value in choice.values if value != choice.default})
+
+
+def rows_parameter(subject: Subject, line: int) -> Tunable:
+    """How many rows a block may do. Raises Unmet where the device would be left without work."""
+    most = max(on_workloads(subject, axis(subject.variant.grid, "x")))
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
     require(values, f"the launch has {most} rows of blocks at most: joining them would leave the device without work")
-    name = fresh_name(subject, "ROWS_PER_BLOCK")
-    count = count_argument(subject)
-    made = _by_argument(loop, name, count) if count else _by_grid(loop, name)
-    line = subject.source.line_of(loop.work[0].node)
-    choice = Tunable(name, (1, *values), 1, "rows (blocks of the original) that a block does one after the other", line)
-    return Rewrite(variant, choice, dict.fromkeys(values, made))
+    return Tunable(
+        fresh_name(subject, "ROWS_PER_BLOCK"), (1, *values), 1, "rows (blocks of the original) that a block does", line
+    )
 
 
 def line_of_rows(subject: Subject, names: Names) -> None:
@@ -79,41 +80,3 @@ def _is_counted_on(node: Node, names: Names) -> bool:
             break
         outermost = outer
     return any(names.definition(use).origin is Origin.LOOP for use in of_kind(outermost, "identifier"))
-
-
-def count_argument(subject: Subject) -> str | None:
-    """The scalar parameter that is the number of blocks along x, by kernel.toml; None when there is none."""
-    wanted = tidy(axis(subject.variant.grid, "x"))
-    for parameter, argument in zip(subject.source.parameters, subject.kernel.arguments, strict=False):
-        if isinstance(argument, Scalar) and argument.dtype.value[0] in "iu" and tidy(argument.value.text) == wanted:
-            return parameter.name
-    return None
-
-
-def _by_argument(loop: BlockLoop, name: str, count: str) -> Variant:
-    variant, step = loop.subject.variant, loop.free.take("step")
-    text = loop.text(
-        [f"// A block does what {name} blocks did; the last one has what is left."],
-        f"int {step} = 0; {step} < {name}; ++{step}",
-        f"blockIdx.x * {name} + {step}",
-        f"{loop.block} >= {count}",
-    )
-    return replace(variant, text=text, grid=(f"ceildiv({variant.grid[0]}, {name})", *variant.grid[1:]))
-
-
-def _by_grid(loop: BlockLoop, name: str) -> Variant:
-    variant, step, rows = loop.subject.variant, loop.free.take("step"), loop.free.take("rows_here")
-    lacking = cast(loop.subject.source.language, "int", "gridDim.y")
-    text = loop.text(
-        [
-            f"// A block does what {name} blocks did. The grid has gridDim.y - 1 layers of blocks too many: as many as the",
-            "// last block has rows too few.",
-            "if (blockIdx.y > 0) return;",
-            f"const int {rows} = blockIdx.x + 1 < gridDim.x ? {name} : {name} + 1 - {lacking};",
-        ],
-        f"int {step} = 0; {step} < {rows}; ++{step}",
-        f"blockIdx.x * {name} + {step}",
-    )
-    count = variant.grid[0]
-    lack = f"1 + ceildiv({count}, {name}) * {name} - ({count})"
-    return replace(variant, text=text, grid=(f"ceildiv({count}, {name})", lack))

@@ -2,9 +2,10 @@
 
 Exposes: the `#pragma unroll` of the innermost loops, one that stands there already or a new one.
 Precondition: the loop counts up to a bound, stands on lines of its own, has a few trips at least, and does not index an array in
-registers (such a loop must stay unrolled), meet a barrier, or do the rest of another loop.
+registers (such a loop must stay unrolled), meet a barrier, do the rest of another loop, or go from tile to tile around loops.
 Parameters: UNROLL_<VARIABLE>, at most four; loops with the same header follow the same one. The default is the pragma as it
-stands, or none. Constraints: a compiler may unroll by any number, but there are limits to copies of what branches.
+stands, or none. Constraints: a compiler may unroll by any number, but there are limits to copies of what branches, and loops are
+unrolled from within.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
-from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.copies import branch_rules
 from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
 from warpsmith.source.effects import waits
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,16 +50,34 @@ class Unroll:
         tunables: list[Tunable] = []
         edits: list[Edit] = []
         chosen: dict[int, Tunable] = {}
+        loops: list[tuple[Loop, Tunable]] = []
         for group in _groups(source.tree, _candidates(subject, names))[:_MOST_PARAMETERS]:
             tunable = _tunable(subject, names, group[0], {t.name for t in tunables})
             tunables.append(tunable)
             edits += [_edit(source.tree, loop, tunable) for loop in group]
             chosen |= {loop.node.start_byte: tunable for loop in group}
+            loops += [(loop, tunable) for loop in group]
         if not tunables:
             return Declined("no loop whose unrolling is open: all are short, fixed by registers, or held up by barriers")
         variant = subject.variant
-        rules = (*variant.rules, *branch_rules(subject, names, chosen))
+        rules = (*variant.rules, *_from_within(loops), *branch_rules(subject, names, chosen))
         return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, *tunables), rules=rules))
+
+
+def _from_within(loops: list[tuple[Loop, Tunable]]) -> Iterator[Rule]:
+    """Loops are unrolled from within: copies of a loop that remains one take a compiler long and give it nothing to overlap."""
+    found: set[tuple[str, str]] = set()
+    for outer, of_outer in loops:
+        for inner, of_inner in loops:
+            whole = 0 if inner.pragma is not None and of_inner.default == 0 else inner.trips
+            nested = of_outer != of_inner and is_within(inner.node, outer.body)
+            if not nested or whole not in of_inner.values or (of_outer.name, of_inner.name) in found:
+                continue
+            found.add((of_outer.name, of_inner.name))
+            reason = (
+                f"the loop over {outer.variable} is unrolled only where the one over {inner.variable} inside it is, completely"
+            )
+            yield Rule(f"{of_outer.name} == {of_outer.default} or {of_inner.name} == {whole}", reason)
 
 
 def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
@@ -72,7 +91,9 @@ def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
                 continue
             if not _stands_alone(subject.source.tree, loop) or is_rest(loop, names) or waits(loop.body, names):
                 continue
-            if _indexes_registers(loop, names) or any(_unrolls(loop, o) or _unrolls(o, loop) for o in loops):
+            if _goes_over_loops(loop, loops, names) or _indexes_registers(loop, names):
+                continue
+            if any(_unrolls(loop, other) or _unrolls(other, loop) for other in loops):
                 continue
             yield loop
 
@@ -119,6 +140,12 @@ def _indexes_registers(loop: Loop, names: Names) -> bool:
             if declaration is None or not is_shared(declaration, names.source):
                 return True
     return False
+
+
+def _goes_over_loops(loop: Loop, loops: list[Loop], names: Names) -> bool:
+    """Whether it goes from tile to tile, with loops over each: what there is to overlap, these have already."""
+    strides = loop.kind is LoopKind.COUNTED and loop.step is not None and names.value(loop.step) != 1
+    return strides and any(is_within(other.node, loop.body) for other in loops)
 
 
 def _unrolls(inner: Loop, outer: Loop) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.accumulators import Accumulators, accumulators_of, accumulators_rule, accumulators_tunable
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.extents import known_extent
 from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.own_pointers import own_pointers
@@ -33,6 +34,7 @@ from warpsmith.source.needed import targets_in
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import line_at
+from warpsmith.source.threads import spelled
 from warpsmith.source.tree import is_within, of_kind, unwrapped
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ class WholeSteps:
         name = fresh_name(subject, "ITEMS")
         meaning = "0: bounds checked at every step · else steps of a strided loop per trip, unchecked while all threads have them"
         sums = accumulators_tunable(subject, [loop for loop, _ in loops], names, values)
-        writer = _Writer(source, names, name, FreeNames(source.text), None if sums is None else sums.name)
+        width = known_extent(subject.variant.block[0], {t.name for t in subject.variant.tunables}, "blockDim.x")
+        writer = _Writer(source, names, name, FreeNames(source.text), None if sums is None else sums.name, width)
         text = source.edited(*(edit for loop, base in loops for edit in writer.edits(loop, base)))
         other = replace(subject.variant, text=text)
         if sums is not None:
@@ -161,8 +164,11 @@ class _Header:
 class _Writer:
     """Writes whole steps before each loop, which itself does the rest. Loops over the same range share declarations."""
 
-    def __init__(self, source: KernelSource, names: Names, items: str, free: FreeNames, sums: str | None) -> None:
+    def __init__(
+        self, source: KernelSource, names: Names, items: str, free: FreeNames, sums: str | None, width: str | None
+    ) -> None:
         self._source, self._names, self._items, self._free, self._sums = source, names, items, free, sums
+        self._width = width  # of a block, where it is known before the launch: each item is then a number away from the first
         self._first, self._item = free.take("first"), free.take("item")
         self._headers: dict[tuple[int, str], _Header] = {}
 
@@ -196,9 +202,14 @@ class _Writer:
         length = text(loop.bound) if base is None else f"{operand(text(loop.bound))} - {operand(base)}"
         trip = f"({header.step} * {self._items})"
         return header, [
-            f"const {loop.type} {header.step} = {text(loop.step)};",
+            f"const {loop.type} {header.step} = {self._step(text(loop.step))};",
             f"const {loop.type} {header.whole} = {operand(length)} / {trip} * {trip};",
         ]
+
+    def _step(self, text: str) -> str:
+        """Registers for the address of each item, and divisions, are what a width that is no number costs."""
+        own = spelled("blockDim.x", self._source.language)
+        return spelled(self._width, self._source.language) if self._width is not None and text == own else text
 
     def _is_fixed(self, *expressions: Node) -> bool:
         found = (self._names.definition(n) for e in expressions for n in of_kind(e, "identifier"))

@@ -2,8 +2,9 @@
 
 Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
 WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the loops. If that holds, they run
-without checks; else as they stand, but only for what lies inside: one of the thread's elements after the other where these are
-independent (`source.own_elements`), else for threads of which something lies inside (`source.needed`).
+without checks; else as they stand, but only for what lies inside: one row of the thread's elements after the other where these
+are independent (`source.own_elements`), else for threads of which something lies inside (`source.needed`). Loops that fill a tile
+ask about a row as a whole (`refactor.row_checks`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
 change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
@@ -25,6 +26,7 @@ from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.one_by_one import one_by_one, with_directives
 from warpsmith.refactor.preconditions import answered, require
+from warpsmith.refactor.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, waits
@@ -62,6 +64,7 @@ class _Check:
     """A condition that is true when `asked` are; `rest` has the parts of it that remain to be asked."""
 
     node: Node  # the `if` or the `? :`
+    parts: tuple[Node, ...]
     asked: tuple[str, ...]
     rest: tuple[str, ...]
 
@@ -70,15 +73,21 @@ class _Check:
 class _Region:
     """Loops to be written twice, with what stands before them and belongs to them.
 
-    `needed`: else nobody stores their results. `elements`: of which some may be stored by nobody; `inside`: then all are.
+    `needed`: else nobody stores their results. `elements`: of which some may be stored by nobody, `singles` where those are rows
+    and less than half of a row is stored; `inside`: then all are.
     """
 
-    node: Node
+    loop: Loop
     start: int
     checks: tuple[_Check, ...]
     needed: tuple[str, ...]
     elements: OwnElements | None = None
+    singles: OwnElements | None = None
     inside: tuple[str, ...] = ()
+
+    @property
+    def node(self) -> Node:
+        return self.loop.node
 
     @property
     def condition(self) -> list[str]:
@@ -100,7 +109,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     require(regions, "no loop checks in each step whether an element of a tile exists")
     name = fresh_name(subject, "WHOLE")
     tunable = Tunable(name, (0, 1), 0, "1: a tile that lies inside as a whole is not checked", source.line_of(regions[0].node))
-    text = source.edited(*(_written(subject, region, name) for region in regions))
+    text = source.edited(*(_written(names, region, name) for region in regions))
     return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
 
@@ -165,13 +174,24 @@ def _region(subject: Subject, names: Names, loop: Loop) -> _Region:
     found = [check for node in conditional if (check := _check(node, extremes, names)) is not None]
     start = subject.source.tree.line_start(with_directives(loop.node))
     wanted = tuple(needed(loop, names, _extents(subject)))
-    # In a product whose steps check lanes, one element after the other was measured 100 times as slow; why is not known.
-    slow = any(a.type == "for_statement" for a in ancestors(loop.node)) and any(_checks_lanes(c.node, names) for c in found)
-    elements = own_elements(loop, names, _extents(subject)) if (found or wanted) and not slow else None
+    lanes = any(_checks_lanes(check.node, names) for check in found)
+    elements = _elements(subject, names, loop, lanes=lanes) if found or wanted else None
+    singles = own_elements(loop, names, _extents(subject)) if elements is not None and elements.half and not lanes else None
     inside = _inside(elements, extremes, names) if elements is not None else ()
     if found or inside:
-        return _Region(loop.node, start, tuple(found), () if elements else wanted, elements, inside)
-    return _Region(loop.node, start, (), wanted)
+        return _Region(loop, start, tuple(found), () if elements else wanted, elements, singles, inside)
+    return _Region(loop, start, (), wanted)
+
+
+def _elements(subject: Subject, names: Names, loop: Loop, *, lanes: bool) -> OwnElements | None:
+    """What to do one after the other at an edge: rows, whose elements still share what they read; or single elements, so that the
+    checks of lanes go with them. Not these in a product: there, one after the other was measured 100 times as slow.
+    """
+    in_product = any(a.type == "for_statement" for a in ancestors(loop.node))
+    rows = own_elements(loop, names, _extents(subject), _OWN_AXES) if in_product or not lanes else None
+    if rows is None and not (in_product and lanes):
+        return own_elements(loop, names, _extents(subject))
+    return rows
 
 
 def _checks_lanes(node: Node, names: Names) -> bool:
@@ -201,10 +221,11 @@ def _check(node: Node, extremes: Extremes, names: Names) -> _Check | None:
         return None
     asked: list[str] = []
     rest: list[str] = []
-    for part in _parts(condition, names):
+    parts = tuple(_parts(condition, names))
+    for part in parts:
         hardest = _hardest(part, extremes)
         (rest if hardest is None else asked).append(hardest or text_of(part))
-    return _Check(node, tuple(asked), tuple(rest)) if asked else None
+    return _Check(node, parts, tuple(asked), tuple(rest)) if asked else None
 
 
 def _parts(condition: Node, names: Names) -> Iterator[Node]:
@@ -249,12 +270,12 @@ def _hardest(part: Node, extremes: Extremes) -> str | None:
 # ── writing ──
 
 
-def _written(subject: Subject, region: _Region, name: str) -> Edit:
-    tree = subject.source.tree
+def _written(names: Names, region: _Region, name: str) -> Edit:
+    tree = names.source.tree
     blanks, end = tree.indentation(region.node), region.node.end_byte
     stands = tree.data[region.start : end].decode()
     edits = [edit for check in region.checks for edit in _without(check)]
-    otherwise = stands if region.elements is None else one_by_one(tree, region.start, region.node, region.elements)
+    otherwise = _otherwise(names, region, stands)
     unchecked = text_between(tree, region.start, end, edits)
     lines = [
         f"{blanks}// Where all of it lies inside, no step needs to look.",
@@ -269,6 +290,21 @@ def _written(subject: Subject, region: _Region, name: str) -> Edit:
         why = f"{blanks}// Where all of it lies outside, nobody stores what comes out."
         text = "\n".join([why, *joined_if(region.needed, blanks), indented(text, 2), f"{blanks}}}"])
     return Edit(region.start, end, "\n".join([f"#if {name}", text, "#else", stands, "#endif"]))
+
+
+def _otherwise(names: Names, region: _Region, stands: str) -> str:
+    tree = names.source.tree
+    if region.elements is None:
+        checks = {check.node: check.parts for check in region.checks}
+        asked = row_checks(region.loop, checks, names)
+        return by_rows(region.loop, region.start, asked, checks, names) if asked else stands
+    rows = one_by_one(tree, region.start, region.node, region.elements)
+    if not region.elements.half or region.singles is None:
+        return rows
+    blanks = tree.indentation(region.node)
+    singles = one_by_one(tree, region.start, region.node, region.singles)
+    head = joined_if(region.elements.half, blanks)
+    return "\n".join([*head, indented(rows, 2), f"{blanks}}} else {{", indented(singles, 2), f"{blanks}}}"])
 
 
 def _without(check: _Check) -> list[Edit]:

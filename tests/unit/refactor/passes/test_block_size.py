@@ -216,3 +216,27 @@ def test_what_a_block_makes_together_depends_on_where_it_ends():
     assert "stores what the threads of a block made together" in kept
     added = _freed(small(_kernel(_TOGETHER + "  if (threadIdx.x == 0) atomicAdd(out, s[0]);"), grid=("ceildiv(n, 256)",)))
     assert added.grid == ("ceildiv(n, BLOCK)",)
+
+
+@pytest.mark.parametrize(
+    ("declared", "stored", "taken"),
+    [
+        ("float s[256]", "s[threadIdx.x] = x[i];", "s[(threadIdx.x + 1) % blockDim.x]"),
+        ("float s[256]", "s[threadIdx.x] = x[i];", "s[blockDim.x - 1 - threadIdx.x]"),
+        ("float s[256]", "s[threadIdx.x] = x[i];", "x[i] - s[0]"),
+        ("float s[256]", "s[threadIdx.x] = x[i];", "(threadIdx.x + 1 < blockDim.x ? s[threadIdx.x + 1] : 0.0f)"),
+        ("float first", "if (threadIdx.x == 0) first = x[i];", "x[i] - first"),
+    ],
+)
+def test_what_a_block_ends_with_is_no_choice(declared: str, stored: str, taken: str):
+    body = f"{_INDEX}  __shared__ {declared};\n  {stored}\n  __syncthreads();\n  if (i < n) out[i] = {taken};"
+    answer = declined(BlockSize(), small(_kernel(body), grid=("ceildiv(n, 256)",)))
+    assert "which elements share a block matters" in answer or "just as many threads" in answer
+
+
+def test_neighbours_at_a_fixed_distance_are_the_same_in_any_block():
+    body = (
+        f"{_INDEX}  __shared__ float s[256];\n  s[threadIdx.x] = x[i];\n  __syncthreads();\n"
+        "  if (i < n) out[i] = s[threadIdx.x] * 2.0f;"
+    )
+    assert _freed(small(_kernel(body), grid=("ceildiv(n, 256)",))).grid == ("ceildiv(n, BLOCK)",)

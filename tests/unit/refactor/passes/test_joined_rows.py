@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
@@ -34,11 +36,17 @@ def _made(subject: Subject) -> Variant:
     return made
 
 
+def _looped(subject: Subject) -> Subject:
+    """As the pass meets it where `rows_per_block` was applied before."""
+    rows = applied(RowsPerBlock(), subject)
+    return Subject(subject.kernel, subject.limits, rows.alternatives[2], frozenset({"ROWS_PER_BLOCK"}))
+
+
 def test_each_stage_has_a_row_of_its_own():
     text = squeezed(_made(small(_kernel(_body()))).text)
     assert "for (int step = 0; step < rows_here + 1; ++step)" in text
     # The row is found again from the block; what the first sweep found out is kept.
-    assert "const unsigned int block_2 = blockIdx.x * JOINED_ROWS + min(max(step - 1, 0), rows_here - 1);" in text
+    assert "const unsigned int block_2 = blockIdx.x * ROWS_PER_BLOCK + min(max(step - 1, 0), rows_here - 1);" in text
     assert "const float* row_2 = x + block_2 * n; float* to_2 = out + block_2 * n; const float all_2 = all_kept;" in text
     assert "sum_2" not in text
     # The earlier row's second sweep stands beside the later row's first one.
@@ -49,9 +57,34 @@ def test_each_stage_has_a_row_of_its_own():
 
 def test_rows_that_an_argument_counts():
     made = _made(small(_kernel(_body(), "int n, int count"), scalars={"n": "n", "count": "rows"}))
-    wanted = "const int rows_here = min(JOINED_ROWS, static_cast<int>(count) - static_cast<int>(blockIdx.x * JOINED_ROWS));"
+    wanted = "const int rows_here = min(ROWS_PER_BLOCK, static_cast<int>(count) - static_cast<int>(blockIdx.x * ROWS_PER_BLOCK));"
     assert wanted in made.text
-    assert made.grid == ("ceildiv(rows, JOINED_ROWS)",)
+    assert made.grid == ("ceildiv(rows, ROWS_PER_BLOCK)",)
+
+
+@pytest.mark.parametrize("scalars", [{"n": "n", "count": "rows"}, {"n": "n", "count": "7"}])
+def test_rows_that_a_block_does_already_are_joined_in_the_same_way(scalars: dict[str, str]):
+    subject = small(_kernel(_body(), "int n, int count"), scalars=scalars)
+    looped = _looped(subject)
+    alone, after = _made(subject), _made(looped)
+    assert (squeezed(after.text), after.grid) == (squeezed(alone.text), alone.grid)
+    # Their number comes with this pass only where no other form has it.
+    assert [t.name for t in alone.tunables] == ["ROWS_PER_BLOCK"]
+    assert not after.tunables
+    single = Subject(subject.kernel, subject.limits, subject.variant, looped.parameters)
+    assert declined(JoinedRows(), single) == "a block does one row"
+
+
+def test_a_loop_that_somebody_else_wrote_is_left_alone():
+    looped = _looped(small(_kernel(_body())))
+    text = looped.variant.text.replace("one after the other", "and each needs the one before")
+    assert text != looped.variant.text
+    assert declined(JoinedRows(), Subject(looped.kernel, looped.limits, replace(looped.variant, text=text)))
+
+
+def test_rows_of_a_loop_that_can_be_left_are_not_joined():
+    body = _body(before="if (n < 0) return;")
+    assert declined(JoinedRows(), _looped(small(_kernel(body.replace("total(sum)", "sum")))))
 
 
 def test_three_sweeps_of_a_softmax():

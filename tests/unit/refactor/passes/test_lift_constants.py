@@ -152,13 +152,43 @@ def test_numbers_without_a_name_are_lifted_together():
     text = _kernel(
         "  __shared__ float tile[16];\n"
         "  int i = blockIdx.x * 16 + threadIdx.x;\n"
-        "  tile[threadIdx.x] = i < n ? x[i] : 0.0f;\n  __syncthreads();\n"
-        "  float sum = 0.0f;\n  for (int j = 0; j < 16; ++j) sum += tile[j];\n"
-        "  if (i < n) out[i] = sum;"
+        "  float sum = 0.0f;\n"
+        "  for (int t = 0; t < n; t += 16) {\n"
+        "    tile[threadIdx.x] = t + threadIdx.x < n ? x[t + threadIdx.x] : 0.0f;\n    __syncthreads();\n"
+        "    for (int j = 0; j < 16; ++j) sum += tile[j];\n    __syncthreads();\n  }\n"
+        "  if (i < n) out[i] = sum * x[i];"
     )
     made = _lifted(small(text, grid=("ceildiv(n, 16)",), block=("16",)))
-    assert made.text.count("BLOCK") == 3
+    assert made.text.count("BLOCK") == 4
     assert made.grid == ("ceildiv(n, BLOCK)",)
+
+
+_ROWS = """#define T 32
+#define H 4
+__constant__ float taps[9];
+__global__ void k(float* out, const float* x, int n) {
+  __shared__ float tile[H][3 * T];
+  const int first = (blockIdx.x - 1) * T + threadIdx.x;
+  const int row = blockIdx.y * H + threadIdx.y;
+  out += row * n + first;
+  x += row * n + first;
+  for (int i = 0; i < 3; ++i) tile[threadIdx.y][i * T + threadIdx.x] = first + i * T < n ? x[i * T] : 0.0f;
+  __syncthreads();
+  float sum = 0.0f;
+  for (int j = -24; j <= 24; ++j) sum += tile[threadIdx.y][T + threadIdx.x + j];
+  out[T] = sum;
+}
+"""
+
+
+def test_a_tile_keeps_room_for_a_filter_and_the_grid_follows_rows_of_any_length():
+    made = _lifted(small(_ROWS, grid=("n / 32", "n / 4"), block=("32", "4")))
+    assert made.grid == ("n / T", "n / H")
+    allowed = {
+        value: all(Expression.parse(r.expression).evaluate({"T": value}) for r in made.rules if "was not filled" in r.reason)
+        for value in (8, 16, 32, 64)
+    }
+    assert allowed == {8: False, 16: False, 32: True, 64: True}
 
 
 def test_an_unguarded_kernel_keeps_whole_blocks():
@@ -191,7 +221,7 @@ def test_work_for_the_first_threads_needs_them():
 def test_dynamic_shared_memory_with_a_slot_for_each_thread_grows():
     body = (
         "  extern __shared__ float s[];\n  int first = blockIdx.x * T;\n  s[threadIdx.x] = x[first + threadIdx.x];\n"
-        "  out[first + threadIdx.x] = s[T - 1 - threadIdx.x];"
+        "  out[first + threadIdx.x] = s[threadIdx.x] * 2.0f;"
     )
     subject = small(_kernel(body, "#define T 64\n"), grid=("n / 64",), block=("64",), sizes={"rows": 1, "n": 640})
 

@@ -36,7 +36,8 @@ def test_rows_that_only_the_grid_knows():
 def test_rows_that_an_argument_counts():
     subject = small(_kernel(_COPY, "int n, int count"), scalars={"n": "n", "count": "rows"})
     made = _made(subject)
-    assert "const unsigned int block = blockIdx.x * ROWS_PER_BLOCK + step; if (block >= count) break;" in squeezed(made.text)
+    rest = "static_cast<int>(count) - static_cast<int>(blockIdx.x * ROWS_PER_BLOCK)"
+    assert f"const int rows_here = min(ROWS_PER_BLOCK, {rest});" in made.text
     assert made.grid == ("ceildiv(rows, ROWS_PER_BLOCK)",)
 
 

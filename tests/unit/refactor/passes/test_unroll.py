@@ -145,7 +145,8 @@ _GUARDED = """  float s = 0.0f;
 def _branch_rules(read: str, pixels: tuple[int, ...], default: int = 1) -> list[str]:
     text = _kernel(_GUARDED.replace("READ", read))
     tunables = (Tunable("PIXELS", pixels, default, "pixels of a thread"),)
-    return [rule.expression for rule in applied(Unroll(), small(text, tunables=tunables)).variant.rules]
+    rules = applied(Unroll(), small(text, tunables=tunables)).variant.rules
+    return [rule.expression for rule in rules if "unrolled branches" in rule.reason]
 
 
 def test_copies_of_branches_are_bounded():
@@ -168,3 +169,16 @@ def test_a_counter_declared_before_its_loop():
     assert _parameters(_kernel("  int j;\n  for (j = 0; j < n; j++) {\n    out[j] = x[j];\n  }")) == {
         "UNROLL_J": ((0, 1, 2, 4), 0)
     }
+
+
+def test_a_loop_from_tile_to_tile_is_left_as_it_is_around_others():
+    text = _kernel(
+        "  for (int k = 0; k < n; k += 16) {\n    for (int d = 0; d < 16; ++d) {\n      out[0] += x[k + d];\n    }\n  }",
+    )
+    assert list(_parameters(text)) == ["UNROLL_D"]
+
+
+def test_loops_are_unrolled_from_within():
+    inner = "#pragma unroll\n    for (int j = 0; j < 9; ++j) {\n      out[0] += x[i * 9 + j];\n    }"
+    answer = applied(Unroll(), small(_kernel(f"  for (int i = 0; i < 9; ++i) {{\n{inner}\n  }}")))
+    assert [rule.expression for rule in answer.variant.rules] == ["UNROLL_I == 0 or UNROLL_J == 0"]

@@ -97,6 +97,21 @@ def test_step_may_be_a_parameter_of_the_launch():
     assert "const int step = kThreads;" in _rewritten(text, block=("THREADS",), tunables=tunables)
 
 
+@pytest.mark.parametrize(
+    ("extent", "width"),
+    [
+        ("BLOCK", "BLOCK"),
+        ("min(ceildiv(n / 4, 32) * 32, BLOCK)", "BLOCK <= 32 ? BLOCK : blockDim.x"),
+        ("min(ceildiv(n / 4, 32) * 16, BLOCK)", "blockDim.x"),  # could be 16 where BLOCK is 32
+        ("min(n / 4, BLOCK)", "blockDim.x"),
+        ("n / BLOCK", "blockDim.x"),
+    ],
+)
+def test_width_of_a_block_is_a_number_where_the_launch_says_so(extent: str, width: str):
+    tunables = (Tunable("BLOCK", (8, 256), 256, ""),)
+    assert f"const int step = {width};" in _rewritten(_SCALE, block=(extent,), tunables=tunables)
+
+
 def test_threads_of_two_dimensions_in_one_line():
     line = "const int t = threadIdx.y * 16 + threadIdx.x;"
     text = _loop("int i = t; i < n; i += 256", before=line)

@@ -85,10 +85,29 @@ def test_what_lies_outside_is_not_computed():
         f"#if WHOLE // Where all of it lies inside, no step needs to look. if ({row} + kThreadM <= m) {{ #pragma unroll" in text
     )
     _, edge = text.split("only those that somebody stores.", 1)
-    loops = "#pragma unroll for (int i = 0; i < kThreadM; ++i) { #pragma unroll for (int j = 0; j < kThreadN; ++j) {"
-    column = "first_col + static_cast<int>(threadIdx.x) * kThreadN + j < n"
-    assert edge.startswith(f" {loops} if ({row} + i < m && {column}) {{ #pragma unroll 1 for (int depth = 0;")
-    assert edge.split("#else")[0].count("{ sums[i][j] += from_a[i] * from_b[j]; }") == 1
+    assert edge.startswith(
+        f" #pragma unroll for (int i = 0; i < kThreadM; ++i) {{ if ({row} + i < m) {{ #pragma unroll 1 for (int depth"
+    )
+    row_at_once = "for (int j = 0; j < kThreadN; ++j) sums[i][j] += from_a[i] * from_b[j];"
+    assert edge.split("#else")[0].count(row_at_once) == 1
+
+
+def test_what_is_asked_of_a_row_is_asked_once():
+    text = squeezed(applied(WholeTiles(), bundled("convolution_opencl")).variant.text)
+    _, edge = text.split("} else { for (int i = y; i < TILE_Y + FILTER - 1; i += BLOCK_Y) {", 1)
+    asked, other = edge.split("#else")[0].split("} else {")
+    assert asked.startswith(" if (first_y + i < height + FILTER - 1) { for (int j = x;")
+    assert "tile[i][j] = inside ? input[" in asked
+    assert "tile[i][j] = 0.0f;" in other
+
+
+def test_rows_of_which_less_than_half_is_stored_go_element_by_element():
+    text = squeezed(applied(WholeTiles(), bundled("convolution_opencl")).variant.text)
+    _, edge = text.split("if (first_x + (PIXELS_X / 2) * BLOCK_X + 0 < width) {", 1)
+    rows, elements, *_ = edge.split("} else {")
+    assert "first_x + q" not in rows
+    assert "for (int q = 0; q < PIXELS_X; ++q) sums[p][q] +=" in rows
+    assert "first_x + q * BLOCK_X + (int)get_local_id(0) < width) { #pragma unroll 1" in elements
 
 
 def test_rows_outside_are_not_computed_where_elements_depend_on_each_other():

@@ -1,0 +1,122 @@
+"""How far reads reach into a shared tile, against what was filled: a filter's radius does not shrink with the tile.
+
+`tile[threadIdx.x + HALO * TILE + j]` with j from -8 to 8 needs a halo of eight elements whatever TILE is. The least and the
+greatest index that is read must lie between the least and the greatest that is written, as they did for the author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Rule
+from warpsmith.refactor.extents import names_of, tidy, value_at
+from warpsmith.refactor.lifting.linking import AXES
+from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.extremes import End
+from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.names import Names
+from warpsmith.source.scopes import Origin
+from warpsmith.source.signs import Signs
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEEPEST = 40
+
+
+def halos(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+    """One rule for each end of a dimension that reads reach beyond where the block's own elements begin or end."""
+    reach = _Reach(lifted.names, block)
+    tiles = {a.name: len(a.extents) for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
+    written: dict[str, list[list[Node]]] = {name: [] for name in tiles}
+    read: dict[str, list[list[Node]]] = {name: [] for name in tiles}
+    for indices, name, is_written in _accesses(lifted.names, tiles):
+        (written if is_written else read)[name].append(indices)
+    for name, dimensions in tiles.items():
+        for number in range(dimensions):
+            for end in End:
+                filled = _outermost([reach.of(indices[number], end) for indices in written[name]], end, lifted.defaults)
+                for indices in read[name]:
+                    needed = reach.of(indices[number], end)
+                    if filled is None or needed is None:
+                        continue
+                    low, high = (filled, needed) if end is End.LEAST else (needed, filled)
+                    rule = tidy(f"({low}) <= ({high})")
+                    if names_of(rule) & lifted.constants.keys() and value_at(rule, lifted.defaults) == 1:
+                        line = lifted.source.line_of(indices[number])
+                        yield Rule(rule, f"line {line} reads no element of {name} that was not filled")
+
+
+def _outermost(found: list[str | None], end: End, defaults: Mapping[str, int]) -> str | None:
+    """The end that reaches furthest for the author's values: others may reach further for other values, which is as well."""
+    known = [(value, text) for text in found if text is not None and (value := value_at(text, defaults)) is not None]
+    if not known or len(known) < len(found):
+        return None
+    return (min if end is End.LEAST else max)(known)[1]
+
+
+def _accesses(names: Names, tiles: dict[str, int]) -> Iterator[tuple[list[Node], str, bool]]:
+    """Whole subscripts of these arrays in the kernel itself: the indices, the array, whether they are only written."""
+    for node in of_kind(names.source.body, "subscript_expression"):
+        indices, base = subscripts_of(node)
+        parent = node.parent
+        if text_of(base) not in tiles or len(indices) != tiles[text_of(base)]:
+            continue
+        stores = parent is not None and parent.type == "assignment_expression" and field(parent, "left") == node
+        plain = stores and parent is not None and text_of(field(parent, "operator")) == "="
+        yield indices, text_of(base), plain
+
+
+class _Reach:
+    """The ends of an index over the threads of a block and the steps of loops, as expressions of kernel.toml."""
+
+    def __init__(self, names: Names, block: Sequence[str]) -> None:
+        self._names, self._signs = names, Signs(names)
+        self._last = {f"threadIdx.{axis}": f"({extent} - 1)" for axis, extent in zip(AXES, [*block, "1", "1"], strict=False)}
+
+    def of(self, node: Node, end: End, depth: int = 0) -> str | None:  # noqa: PLR0911 - one return for each kind of expression
+        node = unwrapped(node)
+        if depth > _DEEPEST:
+            return None
+        value = self._names.value(node)
+        known = str(value) if value is not None else self._names.expression(node)
+        if known is not None:
+            return f"({known})"
+        builtin = self._names.builtin(node)
+        if builtin is not None:
+            return None if builtin not in self._last else "0" if end is End.LEAST else self._last[builtin]
+        match node.type:
+            case "identifier":
+                return self._variable(node, end, depth + 1)
+            case "binary_expression":
+                return self._binary(node, end, depth + 1)
+            case "cast_expression" if self._names.is_cast(node):
+                return self.of(field(node, "value"), end, depth + 1)
+            case _:
+                return None
+
+    def _binary(self, node: Node, end: End, depth: int) -> str | None:
+        left, right, operator = field(node, "left"), field(node, "right"), text_of(field(node, "operator"))
+        if operator not in {"+", "-", "*"}:
+            return None
+        if operator == "*" and not (self._signs.is_natural(left) and self._signs.is_natural(right)):
+            return None
+        one, other = self.of(left, end, depth), self.of(right, end.other if operator == "-" else end, depth)
+        if one is None or other is None:
+            return None
+        return "0" if operator == "*" and "0" in {one.strip("()"), other.strip("()")} else f"({one} {operator} {other})"
+
+    def _variable(self, use: Node, end: End, depth: int) -> str | None:
+        found = self._names.definition(use)
+        if found.origin is not Origin.LOOP:
+            return self.of(found.value, end, depth) if found.is_fixed and found.value is not None else None
+        loop = self._signs.loop_of(use)
+        if loop is None or loop.changes_variable(self._names) or (loop.step is not None and end is End.GREATEST):
+            return None
+        if end is End.LEAST:
+            return self.of(loop.start, end, depth)
+        bound = self.of(loop.bound, end, depth)
+        return bound if bound is None or not loop.ends_below else f"({bound} - 1)"
