@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from warpsmith.cli.options import JsonOption, print_json
+
+if TYPE_CHECKING:
+    from warpsmith.source.extract import Extraction
 
 
 def extract(
@@ -50,9 +52,8 @@ def extract(
     from warpsmith.source import extract as extraction  # noqa: PLC0415
 
     name, line, arguments = _kernel(kernel)
-    request = extraction.ExtractRequest(source, name, instance, tuple(include or ()), _macros(define or []), unpack, line)
-    if arguments and instance is None:
-        request = replace(request, instance=name + arguments)
+    wanted = name + arguments if arguments and instance is None else instance
+    request = extraction.ExtractRequest(source, name, wanted, tuple(include or ()), _macros(define or []), unpack, line)
     found = extraction.extract(request)
     folder = output or Path(found.name)
     for target in (folder / found.source_name, folder / "kernel.toml"):
@@ -75,6 +76,10 @@ def extract(
             }
         )
         return
+    _tell(found, source_file, spec_file)
+
+
+def _tell(found: Extraction, source_file: Path, spec_file: Path) -> None:
     typer.echo(f"wrote {source_file}: {found.source_text.count(chr(10))} lines, out of {len(found.files)} files", err=True)
     typer.echo(f"wrote {spec_file} for {found.entry}", err=True)
     for place in found.folders:
@@ -86,7 +91,7 @@ def extract(
             f"note: nothing declares the namespace {namespace}, which the code opens; -I with its headers, if it is needed",
             err=True,
         )
-    typer.echo(f"next: fill in what it marks, then `warpsmith check {folder}`", err=True)
+    typer.echo(f"next: fill in what it marks, then `warpsmith check {spec_file.parent}`", err=True)
 
 
 def _kernel(given: str) -> tuple[str, int | None, str]:

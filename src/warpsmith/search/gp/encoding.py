@@ -49,6 +49,11 @@ def handicaps(values: Sequence[Value]) -> Array:
     return expected
 
 
+def expected(handicaps_of: Sequence[Array], rows: Array) -> Array:
+    """What the handicaps of encoded configurations' values add up to; the Gaussian process models what comes on top."""
+    return sum((handicap[rows[:, c]] for c, handicap in enumerate(handicaps_of)), np.zeros(len(rows)))
+
+
 def _are_graded(values: Sequence[Value]) -> bool:
     """More of it is more of the same: two values are merely different."""
     return len(values) > 2 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

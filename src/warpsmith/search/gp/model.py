@@ -10,6 +10,7 @@ import numpy as np
 
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.contexts import POINTS_AT_MOST, WEIGHT, Context
+from warpsmith.search.gp.encoding import expected
 from warpsmith.search.gp.hyper import Fit, Hyper, Weight
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
@@ -30,11 +31,12 @@ _ALIGNED_BELOW = 20
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One measured configuration: encoded, the logarithm of its time, and that logarithm's variance."""
+    """One measured configuration: encoded, the logarithm of its time, its variance, and how much slower it was `expected`."""
 
     row: Array
     log: float
     variance: float = 0.0
+    expected: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Model:
         self._considered: set[int] = set()
         self._kept = POINTS_AT_MOST  # of each context
         self._source_rows = self._rows([])
+        self._source_expected = np.zeros(0)
 
     def predict(self, candidates: Candidates, results: Mapping[int, Result], outstanding: Mapping[int, Array]) -> Predictions:
         """`outstanding`: encoded configurations, by number, that await results; they count as if these came as expected."""
@@ -75,10 +78,9 @@ class Model:
             self._forget(len(results))
         sources = len(self._source_rows)
         targets, variances = self._targets(results)
-        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
-        surprises = targets - self._expected(rows)
+        surprises = targets - np.concatenate([self._source_expected, [result.expected for result in results.values()]])
         if due:
-            self._refit(rows, targets, surprises, variances)
+            self._refit(results, targets, surprises, variances)
         if self._posterior is None or candidates is not self._candidates:
             self._rebuild(candidates, results, targets[sources:], variances)
         assert self._posterior is not None
@@ -97,6 +99,7 @@ class Model:
         self._kept = max(POINTS_AT_MOST - _FORGOTTEN_PER_RESULT * results, 0)
         contexts = enumerate(self._contexts, start=1)
         self._source_rows = self._rows([(row, origin) for origin, context in contexts for row in context.rows[: self._kept]])
+        self._source_expected = expected(self._handicaps, self._source_rows)
 
     def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array]:
         """Of the contexts' points, then of the results, on one scale."""
@@ -118,17 +121,13 @@ class Model:
         ]
         return min(best, float(np.median(gaps))) if gaps else best
 
-    def _expected(self, rows: Array) -> Array:
-        """What the values' handicaps add up to; the Gaussian process models what comes on top."""
-        return sum((handicap[rows[:, c]] for c, handicap in enumerate(self._handicaps)), np.zeros(len(rows)))
-
-    def _refit(self, rows: Array, targets: Array, surprises: Array, variances: Array) -> None:
+    def _refit(self, results: Mapping[int, Result], targets: Array, surprises: Array, variances: Array) -> None:
+        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
         kept = self._representative(targets, _FITTED_AT_MOST)
         self._hyper = self._fit(rows[kept], surprises[kept], variances[kept], self._hyper)
-        results = len(rows) - len(self._source_rows)
-        growth = round(results * (_REFIT_GROWTH - 1))
+        growth = round(len(results) * (_REFIT_GROWTH - 1))
         least = _REFIT_AFTER_WITH_SOURCES if len(self._source_rows) else 1
-        self._fit_at = results + min(max(growth, least), _REFIT_AFTER_AT_MOST)
+        self._fit_at = len(results) + min(max(growth, least), _REFIT_AFTER_AT_MOST)
         self._posterior = None
 
     def _rebuild(self, candidates: Candidates, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
@@ -138,7 +137,7 @@ class Model:
         self._held = [numbers[i] for i in kept]
         self._considered = set(numbers)
         self._candidates = candidates
-        self._expected_of_candidates = self._expected(candidates.rows)
+        self._expected_of_candidates = expected(self._handicaps, candidates.rows)
         self._posterior = Posterior(candidates, self._tables, self._hyper)
         sources = len(self._source_rows)
         rows = self._rows([(results[number].row, 0) for number in self._held])

@@ -16,7 +16,7 @@ from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
 from warpsmith.search.gp.contexts import Context, context_of
 from warpsmith.search.gp.design import spread_out
-from warpsmith.search.gp.encoding import distances, handicaps
+from warpsmith.search.gp.encoding import distances, expected, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
@@ -46,6 +46,7 @@ class GaussianProcess:
         self._visits = Visits(space, rng)
         self._libraries = ThreadpoolController()
         self._tables = [distances(parameter.values) for parameter in space.parameters]
+        self._handicaps = [handicaps(parameter.values) for parameter in space.parameters]
         self._feasibility = Feasibility(self._tables)
         self._contexts: list[Context] = []
         self._model: Model | None = None
@@ -95,7 +96,8 @@ class GaussianProcess:
         outcome = evaluation.outcome
         self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
         if isinstance(outcome, Measured):
-            self._told[number] = Result(row, log(outcome.score), _variance(outcome))
+            slower = float(expected(self._handicaps, row[None, :])[0])
+            self._told[number] = Result(row, log(outcome.score), _variance(outcome), slower)
             self._foresight.add(number, outcome.resources)
 
     def _wanted(self) -> list[int]:
@@ -144,8 +146,7 @@ class GaussianProcess:
         if self._promising is None:
             candidates = self._current_candidates()
             if self._model is None:
-                expected = [handicaps(parameter.values) for parameter in self._space.parameters]
-                self._model = Model(self._tables, expected, self._contexts, self._rng)
+                self._model = Model(self._tables, self._handicaps, self._contexts, self._rng)
             predictions = self._model.predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
             for number in self._visits:
