@@ -134,6 +134,12 @@ def test_a_missing_host_header_takes_no_header_of_ours_with_it(tmp_path: Path) -
     run_file(tmp_path, includes + twice + KERNEL)
 
 
+def test_a_header_that_is_parsed_beforehand_is_not_in_the_way_of_who_does_not_include_it() -> None:
+    commented_out = "/*\n#include <cuda_fp16.h>\n*/\nstruct half { float value; };\n"
+    source = f"{commented_out}__global__ void k(float* o) {{ half h{{2}}; o[threadIdx.x] = h.value; }}"
+    np.testing.assert_array_equal(launch(source, [np.zeros(64, np.float32)]), np.full(64, 2))
+
+
 def test_a_name_that_a_left_out_header_may_have_had_says_so(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=r"'twice'; hint: not found and left out: helper_image\.h"):
         run_file(tmp_path, f'#include "helper_image.h"\n{KERNEL}')

@@ -13,11 +13,11 @@ from warpsmith.refactor.passes.index_width import IndexWidth
 _PICK = """
 #include <stdint.h>
 __global__ void k(float *out, const float *x, const int64_t *rows, int width) {
-    const int64_t to = (int64_t)blockIdx.x * width;
+    const int64_t to = (int64_t)blockIdx.x * width + threadIdx.x;
     const int64_t from = rows[blockIdx.x] * width;
-    const int64_t back = (int64_t)width - 1;
-    for (size_t i = threadIdx.x; i < width; i += blockDim.x)
-        out[to + i] = x[from + back - i];
+    const int64_t back = (int64_t)width - 1 - threadIdx.x;
+    for (int i = 0; i < width; i += blockDim.x)
+        if (i + (int)threadIdx.x < width) out[to + i] = x[from + back - i];
 }
 """
 _PICK_TOML = """
@@ -34,7 +34,7 @@ odd = { count = 37, width = 77 }
 """
 
 
-@pytest.mark.parametrize("name", ["rope", "matmul_opencl", "silu_and_mul_hip"])
+@pytest.mark.parametrize("name", ["rope", "merge_attn_states_lse"])
 def test_bundled(pool: CompilePool, name: str):
     kernel, variant = original(name)
     made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).variant
@@ -45,4 +45,5 @@ def test_foreign(pool: CompilePool, tmp_path: Path):
     kernel, variant = foreign(tmp_path, _PICK, _PICK_TOML)
     made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).variant
     assert "const int64_t from" in made.text
+    assert "const INDEX_INT64_T to" in made.text
     Runner(pool, kernel, variant).check([(made, {"INDEX_BITS": bits}) for bits in (32, 64)])

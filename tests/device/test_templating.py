@@ -102,12 +102,16 @@ def test_values_that_do_not_compile_or_compute_wrongly_are_dropped(kernel: Kerne
 
 
 def test_a_pass_of_which_nothing_is_right_did_not_apply(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
-    choice = Tunable("WAY", (0, 1), 0, "how it is doubled")
-    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others={1: "out[i] = 0;"}))
-    (done,) = found.applications
-    assert not done.applied
-    assert "WAY=1 wrong result" in str(done.reason)
-    assert found.template.source == SOURCE
+    wrong = Replacing(LINE, choice=Tunable("WAY", (0, 1), 0, "?"), others={1: "out[i] = 0;"}, name="first")
+    # Foreseen on top of the wrong one, which then is not there.
+    right = Replacing("2.0f", choice=Tunable("SUM", (0, 1), 0, "?"), others={1: "(1.0f + 1.0f)"}, name="second")
+    found = made(kernel, lab, tmp_path, wrong, right)
+    dropped, kept = found.applications
+    assert not dropped.applied
+    assert "WAY=1 wrong result" in str(dropped.reason)
+    assert kept.applied
+    assert [p.name for p in found.kernel.parameters] == ["SUM"]
+    assert "WAY" not in found.template.source
 
 
 def test_a_hint_that_makes_no_difference_here_is_left_out(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
@@ -124,6 +128,7 @@ def test_a_crashing_alternative_is_dropped(kernel: Kernel, lab: Lab, tmp_path: P
     found = made(kernel, lab, tmp_path, Replacing(LINE, choice=choice, others={1: broken}))
     assert not found.applications[0].applied
     assert "WAY=1 does not run on small: " in str(found.applications[0].reason)
+    assert found.template.source == SOURCE
 
 
 def test_a_form_that_two_passes_break_together_is_dropped(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -76,11 +75,11 @@ def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     if not runs:
         _print("no runs yet; `warpsmith tune KERNEL` makes one")
         return
-    table = _table("run", "kernel", "device", "status", "evaluations", "speedup", "started", numbers_from=4)
+    # A run's name says which kernel it is of and when it was started; in a pipe there are 80 columns for all of it.
+    table = _table("run", "device", "status", "evaluations", "speedup", numbers_from=3)
     for run in runs:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
         speedup = f"{run['speedup']:.2f}x" if run["speedup"] is not None else "-"
-        table.add_row(run["run"], run["kernel"], run["device"], run["status"], str(run["evaluations"]), speedup, started)
+        table.add_row(run["run"], run["device"], run["status"], str(run["evaluations"]), speedup)
     _print(table)
 
 

@@ -33,8 +33,8 @@ def render_importance(entry: Mapping[str, Any]) -> None:
     console.print(_table(entry))
     pairs = [pair for pair in entry["pairs"][:_PAIRS] if pair["share"] >= _NOTHING]
     if pairs:
-        console.print(Text("together, beyond each by itself: ", style="bold"), end="")
-        console.print(", ".join(f"{' × '.join(pair['parameters'])} {pair['share']:.0%}" for pair in pairs), highlight=False)
+        shares = ", ".join(f"{' × '.join(pair['parameters'])} {pair['share']:.0%}" for pair in pairs)
+        console.print(Text.assemble(("together, beyond each by itself: ", "bold"), shares))
     for note in _notes(entry):
         console.print(Text(note, style="dim"))
 

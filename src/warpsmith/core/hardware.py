@@ -43,6 +43,12 @@ class Limits:
     shared_bytes_per_block: int
     warp_size: int
     compute_units: int
+    shared_banks: int = 32  # 1 where shared memory is ordinary memory
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether every thread of a row computes for itself, beside memory of its block's own; a CPU runs the row as vectors."""
+        return self.shared_banks > 1
 
     def names(self) -> dict[str, int]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -8,11 +8,14 @@ from pathlib import Path
 
 def wheel_file(distribution: str, file_name: str) -> Path | None:
     try:
-        files = metadata.distribution(distribution).files or []
+        wheel = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return None
+    # As text: the compiler's wheel lists 19,000 files, and every worker would make paths of them all.
+    record = wheel.read_text("RECORD")
+    files = (line.partition(",")[0] for line in record.splitlines()) if record is not None else map(str, wheel.files or ())
     for file in files:
-        if file.name == file_name:
-            path = Path(str(file.locate())).resolve()
+        if file.rpartition("/")[2] == file_name:
+            path = Path(str(wheel.locate_file(file))).resolve()
             return path if path.is_file() else None
     return None

@@ -39,13 +39,17 @@ class Concern(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tunable:
-    """A parameter in the making. `meaning` becomes the comment beside its `#define`; `line` is its place in the original."""
+    """A parameter in the making. `meaning` becomes the comment beside its `#define`; `line` is its place in the original.
+
+    `likely` are values that gain on every kind of device, if there are such: a search begins there.
+    """
 
     name: str
     values: tuple[int, ...]
     default: int
     meaning: str
     line: int | None = None
+    likely: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
     copies = []
     for parameter in _changed_parameters(work, subject, names):
         own = free.take(f"{parameter.name}_here")
-        copies.append(f"{parameter.type} {own} = {parameter.name};")
+        copies.append(f"{source.full_type(parameter)} {own} = {parameter.name};")
         uses = (n for p in work for n in of_kind(p.node, "identifier") if text_of(n) == parameter.name)
         edits += [Edit(n.start_byte, n.end_byte, own) for n in uses]
     return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, bool(together.shared), bool(leaving))

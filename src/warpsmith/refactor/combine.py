@@ -45,7 +45,7 @@ class Refactored:
 
     @property
     def spec_parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(p.name, p.values, p.default) for p in self.parameters)
+        return tuple(Parameter(p.name, p.values, p.default, p.likely) for p in self.parameters)
 
 
 def combined(draft: Draft) -> Refactored:

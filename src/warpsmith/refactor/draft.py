@@ -19,7 +19,7 @@ from warpsmith.refactor.untouched import untouched
 from warpsmith.source.macro_calls import expanded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
-from warpsmith.template.directives import used_identifiers
+from warpsmith.template.directives import used_identifiers, with_includes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ class Draft:
     def of(cls, kernel: Kernel, limits: Limits) -> Draft:
         plain = untouched(kernel)
         launch = plain.launch
-        source = expanded(read_source(plain.source), plain.entry, plain.defines)
+        text = read_source(plain.source)
+        source = expanded(text, plain.entry, plain.defines, with_includes(plain.source, text, plain.include_dirs)[1:])
         variant = Variant(
             text=source.text,
             entry=plain.entry,

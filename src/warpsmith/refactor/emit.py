@@ -96,10 +96,15 @@ def kernel_toml(found: Refactored, folder: Path) -> str:
     parts.append(toml_table("workloads", data["workloads"]))
     parts += [toml_table(name, move.python(data[name])) for name in ("reference", "traffic") if data.get(name)]
     if found.parameters:
-        entries = {p.name: {"values": p.values, "default": p.default} for p in found.parameters}
+        entries = {p.name: _parameter(p) for p in found.parameters}
         parts.append(toml_table("parameters", entries, {p.name: _origin(found, p) for p in found.parameters}))
     parts += [toml_table("[constraints]", {"expr": rule.expression, "reason": rule.reason}) for rule in found.rules]
     return "\n".join(parts)
+
+
+def _parameter(parameter: Tunable) -> dict[str, Any]:
+    entry = {"values": parameter.values, "default": parameter.default}
+    return {**entry, "likely": parameter.likely} if parameter.likely else entry
 
 
 def _described(parameter: Tunable) -> list[str]:

@@ -15,6 +15,7 @@ from warpsmith.refactor.base import Subject
 from warpsmith.refactor.preconditions import axis, on_workloads, present, require
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.dataflow import declarators, dependents, exits, identifiers, is_fixed, is_in_inner_loop
+from warpsmith.source.effects import may_change
 from warpsmith.source.guards import Guard, guard_of
 from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, pieces_of
 from warpsmith.source.threads import all_launch_uses
@@ -81,6 +82,9 @@ def flat_kernel(
     if guard.body is not None:
         require(at == len(pieces) - 1, "something follows the code inside the guard", guard.node)
         work = [*pieces[first:at], *pieces_of(guard.body, source.tree)]
+    for parameter in source.parameters:
+        stray = next((piece.node for piece in work if may_change(parameter.name, piece.node, names)), None)
+        require(stray is None, f"{parameter.name} is changed, and the next element would need it as it was", stray)
     require_known_at(pieces[first].start, guard.limit, subject, names)
     kind = source.tree.data[declaration.start_byte : declarator.start_byte].decode().strip()
     return FlatKernel(

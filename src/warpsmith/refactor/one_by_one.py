@@ -7,6 +7,7 @@ When that is right is said by `source.own_elements`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.writing import indented, joined_if
@@ -33,9 +34,7 @@ def one_by_one(tree: Tree, start: int, region: Node, elements: OwnElements) -> s
     """The text from `start` to the region's end with its elements' loops outermost. They are unrolled: elements are registers."""
     blanks = tree.indentation(region)
     edits = [_header(tree, counter.node, counter.body, start) for counter in elements.counters]
-    if elements.is_rolled:  # there is a copy of it for every element: unrolled, edges would take longer to compile than all else
-        edits.append(Edit(start, tree.line_start(region), "#pragma unroll 1\n"))
-    inner = text_between(tree, start, region.end_byte, edits)
+    inner = rolled(tree, start, region, elements, edits)
     lines = [f"{blanks}// Some of it lies outside: one element after the other, and only those that somebody stores."]
     depth = 0
     for counter in elements.counters:
@@ -46,6 +45,14 @@ def one_by_one(tree: Tree, start: int, region: Node, elements: OwnElements) -> s
     lines.append(indented(inner, 2 * (depth + 1)))
     lines += [f"{blanks}{'  ' * level}}}" for level in range(depth, -1, -1)]
     return "\n".join(lines)
+
+
+def rolled(tree: Tree, start: int, region: Node, elements: OwnElements, edits: Sequence[Edit] = ()) -> str:
+    """The text after the edits, not unrolled: there are several copies of it, and edges would take longer to compile than all
+    else.
+    """
+    again = [Edit(start, tree.line_start(region), "#pragma unroll 1\n")] if elements.is_rolled else []
+    return text_between(tree, start, region.end_byte, [*edits, *again])
 
 
 def _header(tree: Tree, loop: Node, body: Node, floor: int) -> Edit:

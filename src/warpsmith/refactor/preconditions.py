@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Declined, Subject
-from warpsmith.source import Names
+from warpsmith.source import KernelSource, Names
 from warpsmith.source.intervals import Intervals
 from warpsmith.source.statements import has_directives
+from warpsmith.source.tree import text_of
 from warpsmith.spec.kernel import Launch
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_SHOWN = 40  # characters of what is not understood
 T = TypeVar("T")
 Item = TypeVar("Item")
 
@@ -62,10 +64,28 @@ def those_that_can(items: Iterable[Item], attempt: Callable[[Item], T]) -> list[
     return found
 
 
+def unreadable(source: KernelSource) -> Declined | None:
+    """For a kernel that is not understood as a whole: what is not."""
+    node = source.first_error()
+    if node is None:
+        return None
+    shown = " ".join(text_of(node).split())
+    what = (
+        f"`{shown if len(shown) <= _SHOWN else shown[:_SHOWN] + ' …'}`" if shown and node != source.function else "a part of it"
+    )
+    return Declined(f"the kernel cannot be parsed: {what} is not understood", source.line_of(node))
+
+
+def require_parsed(source: KernelSource) -> None:
+    unclear = unreadable(source)
+    if unclear is not None:
+        raise Unmet(unclear.reason, source.first_error())
+
+
 def require_readable(subject: Subject) -> None:
     """The whole kernel is understood, and what its statements are does not depend on macros."""
     source = subject.source
-    require(not source.has_errors(), "the parser does not understand a part of the kernel")
+    require_parsed(source)
     require(not has_directives(source.body), "the kernel has #if branches of its own, so its statements depend on macros")
 
 

@@ -42,7 +42,9 @@ class Proposal:
             grid=tuple(entry["grid"]),
             block=tuple(entry["block"]),
             shared=entry["shared"],
-            tunables=tuple(Tunable(**{**t, "values": tuple(t["values"])}) for t in entry["tunables"]),
+            tunables=tuple(
+                Tunable(**{**t, "values": tuple(t["values"]), "likely": tuple(t.get("likely", ()))}) for t in entry["tunables"]
+            ),
             rules=tuple(Rule(**rule) for rule in entry["rules"]),
             hypothesis=entry["hypothesis"],
             entry=entry.get("entry", ""),

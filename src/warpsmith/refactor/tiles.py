@@ -56,11 +56,31 @@ def loaded(language: Language, tile: Tile, subscripts: list[str], pointer: str) 
     `subscripts` are signed, and may stand in a product.
     """
     writer = SumWriter(language, {subscript(place): text for place, text in enumerate(subscripts)})
-    value = f"{pointer}[{writer.wide(Polynomial({m: f for m, f in tile.address.terms.items() if _is_own(m)}))}]"
+    value = _element(writer, Polynomial({m: f for m, f in tile.address.terms.items() if _is_own(m)}), len(subscripts), pointer)
     if not tile.guards:
         return value
     guards = " && ".join(f"{writer.plain(g.left)} {g.operator} {writer.plain(g.right)}" for g in tile.guards)
     return f"({guards} ? {value} : {tile.fill})"
+
+
+def _element(writer: SumWriter, address: Polynomial, places: int, pointer: str) -> str:
+    """Where a row begins, and the element's place in it: of two sums that compilers keep apart, the first is the same for all
+    lanes and steps of a row. Each row costs one product, whatever its length is made of.
+    """
+    rows: list[tuple[int, Polynomial]] = []
+    for place in range(places):
+        length = address.coefficient(subscript(place))
+        if length is None or any(_is_own(m) or factor < 0 for m, factor in length.terms.items()):  # unsigned, it could wrap
+            return f"{pointer}[{writer.wide(address)}]"
+        if length.atoms:
+            rows.append((place, length))
+    if not rows:
+        return f"{pointer}[{writer.wide(address)}]"
+    column = address
+    for place, length in rows:
+        column = column - Polynomial.atom(subscript(place)) * length
+    start = " + ".join(writer.row(subscript(place), length) for place, length in rows)
+    return f"({pointer} + {start})[{writer.wide(column)}]" if column.terms else f"{pointer}[{start}]"
 
 
 def _is_own(monomial: tuple[str, ...]) -> bool:
@@ -84,6 +104,11 @@ class SumWriter:
     def wide(self, value: Polynomial) -> str:
         """With products of several names in 64 bits."""
         return self._sum(value, self._wide_product)
+
+    def row(self, number: str, length: Polynomial) -> str:
+        """Where it begins, in 64 bits: `number * length`."""
+        text = self.wide(length)
+        return f"{self._long.format(self._atom(number))} * {text if len(length.terms) == 1 else f'({text})'}"
 
     def _wide_product(self, monomial: tuple[str, ...]) -> str:
         if len(monomial) < 2:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from warpsmith.template.directives import without_noise
 
@@ -37,9 +38,7 @@ class Unit:
     @property
     def key(self) -> str:
         """What it says: how far lines are indented is no difference, except where blanks may be part of a string."""
-        if "\\\n" in self.text or 'R"' in self.text:
-            return self.text
-        return "\n".join(line.strip() for line in self.text.split("\n"))
+        return _key(self.text)
 
     @property
     def directive(self) -> str | None:
@@ -52,8 +51,7 @@ class Unit:
     @property
     def depth(self) -> int:
         """Braces that it opens, less those that it closes."""
-        plain = without_noise(self.text)
-        return plain.count("{") - plain.count("}")
+        return _depth(self.text)
 
     @property
     def closes(self) -> bool:
@@ -64,6 +62,20 @@ class Unit:
     def trivial(self) -> bool:
         """Whether it says too little to be a landmark: blank, brackets, a comment."""
         return _PLAIN.fullmatch(self.text) is not None
+
+
+# Forms of a kernel have most of their lines in common, and aligning them asks for each many times.
+@lru_cache(maxsize=1 << 14)
+def _key(text: str) -> str:
+    if "\\\n" in text or 'R"' in text:
+        return text
+    return "\n".join(line.strip() for line in text.split("\n"))
+
+
+@lru_cache(maxsize=1 << 14)
+def _depth(text: str) -> int:
+    plain = without_noise(text)
+    return plain.count("{") - plain.count("}")
 
 
 def units_of(text: str) -> list[Unit]:

@@ -54,9 +54,12 @@ def is_pure_call(call: Node, source: KernelSource) -> bool:
     name = " ".join(text_of(field(call, "function")).split())
     if _PURE.fullmatch(name) or name in source.bindings or _is_cast(name, source):
         return True
-    called = source.device_functions.get(name.partition("<")[0].strip())
-    if called is None:
-        return False
+    called = source.functions(name.partition("<")[0].strip())
+    return bool(called) and all(_only_returns(function, name, source) for function in called)
+
+
+def _only_returns(called: Node, name: str, source: KernelSource) -> bool:
+    """Whether a function takes nothing that it could change, and does nothing but return pure values."""
     bodies = [c for c in called.children if c.type == "compound_statement"]
     statements = [s for b in bodies for s in b.named_children if s.type != "comment"]
     parameters = text_of(field(next(of_kind(called, "function_declarator")), "parameters"))

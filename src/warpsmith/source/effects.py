@@ -67,10 +67,8 @@ def declares_shared(within: Node, names: Names) -> bool:
 def sharing_calls(within: Node, names: Names, seen: frozenset[str] = frozenset()) -> Iterator[tuple[str, Node]]:
     """Calls of functions that have shared memory, as they are written: another instance has an array of its own."""
     for name, call in called_functions(within):
-        function = names.source.device_functions.get(name.rsplit("::", 1)[-1])
-        if function is None or name in seen:
-            continue
-        if declares_shared(function, names) or any(sharing_calls(function, names, seen | {name})):
+        functions = names.source.functions(name.rsplit("::", 1)[-1]) if name not in seen else []
+        if any(declares_shared(f, names) or any(sharing_calls(f, names, seen | {name})) for f in functions):
             yield "".join(text_of(call.children[0]).split()), call
 
 
@@ -91,8 +89,8 @@ def may_change(name: str, within: Node, names: Names) -> bool:
     for called, call in called_functions(within):
         arguments = [unwrapped(a) for a in field(call, "arguments").named_children]
         if any(a.type == "identifier" and text_of(a) == name for a in arguments):
-            function = names.source.device_functions.get(called)
-            if function is not None and "&" in text_of(next(of_kind(function, "parameter_list"))):
+            functions = names.source.functions(called)
+            if any("&" in text_of(next(of_kind(function, "parameter_list"))) for function in functions):
                 return True
     return False
 
@@ -154,9 +152,8 @@ def _calls(within: Node, names: Names, wanted: re.Pattern[str], seen: set[str]) 
     for name, _ in called_functions(within):
         if wanted.fullmatch(name):
             return True
-        function = names.source.device_functions.get(name.rsplit("::", 1)[-1])
-        if function is not None and name not in seen:
+        if name not in seen:
             seen.add(name)
-            if _calls(function, names, wanted, seen):
+            if any(_calls(function, names, wanted, seen) for function in names.source.functions(name.rsplit("::", 1)[-1])):
                 return True
     return False

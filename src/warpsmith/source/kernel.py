@@ -16,7 +16,9 @@ from warpsmith.source.tree import Edit, Tree, of_kind, walk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_BODIES = {"compound_statement", "field_initializer_list"}  # a constructor does things before its braces
 _LOCAL_WORD = re.compile(rb"\b(?:__local|local)\b(?=[^,]*\*)")
+_SPACE_WORD = re.compile(rb"\b(?:__)?(?:global|constant|generic)\b")
 _KERNEL_WORD = re.compile(rb"\b(?:__kernel|kernel)\b")
 
 
@@ -88,31 +90,53 @@ class KernelSource:
         return tuple(p for node in listed.named_children if (p := self._parameter(node)) is not None)
 
     def _is_local(self, node: Node) -> bool:
-        if self.language is not Language.OPENCL:
-            return False
-        # The qualifier was blanked out for the parser, so it stands before the node, or inside it after `const`.
+        return (
+            self.language is Language.OPENCL
+            and _LOCAL_WORD.search(self._before(node) + self.tree.data[node.start_byte : node.end_byte]) is not None
+        )
+
+    def _before(self, node: Node) -> bytes:
+        """An OpenCL qualifier was blanked out for the parser: it stands before the node, or inside it after `const`."""
         start = node.prev_sibling.end_byte if node.prev_sibling is not None else node.start_byte
-        return _LOCAL_WORD.search(self.tree.data[start : node.end_byte]) is not None
+        return self.tree.data[start : node.start_byte]
+
+    def full_type(self, parameter: KernelParameter) -> str:
+        """The type with which another variable can hold the same: in OpenCL with its address space."""
+        space = _SPACE_WORD.search(self._before(parameter.node)) if self.language is Language.OPENCL else None
+        return f"{space[0].decode()} {parameter.type}" if space is not None else parameter.type
 
     @cached_property
     def device_functions(self) -> dict[str, Node]:
-        """Other functions of the file with a body, by name: the ones that the kernel may call."""
-        found: dict[str, Node] = {}
+        """Other functions of the file with a body, by name: the ones that the kernel may call. Of overloads, the last."""
+        return {name: functions[-1] for name, functions in self._overloads.items()}
+
+    def functions(self, name: str) -> list[Node]:
+        """All that a call of this name may mean: which overload it is, types would have to tell."""
+        return self._overloads.get(name, [])
+
+    @cached_property
+    def _overloads(self) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
         for node in of_kind(self.tree.root, "function_definition"):
-            name = function_name(self.tree, node)
+            converts = any(child.type == "operator_cast" for child in node.children)
+            name = "operator" if converts else function_name(self.tree, node)
             if name is not None and node.start_byte != self.function.start_byte:
-                found[name] = node
+                found.setdefault(name, []).append(node)
         return found
 
     def reached(self) -> list[Node]:
-        """The kernel's body and those of the functions of this file that it reaches, the kernel's first."""
+        """The kernel's body and those of the functions of this file that it reaches, the kernel's first.
+
+        A type is reached with its constructors; operators are not named where they are used, so all of the file's count.
+        """
+        operators = [name for name in self._overloads if name.startswith("operator")]
         found, waiting, seen = [self.body], [self.body], set[str]()
         while waiting:
-            for node in of_kind(waiting.pop(), "identifier", "field_identifier"):
-                name = self.tree.text_of(node)
-                if name in self.device_functions and name not in seen:
+            named = of_kind(waiting.pop(), "identifier", "field_identifier", "type_identifier")
+            for name in (*map(self.tree.text_of, named), *operators):
+                if name in self._overloads and name not in seen:
                     seen.add(name)
-                    bodies = [c for c in self.device_functions[name].children if c.type == "compound_statement"]
+                    bodies = [c for f in self._overloads[name] for c in f.children if c.type in _BODIES]
                     found += bodies
                     waiting += bodies
         return found
@@ -120,6 +144,12 @@ class KernelSource:
     def has_errors(self) -> bool:
         """Whether the grammar did not understand a part of the kernel: then nothing should be changed there."""
         return self.function.has_error
+
+    def first_error(self) -> Node | None:
+        """Where the grammar does not understand the kernel."""
+        if not self.has_errors():
+            return None
+        return next((node for node in walk(self.function) if node.is_error or node.is_missing), self.function)
 
     def text_of(self, node: Node) -> str:
         return self.tree.text_of(node)

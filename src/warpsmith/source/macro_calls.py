@@ -5,7 +5,8 @@
     out[INDEX(row, col)]                 an address
 
 Those that stand for statements, ask for the thread, or let threads meet are written out wherever the kernel or a function that it
-reaches uses them; others where they are part of an index. Works on tokens: to a parser, such a call may look like anything.
+reaches uses them; others where they are part of an index. They may come from the author's headers, or be HIP's own names for what
+CUDA spells `threadIdx.x`. Works on tokens: to a parser, such a call may look like anything.
 """
 
 from __future__ import annotations
@@ -28,6 +29,16 @@ _TELLING = re.compile(
     r"|__match_\w+|__reduce_\w+|__builtin_\w+|__threadfence\w*|mem_fence|__shared__|__local|local|atom(?:ic)?_?\w+"
     r"|cg|cub|cooperative_groups|wmma)\b"
 )
+# As every HIP header has them, ROCm's and ours.
+_HIP = (
+    "".join(
+        f"#define hip{name[0].upper()}{name[1:]}_{axis} {name}.{axis}\n"
+        for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+        for axis in "xyz"
+    )
+    + "#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];\n"
+)
+_HIP_NAME = re.compile(r"\bhip(?:Thread|Block|Grid)(?:Idx|Dim)_[xyz]\b|\bHIP_DYNAMIC_SHARED\b")
 _DEEPEST = 12
 _OPERATORS = frozenset("+-*/%&|<>=!^~#.:")
 
@@ -40,11 +51,12 @@ class Expanded:
     hidden: str | None = None
 
 
-def expanded(text: str, entry: str, given: Mapping[str, Value] | None = None) -> Expanded:
-    """The source with what the kernel `entry` uses of such macros written out."""
-    if "#" not in text or "define" not in text:
+def expanded(text: str, entry: str, given: Mapping[str, Value] | None = None, headers: Sequence[str] = ()) -> Expanded:
+    """The source with what the kernel `entry` uses of such macros written out. `headers` are what it includes of the author's."""
+    texts = [*([_HIP] if _HIP_NAME.search(text) else []), *headers, text]
+    if not any("#" in each and "define" in each for each in texts):
         return Expanded(text)
-    known = definitions(text, given)
+    known = definitions("\n".join(texts), given)
     writer = _Writer(text, known)
     tokens = list(tokenize(text))
     pieces: list[str] = []

@@ -140,9 +140,9 @@ def _handed_over(call: Node, names: Names, *, unless: _Test) -> Iterator[Place]:
         return
     method = function.type == "field_expression"
     name = text_of(field(function, "field")) if method else text_of(function).partition("<")[0].strip()
-    called = names.source.device_functions.get(name)
+    called = names.source.functions(name)
     for index, argument in enumerate(field(call, "arguments").named_children):
-        if _is_address(argument, names) and not (called is not None and unless(called, index)):
+        if _is_address(argument, names) and not (called and all(unless(function, index) for function in called)):
             yield Place(call, _roots(argument, names) or frozenset("?"), _addresses(argument, names))
 
 

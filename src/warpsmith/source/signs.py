@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from warpsmith.source.loops import Loop, loops_of
@@ -16,10 +17,16 @@ _SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t", 
 _DEEPEST = 40
 
 
+@lru_cache(maxsize=8)
+def _counting(names: Names) -> dict[str, Loop]:
+    """The kernel's loops by what they count: passes ask about one kernel at a time, and often."""
+    return {loop.atom: loop for loop in loops_of(names.source.body, names)}
+
+
 class Signs:
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._loops: dict[str, Loop] = {loop.atom: loop for loop in loops_of(names.source.body, names)}
+        self._loops = _counting(names)
 
     def loop_of(self, use: Node) -> Loop | None:
         """The loop that counts by this variable."""

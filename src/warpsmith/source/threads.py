@@ -22,7 +22,18 @@ _EXCHANGE = re.compile(
     r"__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match_\w+|__reduce_\w+_sync|__syncwarp|sub_group_\w+|__builtin_amdgcn_\w+"
     r"|work_group_(?!barrier)\w+|__mma\w*|__wmma\w*|__vote\w*"
 )
-_LIBRARY = re.compile(r"\b(?:cooperative_groups|cg|cub|hipcub|rocprim|wmma|cuda::barrier|cuda::pipeline)\s*::|\basm\b")
+# Also without their namespace: a file may be `using` it.
+_LIBRARY = re.compile(
+    r"\b(?:cooperative_groups|cg|cub|hipcub|rocprim|wmma|cuda::barrier|cuda::pipeline)\s*::|\basm\b"
+    r"|\b(?:this_(?:thread_block|grid|multi_grid|cluster)|tiled_partition|thread_block(?:_tile)?|coalesced_threads)\b"
+    r"|\b(?:Block|Warp)(?:Reduce|Scan|Load|Store|Exchange|MergeSort|RadixSort|Histogram|Shuffle|Discontinuity)\s*<"
+)
+# A group that is the block, its barrier, and sums over it: they tell nobody who he is. Asking a group for a rank does.
+_WHOLE_BLOCK = re.compile(
+    r"(?:\b(?:cooperative_groups|cg)\s*::\s*)?\b(?:thread_block\b|this_thread_block\b|sync\s*\(\s*\w+\s*\))"
+    r"|(?:\b(?:hip)?cub\s*::\s*)?\b(?:BlockReduce|Sum|Max|Min)\b"
+)
+_RANK = re.compile(r"\.\s*(?:thread_rank|thread_index|group_index|meta_group_rank|dim_threads|group_dim|num_threads|size)\s*\(")
 _WAITING = re.compile(r"\b(?:__threadfence|mem_fence|atomic_work_item_fence|volatile)\b")
 _BUILTINS = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
 _OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size", "gridDim": "get_num_groups"}
@@ -30,12 +41,16 @@ _OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": 
 
 @dataclass(frozen=True, slots=True)
 class Teamwork:
-    """What the kernel and the functions it reaches do together. `library` is the first use of something not looked into."""
+    """What the kernel and the functions it reaches do together. `library` is the first use of something not looked into.
+
+    `telling` is the first such use that may tell threads apart, rather than let them wait for each other.
+    """
 
     barriers: tuple[Node, ...] = field(repr=False)
     exchanges: tuple[Node, ...] = field(repr=False)
     shared: tuple[Node, ...] = field(repr=False)
     library: str | None
+    telling: str | None
     waits: str | None  # the first sign that blocks may wait for each other's writes
 
     @property
@@ -58,7 +73,10 @@ def teamwork(source: KernelSource) -> Teamwork:
     calls = [c for body in bodies for c in of_kind(body, "call_expression")]
     named = [(c, text_of(field_of(c, "function")).partition("<")[0].strip()) for c in calls]
     texts = [source.text_of(body) for body in bodies]
-    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or _defined_elsewhere(source, named)
+    elsewhere = _defined_elsewhere(source, named)
+    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
+    others = [_WHOLE_BLOCK.sub("", t) for t in texts] if library else []
+    telling = next((m[0] for t in others for pattern in (_LIBRARY, _RANK) if (m := pattern.search(t))), None) or elsewhere
     waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
     return Teamwork(
         barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
@@ -68,6 +86,7 @@ def teamwork(source: KernelSource) -> Teamwork:
             *(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
         ),
         library=library,
+        telling=telling,
         waits=waits,
     )
 

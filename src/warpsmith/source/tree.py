@@ -44,6 +44,7 @@ class Tree:
         self.text = text
         self.data = text.encode()
         self.language = language
+        self.left_out: tuple[int, ...] = ()  # places, in bytes, where a line of the author's is gone: lines count as he has them
         self.root: Node = _parser().parse(masked(self.data, language)).root_node
 
     def text_of(self, node: Node) -> str:
@@ -51,7 +52,7 @@ class Tree:
 
     def line_of(self, node: Node) -> int:
         # Counted here: tree-sitter 0.26's `start_point` gives away integers that are not its own, which ends in a crash.
-        return self.data.count(b"\n", 0, node.start_byte) + 1
+        return self.data.count(b"\n", 0, node.start_byte) + 1 + sum(at <= node.start_byte for at in self.left_out)
 
     def indentation(self, node: Node) -> str:
         """The blanks at the beginning of the node's line."""
@@ -99,7 +100,7 @@ def of_kind(node: Node, *kinds: str) -> Iterator[Node]:
     return (n for _, n in merge(*found, key=itemgetter(0)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=8192)  # about the nodes of one kernel's forms: with fewer, most are forgotten before they are asked again
 def _by_kind(node: Node) -> dict[str, list[tuple[int, Node]]]:
     """With their places in the walk. Passes ask the same nodes again and again, and walking takes most of their time."""
     found: dict[str, list[tuple[int, Node]]] = {}

@@ -1,4 +1,4 @@
-"""Whether code has the same meaning in every thread of a block, or of a row of it: nothing that it is made of tells them apart.
+"""Whether code has the same meaning in every thread of a block, of a row of it, or of the grid: nothing in it tells them apart.
 
 Errs on the side of doubt: a variable that changes after its declaration counts as each thread's own.
 """
@@ -18,17 +18,22 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _THREAD = {"threadIdx", "get_local_id", "get_global_id", "get_local_linear_id", "get_global_linear_id", "get_sub_group_local_id"}
+_BLOCK = {"blockIdx", "get_group_id"}
 _BRANCHES = {"if_statement", "while_statement", "do_statement", "switch_statement", "for_statement"}
 
 
 class Uniformity:
     """Of the names of one kernel, seen from a piece of code whose own declarations do not count.
 
-    `axes` are those along which the threads in question lie; along others, all of them have the same index.
+    `axes` are those along which the threads in question lie, and `blocks` those along which their blocks do; along others, all
+    of them have the same index.
     """
 
-    def __init__(self, names: Names, own: Node, besides: Collection[str] = (), axes: Collection[str] = "xyz") -> None:
-        self._apart = {f"threadIdx.{axis}" for axis in axes}
+    def __init__(
+        self, names: Names, own: Node, besides: Collection[str] = (), axes: Collection[str] = "xyz", blocks: Collection[str] = ""
+    ) -> None:
+        self._apart = {f"threadIdx.{axis}" for axis in axes} | {f"blockIdx.{axis}" for axis in blocks}
+        self._asking = _THREAD | _BLOCK if blocks else _THREAD
         self._names, self._own, self._besides = names, own, frozenset(besides)
         self._reducing = {reduction.name for reduction in block_reductions(names.source)}
         self._asked: set[tuple[int, int]] = set()
@@ -68,7 +73,7 @@ class Uniformity:
 
     def _is_uniform(self, use: Node) -> bool:  # noqa: PLR0911 - one return for each kind of name
         name, found = text_of(use), self._names.definition(use)
-        if name in _THREAD:
+        if name in self._asking:
             index = self._names.builtin(use.parent) if use.parent is not None else None
             return index is not None and index not in self._apart
         if found.node is not None and is_within(found.node, self._own):
@@ -100,9 +105,9 @@ class Uniformity:
 
     def _asks_nobody(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
         """Whether a function of the file, if it is one, neither asks which thread it is in nor calls one that does."""
-        function = self._names.source.device_functions.get(name) if name not in seen else None
-        called = {text_of(n) for n in of_kind(function, "identifier")} if function is not None else set()
-        return not called & _THREAD and all(self._asks_nobody(inner, seen | {name}) for inner in called - {name})
+        functions = self._names.source.functions(name) if name not in seen else []
+        called = {text_of(n) for function in functions for n in of_kind(function, "identifier")}
+        return not called & self._asking and all(self._asks_nobody(inner, seen | {name}) for inner in called - {name})
 
     def _is_read_by_all(self, use: Node) -> bool:
         """Of shared memory, what is at one place for all: a variable, or an element whose number is known."""

@@ -15,8 +15,10 @@ from warpsmith.core.hardware import Limits
 from warpsmith.space.construction import construct
 from warpsmith.space.listing import Listing
 from warpsmith.space.problem import Problem
+from warpsmith.space.quantities import Quantity, quantities
 from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
+from warpsmith.space.threads import Threads, threads_along_x, threads_by_launch, threads_by_listing
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
 
@@ -215,6 +217,21 @@ class Space:
     def encoded(self, numbers: Sequence[int]) -> Array:
         """The configurations of those numbers, one row each."""
         return self._members.rows(np.array(numbers, dtype=np.int64 if self.size < 2**63 else object))
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Products and quotients of parameters that the rules speak of."""
+        return quantities(self._problem.rules, {parameter.name for parameter in self.parameters})
+
+    @cached_property
+    def threads(self) -> Threads | None:
+        """How many threads a block has; None where that cannot be told, or the device is no GPU."""
+        return threads_by_launch(self._problem) if self._problem.rules else threads_by_listing(self.parameters, self.rows)
+
+    @cached_property
+    def neighbouring_threads(self) -> Threads | None:
+        """How many threads of a block follow each other along x; None where that cannot be told."""
+        return threads_along_x(self._problem)
 
     # ── why ──
 

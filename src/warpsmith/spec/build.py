@@ -76,7 +76,9 @@ class Builder:
             ),
             reference=self._reference(file),
             traffic=Traffic(*(self._optional(("traffic", key), getattr(file.traffic, key)) for key in ("bytes", "flops"))),
-            parameters=tuple(self._parameter(name, tuple(t.values), t.default) for name, t in file.parameters.items()),
+            parameters=tuple(
+                self._parameter(name, tuple(t.values), t.default, tuple(t.likely)) for name, t in file.parameters.items()
+            ),
             constraints=tuple(
                 Constraint(self._expression(("constraints", index, "expr"), table.expr), table.reason)
                 for index, table in enumerate(file.constraints)
@@ -219,7 +221,7 @@ class Builder:
             self._name((*path, size), size)
         return Workload(name, sizes, weight, heldout)
 
-    def _parameter(self, name: str, values: tuple[Value, ...], default: Value) -> Parameter:
+    def _parameter(self, name: str, values: tuple[Value, ...], default: Value, likely: tuple[Value, ...]) -> Parameter:
         path = ("parameters", name)
         self._name(path, name)
         seen: list[Value] = []
@@ -228,13 +230,19 @@ class Builder:
             if value in seen:
                 self._problems.add(f"{name} lists the value {value!r} twice", self._at.value((*path, "values", index)))
             seen.append(value)
+        listed = ", ".join(map(repr, values))
         if default not in values:
-            listed = ", ".join(map(repr, values))
             found = f"default {default!r} of {name} is not one of its values ({listed})"
             self._problems.add(
                 found, self._at.value((*path, "default")), "the default is the value that leaves the kernel as it was"
             )
-        return Parameter(name, values, default)
+        for index, value in enumerate(likely):
+            if value not in values:
+                found = f"{value!r}, likely for {name}, is not one of its values ({listed})"
+                self._problems.add(
+                    found, self._at.value((*path, "likely", index)), "a search begins with what is likely to be fast"
+                )
+        return Parameter(name, values, default, likely)
 
     def _reference(self, file: KernelFile) -> Reference:
         table = file.reference

@@ -105,11 +105,15 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A tunable with its values in order; the default leaves the kernel as it was."""
+    """A tunable with its values in order; the default leaves the kernel as it was.
+
+    `likely` are the values that its author expects to be fast, if there are such: a search begins there.
+    """
 
     name: str
     values: tuple[Value, ...]
     default: Value
+    likely: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class TrafficTable(_Table):
 class ParameterTable(_Table):
     values: Annotated[list[Value], Field(min_length=1)]
     default: Value
+    likely: list[Value] = []
 
 
 class ConstraintTable(_Table):

@@ -13,12 +13,14 @@ from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.search.base import Learner, Prior
 from warpsmith.search.gp import GaussianProcess
 from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
+from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.encoding import distances, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
 from warpsmith.search.gp.kernel import covariance, matern
-from warpsmith.search.gp.model import Model, Result
+from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.gp.posterior import Posterior
+from warpsmith.search.gp.strategy import _promise
 from warpsmith.search.gp.targets import modelled
 from warpsmith.search.random import Random
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
@@ -88,7 +90,7 @@ def test_zero_and_negative_numbers_go_by_rank():
 
 def test_slow_times_are_drawn_together_and_the_order_stays():
     above = np.array([0.0, 0.1, 0.2, 1.0, 5.0])
-    targets, variances = modelled(above, np.full(5, 1e-4))
+    targets, variances, _ = modelled(above, np.full(5, 1e-4))
     assert np.all(np.diff(targets) > 0)
     assert targets[1] - targets[0] > 0.1 * (targets[4] - targets[3]) / (5.0 - 1.0)
     assert np.all(np.diff(variances) < 0), "the same noise matters less where times are compressed"
@@ -103,20 +105,20 @@ def random_points(count, seed=0):
     space = small_space()
     rng = np.random.default_rng(seed)
     numbers = space.sample(count, rng)
-    return space, numbers, space.encoded(numbers), rng.normal(size=count)
+    return space, numbers, Columns(space).of(space.encoded(numbers)), rng.normal(size=count)
 
 
 def a_hyper(space, noise=1e-3):
-    return Hyper(np.log([0.5] * len(space.parameters) + [1.3, noise]))
+    return Hyper(np.log([0.5] * len(Columns(space).tables) + [1.3, noise]))
 
 
 def test_the_gradient_of_the_fit_is_the_slope_of_its_loss():
     space, _, rows, targets = random_points(20)
-    tables = [distances(p.values) for p in space.parameters]
+    tables = Columns(space).tables
     fit = Fit(tables, [Weight()] * len(tables))
     pairs = Pairs(tables, rows)
     spread = np.full(20, 0.01)
-    at = np.array([-0.5, 0.3, -1.0, 0.2, -3.0])
+    at = np.array([-0.5, 0.3, -1.0, 0.7, 0.2, -3.0])
     _, gradient = fit._loss(at, pairs, targets, spread)
     for i in range(len(at)):
         step = np.zeros(len(at))
@@ -143,14 +145,20 @@ def test_the_loss_of_the_fit_falls_as_the_density_of_the_results_rises():
     assert fallen == pytest.approx(density(there) - density(here), rel=1e-6)
 
 
+def posterior_of(space, hyper):
+    columns = Columns(space)
+    return Posterior(all_of(space, columns), columns.tables, hyper)
+
+
 def direct(space, rows, targets, hyper, spread):
-    tables = [weight * distances(p.values) for weight, p in zip(hyper.weights, space.parameters, strict=True)]
+    columns = Columns(space)
+    tables = [weight * table for weight, table in zip(hyper.weights, columns.tables, strict=True)]
 
     def between(a, b):
         return hyper.signal * matern(sum(t[np.ix_(a[:, c], b[:, c])] for c, t in enumerate(tables)))
 
     inverse = np.linalg.inv(between(rows, rows) + np.diag(hyper.noise + spread))
-    across = between(rows, space.rows)
+    across = between(rows, columns.of(space.rows))
     variance = hyper.signal - np.einsum("ij,ik,kj->j", across, inverse, across)
     return across.T @ inverse @ targets, np.sqrt(np.maximum(variance, 0))
 
@@ -160,7 +168,7 @@ def test_predictions_are_those_of_the_textbook_however_points_are_added():
     hyper, spread = a_hyper(space, noise=1e-2), np.linspace(0, 0.1, 25)
     expected_mean, expected_deviation = direct(space, rows, targets, hyper, spread)
     for cuts in ([25], [1] * 25, [10, 1, 14]):
-        posterior = Posterior(all_of(space), [distances(p.values) for p in space.parameters], hyper)
+        posterior = posterior_of(space, hyper)
         begin = 0
         for count in cuts:
             posterior.add(rows[begin : begin + count], spread[begin : begin + count])
@@ -173,8 +181,7 @@ def test_predictions_are_those_of_the_textbook_however_points_are_added():
 def test_an_awaited_point_moves_no_prediction_and_takes_away_its_uncertainty():
     space, numbers, rows, targets = random_points(12)
     hyper = a_hyper(space)
-    tables = [distances(p.values) for p in space.parameters]
-    posterior = Posterior(all_of(space), tables, hyper)
+    posterior = posterior_of(space, hyper)
     posterior.add(rows[:11], np.zeros(11))
     before, uncertain = posterior.predict(targets[:11])
     posterior.add(rows[11:], np.zeros(1))
@@ -185,7 +192,7 @@ def test_an_awaited_point_moves_no_prediction_and_takes_away_its_uncertainty():
 
 def test_a_point_added_twice_does_no_harm():
     space, _, rows, targets = random_points(5)
-    posterior = Posterior(all_of(space), [distances(p.values) for p in space.parameters], a_hyper(space, noise=1e-12))
+    posterior = posterior_of(space, a_hyper(space, noise=1e-12))
     posterior.add(rows, np.zeros(5))
     posterior.add(rows, np.zeros(5))
     found, _ = posterior.predict(np.concatenate([targets, targets]))
@@ -198,9 +205,12 @@ def test_what_it_holds_is_bounded(monkeypatch):
     space = large_space()
     rng = np.random.default_rng(0)
     numbers = space.sample(300, rng)
-    results = {n: Result(space.row(n), float(space.row(n).sum())) for n in numbers}
-    model = Model([distances(p.values) for p in space.parameters], [np.zeros(len(p.values)) for p in space.parameters], [], rng)
-    candidates = sampled_from(space, numbers[:3], rng)
+    columns = Columns(space)
+    rows = space.encoded(numbers)
+    slower = columns.expected(rows)
+    results = {n: Result(row, float(row.sum()), expected=float(s)) for n, row, s in zip(numbers, rows, slower, strict=True)}
+    model = Model(columns, [], rng)
+    candidates = sampled_from(space, columns, numbers[:3], rng)
     predictions = model.predict(candidates, results, {})
     assert len(model._held) == 160
     truth = candidates.rows.sum(axis=1)
@@ -219,13 +229,13 @@ def test_jumps_change_two_or_three_parameters_by_any_value():
 
 def test_failures_lower_the_chance_around_them():
     space = small_space()
-    tables = [distances(p.values) for p in space.parameters]
-    candidates = all_of(space)
-    feasibility = Feasibility(tables)
+    columns = Columns(space)
+    candidates = all_of(space, columns)
+    feasibility = Feasibility(columns.tables)
     assert feasibility.chance(candidates) == 1.0
     for number in range(len(space)):
         if number % 3 == 0:
-            feasibility.add(space.row(number), succeeded=space[number]["BLOCK"] < 256)
+            feasibility.add(candidates.rows[number], succeeded=space[number]["BLOCK"] < 256)
     chance = feasibility.chance(candidates)
     bad = np.array([configuration["BLOCK"] >= 256 for configuration in space])
     assert chance[bad].mean() < chance[~bad].mean() - 0.1
@@ -333,3 +343,14 @@ def test_nothing_to_learn_is_a_cold_start():
     strategies = [GaussianProcess(rugged_space(), np.random.default_rng(3)) for _ in range(2)]
     strategies[1].learn(nothing)
     assert np.array_equal(*(curve(strategy, rugged, 12) for strategy in strategies))
+
+
+# ── what is worth trying ──
+
+
+def test_what_differs_from_the_best_by_noise_alone_is_worth_less_than_what_is_not_known():
+    mean, deviation = np.array([0.0, 1.5]), np.array([0.05, 1.0])
+    exact, noisy = (_promise(Predictions(mean, deviation, 0.0, noise)) for noise in (0.0, 0.05))
+    assert noisy[0] < 0.1 * exact[0]
+    assert noisy[1] > 0.7 * exact[1]
+    assert noisy[1] > noisy[0]

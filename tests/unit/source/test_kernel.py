@@ -38,6 +38,16 @@ def test_only_functions_that_are_called_are_reached():
     assert [source.text_of(body) for body in source.reached()[1:]] == ["{ return inner(); }", "{ return 1; }"]
 
 
+def test_all_that_a_name_may_mean_is_reached():
+    before = (
+        "__device__ int f(int v) { return v; }\n__device__ float f(float v) { return v; }\n"
+        "struct Own { int a; __device__ Own() : a(1) { a = 2; } };\n__device__ int operator+(Own l, Own r) { return l.a; }"
+    )
+    source = cuda("Own o; out[0] = f(1);", before=before)
+    reached = [source.text_of(body) for body in source.reached()[1:]]
+    assert sorted(reached) == [": a(1)", "{ a = 2; }", "{ return l.a; }", "{ return v; }", "{ return v; }"]
+
+
 def test_a_host_function_of_that_name_is_no_kernel():
     with pytest.raises(InputError, match="no kernel 'k'"):
         parse_kernel("void k() {}", Language.CUDA, "k")

@@ -36,6 +36,8 @@ _LOOP = (
         ("#define ROW(r, c) ((r) * n + (c))", "out[ROW(1, 2)] = ROW(3, 4);", "out[((1) * n + (2))] = ROW(3, 4);"),
         ("#define NEXT(v) v++", "n = n +NEXT(n);", "n = n +n++;"),
         ("#define LESS(v) -v; n", "n = -LESS(-n);", "n = - - -n; n;"),
+        ("", "out[hipThreadIdx_x] = hipBlockDim_y;", "out[threadIdx.x] = blockDim.y;"),  # HIP's header defines them
+        ("", "HIP_DYNAMIC_SHARED(float, tile)", "extern __shared__ float tile[];"),
     ],
 )
 def test_what_says_more_than_it_shows_is_written_out(defines: str, body: str, expected: str):
@@ -74,3 +76,10 @@ def test_functions_that_the_kernel_reaches_are_read_too():
     found = expanded(helper + "namespace a { template <int N> __global__ void k(int* out) { out[0] = own(); } }", "a::k<2>")
     assert "own() { return threadIdx.x; }" in found.text
     assert "other() { return ID; }" in found.text
+
+
+def test_macros_of_the_authors_headers_are_written_out_too():
+    text = '#include "grid.h"\n__global__ void k(int* out) { out[AT(1, ID)] = 2 * SIZE; }\n'
+    header = "#ifndef GRID_H\n#define GRID_H\n#define ID threadIdx.x\n#define AT(r, c) ((r) * SIZE + (c))\n#endif\n"
+    assert "out[((1) * SIZE + (threadIdx.x))] = 2 * SIZE;" in expanded(text, "k", headers=[header]).text
+    assert expanded(text, "k", headers=[header, "#define ID 0\n"]).hidden == "ID is defined in several ways"

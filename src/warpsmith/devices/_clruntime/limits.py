@@ -6,6 +6,8 @@ from typing import Any
 
 from warpsmith.core.hardware import Limits
 
+_ORDINARY_MEMORY = 2  # CL_GLOBAL: a work-group's memory is not memory of its own
+
 
 def read_limits(device: Any, *, warp_size: int) -> Limits:
     """`warp_size` is the caller's: OpenCL devices offer several sub-group sizes, and the one in use is a choice."""
@@ -18,4 +20,5 @@ def read_limits(device: Any, *, warp_size: int) -> Limits:
         shared_bytes_per_block=device.local_mem_size,
         warp_size=warp_size,
         compute_units=device.max_compute_units,
+        shared_banks=1 if device.local_mem_type == _ORDINARY_MEMORY else 32,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.core.errors import InputError, Location
-from warpsmith.record.foreign.kernel_tuner import read_cache, reopened
+from warpsmith.record.foreign.kernel_tuner import read_cache, reopened, without_repetitions
 from warpsmith.record.foreign.recording import Recording
 from warpsmith.record.foreign.t4 import read_t4
 
@@ -66,7 +66,7 @@ def _stem(file: Path) -> str:
 def _document(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     text = _text(file)
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_hook=without_repetitions)
     except json.JSONDecodeError as error:
         again = reopened(text)
         if again is not None:

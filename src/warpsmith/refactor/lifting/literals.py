@@ -34,9 +34,12 @@ def literal_families(subject: Subject, named: Collection[int]) -> list[Constant]
     names = Names(subject.source, {t.name for t in subject.variant.tunables}, subject.kernel)
     exchanges = bool(teamwork(subject.source).exchanges)
     found: list[Constant] = []
-    for value, name in _launch_numbers(subject).items():
+    numbers = _launch_numbers(subject)
+    for value, name in numbers.items():
         if value in named or value < _LEAST or (exchanges and value in _WARPS):
             continue
+        if any(value != other and max(value, other) % min(value, other) == 0 for other in numbers if other >= _LEAST):
+            continue  # 1024 may be four times 256, and then neither is free
         places = _places(names, value)
         if places and all(_may_be_size(place, names) for place in places):
             found += [

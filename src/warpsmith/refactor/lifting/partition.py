@@ -8,15 +8,21 @@ to the others' atomically; where there is an element for each block, `source.geo
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.lifting.neighbours import told_by_the_block
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import base_name, dependents, identifiers
+from warpsmith.source.effects import sharing_calls
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+
+_OF_LANGUAGE = re.compile(
+    r"atom|__|(?:f?m(?:in|ax)|fma|exp|log|sqrt|rsqrt|abs|fabs|pow)f?$|(?:static|reinterpret)_cast\b|(?:u?int|float)$"
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +35,13 @@ def combined_in_block(names: Names) -> Node | None:
     single = (n for node in teamwork(names.source).shared for n in node.children_by_field_name("declarator"))
     shared = {array.name for array in arrays_of(names) if array.is_shared} | {base_name(n) for n in single} - {""}
     body = names.source.body
-    if not shared:
+    sharing = {name.partition("<")[0].rpartition("::")[2] for name, _ in sharing_calls(body, names)} | _handed(body, shared)
+    if not shared | sharing:
         return None
-    taken = dependents(shared, [body])  # what follows from an element that another thread may have written
+    taken = dependents(shared | sharing, [body])  # what follows from an element that another thread may have written
     is_combined = any(base_name(place) in shared and not taken.isdisjoint(identifiers(value)) for place, value in _assigned(body))
-    if not is_combined and told_by_the_block(names, shared) is None:
+    # What a function makes in shared memory of what it is given is not looked into.
+    if not (is_combined or sharing) and told_by_the_block(names, shared) is None:
         return None
     for place, value in _assigned(body):
         touched = identifiers(value) | identifiers(place)
@@ -45,6 +53,12 @@ def combined_in_block(names: Names) -> Node | None:
 def combined_reason(names: Names, stored: Node) -> str:
     line = names.source.line_of(stored)
     return f"line {line} stores what the threads of a block made together: which elements share a block matters"
+
+
+def _handed(body: Node, shared: set[str]) -> set[str]:
+    """Shared memory that is given to functions other than those of the language: `BlockReduce(storage).Sum(v)`."""
+    calls = [c for c in of_kind(body, "call_expression") if not _OF_LANGUAGE.match(text_of(field(c, "function")))]
+    return {name for call in calls for name in identifiers(field(call, "arguments")) & shared}
 
 
 def _assigned(body: Node) -> Iterator[tuple[Node, Node]]:

@@ -1,7 +1,8 @@
 """How far reads reach into a shared tile, against what was filled: a filter's radius does not shrink with the tile.
 
 `tile[threadIdx.x + HALO * TILE + j]` with j from -8 to 8 needs a halo of eight elements whatever TILE is. The least and the
-greatest index that is read must lie between the least and the greatest that is written, as they did for the author.
+greatest index that is read must lie between the least and the greatest that is written, as they did for the author. And how far a
+block's threads go over its share of the grid, against where the next block begins.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.extremes import End
-from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.geometry import as_text, subscripts_of
+from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
+from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+from warpsmith.source.wholes import ARITHMETIC, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,6 +52,46 @@ def halos(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
                     if names_of(rule) & lifted.constants.keys() and value_at(rule, lifted.defaults) == 1:
                         line = lifted.source.line_of(indices[number])
                         yield Rule(rule, f"line {line} reads no element of {name} that was not filled")
+
+
+def covers(lifted: Symbolic, shares: Mapping[str, str], block: Sequence[str]) -> Iterator[Rule]:
+    """A block's threads and their loops go over all of its share: `blockIdx.x * PART + u * THREADS + threadIdx.x` with u < 4.
+
+    The author's values are the evidence: where they end just where the next block begins, others must.
+    """
+    names = lifted.names
+    extents = dict(zip(AXES, [*block, "1", "1"], strict=False))
+    for body in lifted.source.reached():
+        loops = {loop.atom: loop for loop in loops_of(body, names)}
+        for node in whole_expressions(body, ARITHMETIC):
+            place = Polynomial.of(node, names)
+            for axis, part in shares.items():
+                last = _last(place, axis, extents[axis], loops, names)
+                rule = None if last is None else tidy(f"({last}) == ({part}) - 1")
+                if rule is not None and names_of(rule) & lifted.constants.keys() and value_at(rule, lifted.defaults) == 1:
+                    yield Rule(
+                        rule, f"line {lifted.source.line_of(node)} leaves out nothing of a block's share, and does nothing twice"
+                    )
+
+
+def _last(place: Polynomial, axis: str, extent: str, loops: Mapping[str, Loop], names: Names) -> str | None:
+    """How far the last place of a block's is from its first, where threads are one apart; None where that is not clear."""
+    thread, block = f"threadIdx.{axis}", f"blockIdx.{axis}"
+    if place.coefficient(thread) != Polynomial.constant(1) or not (place.coefficient(block) or Polynomial.constant(0)).terms:
+        return None
+    found = [f"({extent}) - 1"]
+    for atom in place.atoms - {thread, block}:
+        apart, loop = place.coefficient(atom), loops.get(atom)
+        if loop is None:
+            continue  # of the share, or of a step in it
+        bound, each = names.expression(loop.bound), None if apart is None else as_text(apart)
+        counts = loop.step is None and loop.ends_below and names.value(loop.start) == 0
+        if not counts or bound is None or each is None:
+            return None
+        found.append(f"(({bound}) - 1) * ({each})")
+    rest = place.without(block)
+    known = all({thread, *loops} & set(term) for term in rest.terms)
+    return " + ".join(found) if known and len(found) > 1 else None
 
 
 def _outermost(found: list[str | None], end: End, defaults: Mapping[str, int]) -> str | None:

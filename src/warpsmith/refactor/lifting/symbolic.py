@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from warpsmith.refactor.base import Subject, Variant
@@ -48,7 +48,17 @@ def symbolic(subject: Subject, constants: Sequence[Constant]) -> Symbolic:
     changed = replace(variant, text=source.edited(*edits), entry=entry)
     defaults = {t.name: t.default for t in variant.tunables} | {p: c[0].value for p, c in chosen.items()}
     parsed = parse_kernel(changed.text, subject.kernel.language, entry)
+    parsed.tree.left_out = tuple(_left_out(source, edits))
     return Symbolic(changed, Names(parsed, defaults.keys(), subject.kernel), chosen, defaults)
+
+
+def _left_out(source: KernelSource, edits: Sequence[Edit]) -> Iterator[int]:
+    """Where lines are gone: reasons name the lines that the author has."""
+    moved = 0
+    for edit in sorted(edits, key=lambda e: e.start):
+        gone = source.tree.data[edit.start : edit.end]
+        yield from [edit.start + moved] * gone.count(b"\n")
+        moved += len(edit.text.encode()) - len(gone)
 
 
 def _are_one(first: Constant, other: Constant) -> bool:

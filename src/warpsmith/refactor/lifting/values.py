@@ -56,7 +56,10 @@ def tunable(parameter: str, lifted: Symbolic, links: Links, limits: Limits) -> T
     default = constants[0].value
     meaning = comment_beside(lifted, constants[0]) or str(part).format(axis=axis)
     values = _values(part, axis, default, links, lifted, constants, limits)
-    return Tunable(parameter, values, default, meaning, constants[0].line)
+    # With several elements in more than one direction, what a thread loads for one serves the others.
+    directions = sum(part_of(name, links)[0] is Part.EACH for name in lifted.constants)
+    likely = tuple(value for value in values if value > 1) if part is Part.EACH and directions > 1 else ()
+    return Tunable(parameter, values, default, meaning, constants[0].line, likely)
 
 
 def powers_of_two(least: int, most: int) -> list[int]:

@@ -23,8 +23,10 @@ from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.meaning import launch_name_in_data
 from warpsmith.refactor.lifting.rules import WHOLE_WARPS, waiting_loops
+from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Names
 from warpsmith.source.threads import teamwork
 
@@ -40,8 +42,8 @@ class BlockSize:
 
     def apply(self, subject: Subject) -> Answer:
         source = subject.source
-        if source.has_errors():
-            return Declined("the kernel has a part that could not be parsed", source.line_of(source.function))
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         if "reqd_work_group_size" in source.text:
             return Declined("the source itself requires a size of work-group")
         reasons: list[str] = []
@@ -82,6 +84,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
     waiting = list(waiting_loops(subject, names, block, defaults))
     unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
+    unclear = unclear or not_looked_into(names) or _turns(names, axis, found)
     if unclear is not None:
         return Declined(unclear)
     for more in bounds(names, block, parameter, value):
@@ -101,6 +104,11 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
             rules=(*variant.rules, *{rule.expression: rule for rule in reversed(rules)}.values()),
         )
     )
+
+
+def _turns(names: Names, axis: str, found: Freedom) -> str | None:
+    """Why it matters which block does the work."""
+    return asked_of_block(names, axis, {f"blockDim.{axis}"}) if found.needs_grid else asked_in_loops(names, axis)
 
 
 def _shared(found: Freedom, shared: str, value: int, block: list[str]) -> str | None:

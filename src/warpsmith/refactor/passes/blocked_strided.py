@@ -7,8 +7,8 @@ in global memory.
 Precondition: all work on a column is done in loops over j = 0 … K - 1, and depends on the thread only through the column: what
 j indexes otherwise is the thread's own, and no other thing that tells threads apart along x reaches these loops. Then it is only
 a matter of names which thread has which column, as both forms give each of `blockDim.x * K` columns to one (thread, j).
-Parameter: SPREAD, 0 blocked as it was, 1 strided. Constraints: none. Originals that are strided already are left so: blocked
-columns would cost coalescing, and gain only with wider accesses.
+Parameter: SPREAD, 0 blocked as it was, 1 strided. Constraints: strided only with several columns a thread. Originals that are
+strided already are left so: blocked columns would cost coalescing, and gain only with wider accesses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, require, require_readable
@@ -69,8 +69,11 @@ def _interchanged(subject: Subject) -> Answer:
     width = _width(subject, names, source.text_of(owners[0].bound))
     edits = [edit for found in columns.values() for column in found for edit in _edits(column, width, names)]
     meaning = "0: a thread's columns are neighbours · 1: neighbouring threads have neighbouring columns"
-    choice = Tunable(name, (0, 1), 0, meaning, source.line_of(owners[0].node))
-    return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=source.edited(*edits))})
+    choice = Tunable(name, (0, 1), 0, meaning, source.line_of(owners[0].node), likely=(1,))
+    count = names.expression(owners[0].bound)
+    several = () if count is None else (Rule(f"{count} > 1", "with one column a thread there is nothing to spread"),)
+    strided = replace(subject.variant, text=source.edited(*edits), rules=(*subject.variant.rules, *several))
+    return Rewrite(subject.variant, choice, {1: strided})
 
 
 def _counts_from_zero(loop: Loop, names: Names) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import call_lines, insertion_point
 from warpsmith.source import Edit
 
@@ -71,8 +72,8 @@ class Exponential:
 
     def apply(self, subject: Subject) -> Answer:
         source = subject.source
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         opencl = source.language is Language.OPENCL
         exact, intrinsic = ("exp", "native_exp") if opencl else ("expf", "__expf")
         lines = {name: call_lines(source, name) for name in (exact, intrinsic)}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import call_lines, insertion_point
 from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.floats import is_float
@@ -37,8 +38,8 @@ class FastMath:
 
     def apply(self, subject: Subject) -> Answer:
         source = subject.source
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         opencl = source.language is Language.OPENCL
         functions = _OPENCL if opencl else _CUDA
         lines = {name: found for name in functions if (found := call_lines(source, name))}

@@ -27,6 +27,7 @@ from warpsmith.source.independence import carried, follows
 from warpsmith.source.places import Place, read_places, written_places
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import is_within, of_kind
+from warpsmith.source.uniform import Uniformity
 
 _SIGNED = {"int", "long", "long long", "int32_t", "int64_t"}
 
@@ -88,6 +89,9 @@ def _require_shareable(loop: Loop, names: Names, writes: list[Place]) -> list[st
     sums = sorted(set(carried(loop, names)))
     for name in sums:
         require(combination(name, loop.body), f"{name} is carried from one step of {variable} to the next", loop.node)
+    same = Uniformity(names, loop.body, {variable, *sums}, blocks="x")
+    own = same.own_name(loop.body) or same.way_there(loop.node)
+    require(own is None, f"{own} may differ from block to block: a step of {variable} cannot be another one's", loop.node)
     return sums
 
 

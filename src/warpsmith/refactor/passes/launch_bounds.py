@@ -17,6 +17,7 @@ from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
 from warpsmith.source.tree import of_kind, text_of
@@ -35,8 +36,8 @@ class LaunchBounds:
         source, variant = subject.source, subject.variant
         if source.language is Language.OPENCL:
             return Declined("OpenCL has no launch bounds")
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         head = source.tree.data[source.function.start_byte : source.declarator.start_byte].decode(errors="replace")
         name, macro = fresh_name(subject, "MIN_BLOCKS"), fresh_name(subject, "LAUNCH_BOUNDS")
         given = next((n for n in of_kind(source.function, "launch_bounds")), None)

@@ -21,14 +21,16 @@ from warpsmith.refactor.extents import names_of, value_at
 from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
-from warpsmith.refactor.lifting.linking import Links, link
+from warpsmith.refactor.lifting.linking import AXES, Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
-from warpsmith.refactor.lifting.reach import halos
+from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
+from warpsmith.refactor.lifting.turns import asked_of_block, not_looked_into, read_at_thread
 from warpsmith.refactor.lifting.values import tunable
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
 
@@ -42,8 +44,8 @@ class LiftConstants:
 
     def apply(self, subject: Subject) -> Answer:
         source, variant = subject.source, subject.variant
-        if source.has_errors():
-            return Declined("the kernel has a part that could not be parsed", source.line_of(source.function))
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         candidates = constants_of(source, variant.entry)
         candidates += literal_families(subject, {c.value for c in candidates})
         left: dict[str, str] = {}
@@ -75,15 +77,16 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     refused = dict(links.refused)
     apart = parameters & frozenset().union(*(names_of(share.part) for share in links.shares.values()))
     if apart and (stored := combined_in_block(lifted.names)) is not None:
-        refused |= dict.fromkeys(apart, combined_reason(lifted.names, stored))
+        refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
+    refused |= _turns(lifted, links)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = variant.shared if shared is None else shared
     if shared is None:
         reason = f"how the {variant.shared} bytes of dynamic shared memory follow from the block is not clear"
-        refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), reason)
+        refused |= dict.fromkeys(sorted(parameters & frozenset().union(*map(names_of, links.block))), reason)
     for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
         if isinstance(waiting, str):
-            refused |= dict.fromkeys(parameters & frozenset().union(*map(names_of, links.block)), waiting)
+            refused |= dict.fromkeys(sorted(parameters & frozenset().union(*map(names_of, links.block))), waiting)
     links.widths, staged = widths(lifted, divisions), depths(lifted)
     for parameter in lifted.constants:
         if links.widths.get(parameter) or (parameter in links.widths and parameter not in links.linked):
@@ -91,6 +94,22 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
         elif parameter not in links.linked and parameter not in staged:
             refused.setdefault(parameter, "nothing ties it to the launch, to the depth of a tile or to the width of an access")
     return links, refused
+
+
+def _turns(lifted: Symbolic, links: Links) -> dict[str, str]:
+    """By parameter: why the size of a block, or of its share of the work, is no choice."""
+    refused: dict[str, str] = {}
+    unclear = not_looked_into(lifted.names)
+    if unclear is not None:
+        refused |= dict.fromkeys(sorted(lifted.constants.keys() & frozenset().union(*map(names_of, links.block))), unclear)
+    for axis, share in links.shares.items():
+        apart = lifted.constants.keys() & names_of(share.part)
+        extent = links.block[AXES.index(axis)] if AXES.index(axis) < len(links.block) else "1"
+        sizes = {*apart, *([f"blockDim.{axis}"] if names_of(extent) & apart else [])}
+        reason = asked_of_block(lifted.names, axis, sizes) or read_at_thread(lifted.names, axis)
+        if reason is not None:
+            refused |= dict.fromkeys(sorted(apart), reason)
+    return refused
 
 
 def _width_problem(parameter: str, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> dict[str, str]:
@@ -117,6 +136,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
         *halos(lifted, links.block),
+        *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),
         *rules.asserted(lifted),
         *rules.private_arrays(lifted),
         *rules.shared_memory(lifted, links.shared),

@@ -17,6 +17,7 @@ from dataclasses import replace
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
 from warpsmith.source.kernel import KernelParameter
@@ -24,6 +25,7 @@ from warpsmith.source.tree import of_kind
 from warpsmith.spec.kernel import Buffer
 
 _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+_CONSTANT = re.compile(r"\b(?:__constant|constant)\b")
 
 
 class ReadOnly:
@@ -35,8 +37,8 @@ class ReadOnly:
 
     def apply(self, subject: Subject) -> Answer:
         source, variant = subject.source, subject.variant
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         buffers = zip(source.parameters, subject.kernel.arguments, strict=False)
         lacking = [p for p, a in buffers if isinstance(a, Buffer) and _lacks_restrict(p, source.tree.data)]
         if not lacking:
@@ -56,6 +58,8 @@ class ReadOnly:
 
 
 def _lacks_restrict(parameter: KernelParameter, data: bytes) -> bool:
-    """A plain pointer, not an array or a reference, without the word."""
-    declared = data[parameter.node.start_byte : parameter.node.end_byte].decode(errors="replace")
-    return parameter.depth == 1 and _RESTRICT.search(declared) is None and "[" not in declared and "&" not in declared
+    """A plain pointer, not an array or a reference, without the word; constant memory is written by nobody."""
+    start = max(data.rfind(mark, 0, parameter.node.start_byte) for mark in (b"(", b","))  # OpenCL's qualifiers stand before it
+    declared = data[start + 1 : parameter.node.end_byte].decode(errors="replace")
+    said = _RESTRICT.search(declared) or _CONSTANT.search(declared)
+    return parameter.depth == 1 and said is None and "[" not in declared and "&" not in declared

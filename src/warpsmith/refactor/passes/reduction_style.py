@@ -20,6 +20,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Call, Literal, Name
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, KernelSource
 from warpsmith.source.reductions import BlockReduction, block_reductions, combined
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
@@ -44,8 +45,8 @@ class ReductionStyle:
 
     def apply(self, subject: Subject) -> Answer:
         source, variant = subject.source, subject.variant
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         found = [r for r in block_reductions(source) if any(is_within(r.body, b) for b in source.reached())]
         if not found:
             return Declined("no function that reduces over a block by warp shuffles and a shared array is called")

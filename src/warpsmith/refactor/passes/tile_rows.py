@@ -54,7 +54,8 @@ def _rewrite(subject: Subject) -> Rewrite:
     edits = [edit for tile in tiles for edit in _refilled(subject, tile, free)]
     listed = " and ".join(tile.array.name for tile in tiles)
     meaning = f"who fills {listed}. 0: as it was · 1: threads along y take rows, along x neighbouring elements"
-    choice = Tunable(fresh_name(subject, "COPY"), (0, 1), 0, meaning, subject.source.line_of(tiles[0].copies[0]))
+    line = subject.source.line_of(tiles[0].copies[0])
+    choice = Tunable(fresh_name(subject, "COPY"), (0, 1), 0, meaning, line, likely=(1,))
     return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=subject.source.edited(*edits))})
 
 

@@ -20,6 +20,7 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, St
 from warpsmith.refactor.copies import branch_rules
 from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
 from warpsmith.source.effects import waits
 from warpsmith.source.threads import is_shared
@@ -44,8 +45,8 @@ class Unroll:
 
     def apply(self, subject: Subject) -> Answer:
         source = subject.source
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
         tunables: list[Tunable] = []
         edits: list[Edit] = []

@@ -124,7 +124,9 @@ def _packed(subject: Subject, names: Names, loop: Loop, first: str) -> _Packed:
     require(not together, f"the threads work together inside the loop over {i}", node)
     through = sorted(set(carried(loop, names)))
     require(not through, f"{', '.join(through)} is carried from one step of {i} to the next", node)
-    same = Uniformity(names, body, {i}, axes=[a for a in "xyz" if Polynomial.of(loop.start, names).mentions(f"threadIdx.{a}")])
+    axes = [a for a in "xyz" if Polynomial.of(loop.start, names).mentions(f"threadIdx.{a}")]
+    blocks = [a for a in "xyz" if Polynomial.of(loop.step, names).mentions(f"gridDim.{a}")]
+    same = Uniformity(names, body, {i}, axes, blocks)
     own = same.own_name(body) or same.own_name(loop.bound) or same.way_there(node)
     require(own is None, f"{own} may differ from thread to thread: a step of {i} cannot be another thread's", node)
     pieces = pieces_of(body, subject.source.tree)

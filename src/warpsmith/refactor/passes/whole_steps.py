@@ -25,17 +25,17 @@ from warpsmith.refactor.extents import known_extent
 from warpsmith.refactor.geometry import Geometry, is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.own_pointers import own_pointers
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.arrays import arrays_of
-from warpsmith.source.dataflow import base_name
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
 from warpsmith.source.needed import targets_in
-from warpsmith.source.scopes import Origin
+from warpsmith.source.scopes import Declared, Origin
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import line_at
 from warpsmith.source.threads import spelled
-from warpsmith.source.tree import is_within, of_kind, unwrapped
+from warpsmith.source.tree import is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,8 +55,8 @@ class WholeSteps:
 
     def apply(self, subject: Subject) -> Answer:
         source = subject.source
-        if source.has_errors():
-            return Declined("the grammar does not understand a part of the kernel")
+        if (unclear := unreadable(source)) is not None:
+            return unclear
         names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
         loops, refused = _suitable_loops(subject, names)
         if not loops:
@@ -75,7 +75,9 @@ class WholeSteps:
         if sums is not None:
             rules = (*other.rules, accumulators_rule(sums.name, name))
             other = replace(other, tunables=(*other.tunables, sums), rules=rules)
-        return Rewrite(subject.variant, Tunable(name, (0, *values), 0, meaning, line), dict.fromkeys(values, other))
+        return Rewrite(
+            subject.variant, Tunable(name, (0, *values), 0, meaning, line, likely=values), dict.fromkeys(values, other)
+        )
 
 
 def _suitable_loops(subject: Subject, names: Names) -> tuple[list[tuple[Loop, str | None]], Declined | None]:
@@ -131,10 +133,16 @@ def _fills_a_tile(loop: Loop, names: Names) -> bool:
     """Whether its range is the size of a tile, whatever the data, and what it writes is in shared memory alone."""
     if Signs(names).is_about_data(loop.bound):
         return False
-    written = [names.source.scopes.declaration(base_name(target), target) for target in targets_in(loop.body)]
+    written = [_written(target, names) for target in targets_in(loop.body)]
     shared = {a.name for a in arrays_of(names) if a.is_shared}
     outside = {d.name for d in written if d is not None and not is_within(d.node, loop.node)}
     return None not in written and bool(outside) and outside <= shared
+
+
+def _written(target: Node, names: Names) -> Declared | None:
+    """What is written to, also through a pointer to a vector: `*reinterpret_cast<float4*>(&tile[row][0])`."""
+    declared = (names.source.scopes.declaration(text_of(node), node) for node in of_kind(target, "identifier"))
+    return next((found for found in declared if found is not None), None)
 
 
 def _values(subject: Subject, names: Names, loops: list[Loop]) -> tuple[int, ...]:

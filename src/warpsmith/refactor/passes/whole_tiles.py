@@ -3,8 +3,8 @@
 Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
 WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the loops. If that holds, they run
 without checks; else as they stand, but only for what lies inside: one row of the thread's elements after the other where these
-are independent (`source.own_elements`), else for threads of which something lies inside (`source.needed`). Loops that fill a tile
-ask about a row as a whole (`refactor.row_checks`).
+are independent (`source.own_elements`) and some row does not exist, else for threads of which something lies inside
+(`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.row_checks`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
 change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
@@ -17,15 +17,15 @@ forms arise. Masks and compares go; on the CPU device, where a check becomes a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.one_by_one import one_by_one, with_directives
-from warpsmith.refactor.preconditions import answered, require
+from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
+from warpsmith.refactor.preconditions import answered, require, require_parsed
 from warpsmith.refactor.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
@@ -101,14 +101,15 @@ class _Region:
 
 def _rewrite(subject: Subject) -> Rewrite:
     source, variant = subject.source, subject.variant
-    require(not source.has_errors(), "the parser does not understand a part of the kernel")
+    require_parsed(source)
     others = [n for n in of_kind(source.body, *_DIRECTIVES) if not _holds_pragmas_only(n)]
     require(not others, "the kernel has #if branches of its own, so its statements depend on macros")
     names = ReachingNames(source, {t.name for t in variant.tunables}, subject.kernel)
     regions = list(_regions(subject, names))
     require(regions, "no loop checks in each step whether an element of a tile exists")
     name = fresh_name(subject, "WHOLE")
-    tunable = Tunable(name, (0, 1), 0, "1: a tile that lies inside as a whole is not checked", source.line_of(regions[0].node))
+    meaning = "1: a tile that lies inside as a whole is not checked"
+    tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(regions[0].node), likely=(1,))
     text = source.edited(*(_written(names, region, name) for region in regions))
     return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
@@ -298,13 +299,18 @@ def _otherwise(names: Names, region: _Region, stands: str) -> str:
         checks = {check.node: check.parts for check in region.checks}
         asked = row_checks(region.loop, checks, names)
         return by_rows(region.loop, region.start, asked, checks, names) if asked else stands
-    rows = one_by_one(tree, region.start, region.node, region.elements)
-    if not region.elements.half or region.singles is None:
-        return rows
     blanks = tree.indentation(region.node)
-    singles = one_by_one(tree, region.start, region.node, region.singles)
-    head = joined_if(region.elements.half, blanks)
-    return "\n".join([*head, indented(rows, 2), f"{blanks}}} else {{", indented(singles, 2), f"{blanks}}}"])
+    text = one_by_one(tree, region.start, region.node, region.elements)
+    if region.elements.half and region.singles is not None:
+        singles = one_by_one(tree, region.start, region.node, region.singles)
+        text = _either(region.elements.half, text, singles, blanks)
+    if region.elements.half and region.inside and region.checks:
+        text = _either(region.inside, rolled(tree, region.start, region.node, region.elements), text, blanks)
+    return text
+
+
+def _either(condition: Sequence[str], text: str, other: str, blanks: str) -> str:
+    return "\n".join([*joined_if(condition, blanks), indented(text, 2), f"{blanks}}} else {{", indented(other, 2), f"{blanks}}}"])
 
 
 def _without(check: _Check) -> list[Edit]:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.search.gp.columns import Columns
 from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -24,7 +25,7 @@ _GROUP = 4_096
 
 
 class Candidates:
-    """`numbers` are the space's own, `rows` their encoded values."""
+    """`numbers` are the space's own, `rows` what the model sees of them."""
 
     def __init__(self, numbers: list[int], rows: Array, sizes: Sequence[int]) -> None:
         self.numbers = numbers
@@ -51,37 +52,33 @@ class Candidates:
         return np.zeros(len(self), dtype=np.float32) if total is None else total
 
 
-def all_of(space: Space) -> Candidates:
-    return Candidates(list(range(len(space))), space.rows, _sizes(space))
+def all_of(space: Space, columns: Columns) -> Candidates:
+    return Candidates(list(range(len(space))), columns.of(space.rows), columns.sizes)
 
 
-def sampled_from(space: Space, best: Sequence[int], rng: np.random.Generator) -> Candidates:
+def sampled_from(space: Space, columns: Columns, best: Sequence[int], rng: np.random.Generator) -> Candidates:
     """`best`: numbers of good configurations, the best first."""
     numbers = dict.fromkeys(space.sample(_SAMPLED, rng))
     for number in best[:_CENTRES]:
         row = space.row(number)
         near, wide = space.neighbour_numbers(row)
         numbers.update(dict.fromkeys([*near, *wide]))
-        numbers.update(dict.fromkeys(n for n in space.indices(_jumps(row, _sizes(space), rng)).tolist() if n >= 0))
+        numbers.update(dict.fromkeys(n for n in space.indices(_jumps(row, columns.sizes, rng)).tolist() if n >= 0))
     listed = list(numbers)
-    return Candidates(listed, space.encoded(listed), _sizes(space))
+    return Candidates(listed, columns.of(space.encoded(listed)), columns.sizes)
 
 
 def _jumps(row: Array, sizes: tuple[int, ...], rng: np.random.Generator) -> Array:
     """The row with two or three parameters changed at random."""
     rows = np.repeat(row[None, :], _JUMPS, axis=0)
     changed = rng.random(rows.shape).argsort(axis=1)[:, :3]
-    values = rng.integers(np.array(sizes)[changed])
+    values = rng.integers(np.array(sizes[: len(row)])[changed])
     third = rng.random(_JUMPS) < 0.5
     jumps = np.arange(_JUMPS)
     for at, column in enumerate(changed.T):
         moved = jumps if at < 2 else jumps[third]
         rows[moved, column[moved]] = values[moved, at]
     return rows
-
-
-def _sizes(space: Space) -> tuple[int, ...]:
-    return tuple(len(parameter.values) for parameter in space.parameters)
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:

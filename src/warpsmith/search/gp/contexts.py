@@ -14,6 +14,7 @@ import numpy as np
 
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.search.base import Prior
+from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.hyper import Weight
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Parameter
@@ -28,7 +29,7 @@ POINTS_AT_MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One earlier run: encoded configurations, and how far each one's log time is above the run's best.
+    """One earlier run: what the model sees of its configurations, and how far each one's log time is above the run's best.
 
     In an order of which any beginning can stand for the whole: the next best and any other in turn.
     """
@@ -37,7 +38,7 @@ class Context:
     above: Array
 
 
-def context_of(prior: Prior, space: Space, rng: np.random.Generator) -> Context | None:
+def context_of(prior: Prior, space: Space, columns: Columns, rng: np.random.Generator) -> Context | None:
     """What of an earlier run can be said in this space's parameters; None when there is too little."""
     found: dict[tuple[int, ...], float] = {}
     for evaluation in prior.evaluations:
@@ -53,7 +54,7 @@ def context_of(prior: Prior, space: Space, rng: np.random.Generator) -> Context 
     telling = np.empty_like(order)
     telling[::2], telling[1::2] = order[:half], rng.permutation(order[half:])
     telling = telling[:POINTS_AT_MOST]
-    return Context(rows[telling], logs[telling] - logs.min())
+    return Context(columns.of(rows[telling]), logs[telling] - logs.min())
 
 
 def _translated(configuration: Configuration, space: Space) -> tuple[int, ...] | None:

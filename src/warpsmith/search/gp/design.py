@@ -1,16 +1,17 @@
-"""Where to begin: the default configuration, then configurations that keep their distance from each other.
+"""Where to begin: the default configuration, then ones with all values that are likely to be fast, far apart in everything else.
 
 Each is the farthest of a few drawn at random. The farthest of all would be a corner of the space every time, and the extremes of
-all parameters at once are seldom good and say little about the middle.
+all parameters at once are seldom good and say little about the middle. Where an author said what is likely, the half that is more
+likely slow is dropped first; on recorded spaces, where nobody did, that made the search slower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.search.gp.columns import Columns
 from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -18,15 +19,22 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _DRAWN = 8
 
 
-def spread_out(space: Space, tables: Sequence[Array], count: int, rng: np.random.Generator) -> list[int]:
+def spread_out(space: Space, columns: Columns, count: int, rng: np.random.Generator) -> list[int]:
     default = space.index(space.default)
     chosen = space.sample(1, rng) if default is None else [default]
+    is_hinted = any(parameter.likely for parameter in space.parameters)
+    if is_hinted:
+        chosen = list(dict.fromkeys([*chosen, _as_likely(space, chosen[0])]))
     rows = space.encoded(chosen)
-    scaled = [table / max(float(table.max()), 1e-12) for table in tables]
-    for _ in range(1, count):
-        drawn = [number for number in space.sample(_DRAWN, rng) if number not in chosen]
+    scaled = [table / max(float(table.max()), 1e-12) for table in columns.tables[: columns.parameters]]
+    for _ in range(len(chosen), count):
+        sample = space.sample(2 * _DRAWN if is_hinted else _DRAWN, rng)
+        drawn = [number for number in (_as_likely(space, n) for n in sample) if number not in chosen]
         if not drawn:
             break
+        if is_hinted:
+            slower = columns.expected(space.encoded(drawn))
+            drawn = [drawn[at] for at in np.argsort(slower, kind="stable")[:_DRAWN]]
         candidates = space.encoded(drawn)
         apart = sum(
             (table[np.ix_(candidates[:, c], rows[:, c])] for c, table in enumerate(scaled)), np.zeros((len(drawn), len(rows)))
@@ -35,3 +43,18 @@ def spread_out(space: Space, tables: Sequence[Array], count: int, rng: np.random
         chosen.append(drawn[farthest])
         rows = np.concatenate([rows, candidates[farthest : farthest + 1]])
     return chosen
+
+
+def _as_likely(space: Space, number: int) -> int:
+    """The configuration with the likely values in place of its own, as far as the constraints let it have them."""
+    row = space.row(number).copy()
+    for place, parameter in enumerate(space.parameters):
+        if not parameter.likely or parameter.values[row[place]] in parameter.likely:
+            continue
+        for value in parameter.likely:
+            changed = row.copy()
+            changed[place] = parameter.values.index(value)
+            if (found := int(space.indices(changed[None, :])[0])) >= 0:
+                row, number = changed, found
+                break
+    return number

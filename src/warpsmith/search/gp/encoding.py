@@ -5,7 +5,9 @@ Sizes on a GPU act by ratio, so numbers are compared by their logarithm. What al
 that its number shows, so different values are never at distance zero. Values without an order are equally far apart.
 
 Memory is read in powers of two and threads run in warps of as many: a block of 40 or a tile of 7 leaves lanes idle or loads
-apart. So sizes that do not fill them are expected to be somewhat slower, and a few results to the contrary outweigh that.
+apart. So sizes that do not fill them are expected to be somewhat slower, as are values other than those that a parameter's author
+finds likely to be fast; a few results to the contrary outweigh that. Likewise blocks of fewer or more threads than kernels are
+usually written for: small ones leave a GPU short of warps, large ones take its registers in pieces too big to fill it.
 """
 
 from __future__ import annotations
@@ -23,8 +25,13 @@ _ALIGNMENT = 0.7
 _HIGHEST_POWER = 6  # 64: beyond it, alignment no longer matters to memory or warps
 _IDENTITY = 0.3
 _WARP = 5  # 32 threads, as a power of two
-_HANDICAP = 0.3  # in deviations of the results, for each power of two that is missing
+_HANDICAP = 0.3  # in deviations of the results, for each power of two that is missing or too much
 _MISSING_AT_MOST = 2
+_USUAL_THREADS = (7, 8)  # 128 and 256, as powers of two
+_TOO_MANY = 0.5  # against too few, which leave a GPU idle for sure
+_FEWEST_NEIGHBOURS = 3  # 8, as a power of two: a CPU's vector, and the 32 bytes that a GPU's memory delivers at a time, of floats
+_FEW_NEIGHBOURS = 0.5  # for each power of two that is missing
+_UNLIKELY = 0.5  # likewise, for a value that is not among those found likely
 
 
 def distances(values: Sequence[Value]) -> Array:
@@ -33,25 +40,40 @@ def distances(values: Sequence[Value]) -> Array:
     if not _are_graded(values):
         return different
     numbers = np.array(values, dtype=np.float64)
-    table = _squared(_scaled(numbers)) + _IDENTITY * different
+    table = between(np.log2(numbers) if np.all(numbers > 0) else _ranks(numbers)) + _IDENTITY * different
     if _are_sizes(numbers):
         table += _ALIGNMENT * _squared(_powers_of_two(numbers) / _HIGHEST_POWER)
     return table
 
 
-def handicaps(values: Sequence[Value]) -> Array:
+def between(places: Array) -> Array:
+    """Squared distances between places on a line, scaled to its length."""
+    return _squared((places - places.min()) / max(np.ptp(places), 1e-12))
+
+
+def handicaps(values: Sequence[Value], likely: Sequence[Value] = ()) -> Array:
     """How much slower than others each value is expected to be: 0 for powers of two, for whole warps, and for what is no size."""
+    unlikely: Array = _UNLIKELY * np.array([bool(likely) and value not in likely for value in values])
     numbers = np.array(values, dtype=np.float64) if _are_graded(values) else np.zeros(len(values))
     if not _are_sizes(numbers):
-        return np.zeros(len(values))
+        return unlikely
     missing = np.minimum(np.floor(np.log2(numbers)), _WARP) - np.minimum(_powers_of_two(numbers), _WARP)
-    expected: Array = _HANDICAP * np.minimum(missing, _MISSING_AT_MOST)
+    expected: Array = unlikely + _HANDICAP * np.minimum(missing, _MISSING_AT_MOST)
     return expected
 
 
-def expected(handicaps_of: Sequence[Array], rows: Array) -> Array:
-    """What the handicaps of encoded configurations' values add up to; the Gaussian process models what comes on top."""
-    return sum((handicap[rows[:, c]] for c, handicap in enumerate(handicaps_of)), np.zeros(len(rows)))
+def handicaps_of_rows(threads: Array) -> Array:
+    """How much slower than others blocks are expected to be in which so many threads follow each other."""
+    missing: Array = np.maximum(_FEWEST_NEIGHBOURS - np.log2(np.maximum(threads, 1)), 0.0)
+    return _FEW_NEIGHBOURS * missing
+
+
+def handicaps_of_blocks(threads: Array) -> Array:
+    """How much slower than others blocks of so many threads are expected to be."""
+    few, many = _USUAL_THREADS
+    powers = np.log2(np.maximum(threads, 1))
+    away: Array = np.maximum(few - powers, 0.0) + _TOO_MANY * np.maximum(powers - many, 0.0)
+    return _HANDICAP * away
 
 
 def _are_graded(values: Sequence[Value]) -> bool:
@@ -63,11 +85,9 @@ def _are_sizes(numbers: Array) -> bool:
     return bool(np.all(numbers > 0) and np.all(numbers == np.floor(numbers)))
 
 
-def _scaled(numbers: Array) -> Array:
-    """By ratio where that is defined, by rank otherwise; from 0 to 1."""
-    places = np.log2(numbers) if np.all(numbers > 0) else np.unique(numbers, return_inverse=True)[1].astype(np.float64)
-    scaled: Array = (places - places.min()) / max(np.ptp(places), 1e-12)
-    return scaled
+def _ranks(numbers: Array) -> Array:
+    ranks: Array = np.unique(numbers, return_inverse=True)[1].astype(np.float64)
+    return ranks
 
 
 def _powers_of_two(numbers: Array) -> Array:

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from warpsmith.search.gp.candidates import Candidates
+from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST, WEIGHT, Context
-from warpsmith.search.gp.encoding import expected
-from warpsmith.search.gp.hyper import Fit, Hyper, Weight
+from warpsmith.search.gp.hyper import Fit, Hyper
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
 
@@ -31,7 +31,7 @@ _ALIGNED_BELOW = 20
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One measured configuration: encoded, the logarithm of its time, its variance, and how much slower it was `expected`."""
+    """One measured configuration: what the model sees of it, its log time, its variance, and how much slower it was expected."""
 
     row: Array
     log: float
@@ -41,25 +41,25 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """For each candidate, in units of the model: smaller is faster. `best` is the best result so far, None before the first."""
+    """For each candidate, in units of the model: smaller is faster. `best` is the best result so far, None before the first.
+
+    `noise` is how far results as a rule lie beside the truth: what is better by less is not known to be better.
+    """
 
     mean: Array
     deviation: Array
     best: float | None
+    noise: float = 0.0
 
 
 class Model:
-    """Per parameter, `tables` has its values' squared distances, `handicaps` how much slower each value is expected to be."""
-
-    def __init__(
-        self, tables: Sequence[Array], handicaps: Sequence[Array], contexts: Sequence[Context], rng: np.random.Generator
-    ) -> None:
-        self._handicaps = tuple(handicaps)
+    def __init__(self, columns: Columns, contexts: Sequence[Context], rng: np.random.Generator) -> None:
+        self._columns = columns
         self._contexts = tuple(contexts)
         self._rng = rng
         origin = [1.0 - np.eye(1 + len(contexts))] if contexts else []
-        self._tables = [*tables, *origin]
-        self._fit = Fit(self._tables, [*(Weight() for _ in tables), *(WEIGHT for _ in origin)])
+        self._tables = [*columns.tables, *origin]
+        self._fit = Fit(self._tables, [*columns.priors, *(WEIGHT for _ in origin)])
         self._hyper: Hyper | None = None
         self._fit_at = 0
         self._posterior: Posterior | None = None
@@ -77,7 +77,7 @@ class Model:
         if due:
             self._forget(len(results))
         sources = len(self._source_rows)
-        targets, variances = self._targets(results)
+        targets, variances, stretch = self._targets(results)
         surprises = targets - np.concatenate([self._source_expected, [result.expected for result in results.values()]])
         if due:
             self._refit(results, targets, surprises, variances)
@@ -93,16 +93,19 @@ class Model:
         known = dict(zip(results, surprises[sources:], strict=True))
         mean, deviation = self._posterior.predict(np.array([*surprises[:sources], *(known.get(n, np.nan) for n in self._held)]))
         mean += self._expected_of_candidates
-        return Predictions(mean, deviation, float(targets[sources:].min()) if results else None)
+        if not results:
+            return Predictions(mean, deviation, None)
+        noise = stretch * float(np.median([result.variance for result in results.values()])) ** 0.5
+        return Predictions(mean, deviation, float(targets[sources:].min()), noise)
 
     def _forget(self, results: int) -> None:
         self._kept = max(POINTS_AT_MOST - _FORGOTTEN_PER_RESULT * results, 0)
         contexts = enumerate(self._contexts, start=1)
         self._source_rows = self._rows([(row, origin) for origin, context in contexts for row in context.rows[: self._kept]])
-        self._source_expected = expected(self._handicaps, self._source_rows)
+        self._source_expected = self._columns.expected(self._source_rows)
 
-    def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array]:
-        """Of the contexts' points, then of the results, on one scale."""
+    def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array, float]:
+        """Of the contexts' points, then of the results, on one scale; and how long a step from the best is on it."""
         logs = np.array([result.log for result in results.values()])
         above = np.concatenate([*(context.above[: self._kept] for context in self._contexts), logs - self._level(results)])
         variances = np.concatenate([np.zeros(len(self._source_rows)), [result.variance for result in results.values()]])
@@ -137,7 +140,7 @@ class Model:
         self._held = [numbers[i] for i in kept]
         self._considered = set(numbers)
         self._candidates = candidates
-        self._expected_of_candidates = expected(self._handicaps, candidates.rows)
+        self._expected_of_candidates = self._columns.expected(candidates.rows)
         self._posterior = Posterior(candidates, self._tables, self._hyper)
         sources = len(self._source_rows)
         rows = self._rows([(results[number].row, 0) for number in self._held])

@@ -14,9 +14,9 @@ from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
+from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import Context, context_of
 from warpsmith.search.gp.design import spread_out
-from warpsmith.search.gp.encoding import distances, expected, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
@@ -36,6 +36,7 @@ _LOOK_AROUND_EVERY = 6
 _RESAMPLED_AFTER = 8
 _RESAMPLED_GROWTH = 0.15
 _RESAMPLED_AFTER_AT_MOST = 50
+_MARGIN = 2.0  # in deviations of the noise
 _WIDTH_OF_95 = 2 * 1.96
 
 
@@ -45,9 +46,8 @@ class GaussianProcess:
         self._rng = rng
         self._visits = Visits(space, rng)
         self._libraries = ThreadpoolController()
-        self._tables = [distances(parameter.values) for parameter in space.parameters]
-        self._handicaps = [handicaps(parameter.values) for parameter in space.parameters]
-        self._feasibility = Feasibility(self._tables)
+        self._columns = Columns(space)
+        self._feasibility = Feasibility(self._columns.tables)
         self._contexts: list[Context] = []
         self._model: Model | None = None
         self._candidates: Candidates | None = None
@@ -61,7 +61,7 @@ class GaussianProcess:
         self._promising: tuple[list[int], Array] | None = None  # until something is asked or told
 
     def learn(self, prior: Prior) -> None:
-        context = context_of(prior, self._space, self._rng)
+        context = context_of(prior, self._space, self._columns, self._rng)
         if context is not None:
             self._contexts.append(context)
 
@@ -72,7 +72,7 @@ class GaussianProcess:
             while len(chosen) < n and (number := self._next()) is not None:
                 self._visits.add(number)
                 self._promising = None
-                self._outstanding[number] = self._space.row(number)
+                self._outstanding[number] = self._seen(number)
                 chosen.append(self._space[number])
         return chosen
 
@@ -92,20 +92,24 @@ class GaussianProcess:
         if number is None:
             return
         self._outstanding.pop(number, None)
-        row = self._space.row(number)
+        row = self._seen(number)
         outcome = evaluation.outcome
         self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
         if isinstance(outcome, Measured):
-            slower = float(expected(self._handicaps, row[None, :])[0])
+            slower = float(self._columns.expected(row[None, :])[0])
             self._told[number] = Result(row, log(outcome.score), _variance(outcome), slower)
             self._foresight.add(number, outcome.resources)
+
+    def _seen(self, number: int) -> Array:
+        row: Array = self._columns.of(self._space.row(number)[None, :])[0]
+        return row
 
     def _wanted(self) -> list[int]:
         """What the next choice is among: of the first ones all, then those with the most promise."""
         first = self._begin()
         if not self._informed and (left := [number for number in first if number not in self._visits]):
             if self._spare is None and self._foresight.tells and all(number in self._foresight for number in left):
-                self._spare = spread_out(self._space, self._tables, _SPARE_FIRST + 1, self._rng)[1:]
+                self._spare = spread_out(self._space, self._columns, _SPARE_FIRST + 1, self._rng)[1:]
                 return list(dict.fromkeys(number for number in self._spare if number not in self._visits))
             if self._spare:
                 left = self._foresight.lightest(list(dict.fromkeys([*left, *self._spare])), len(left))
@@ -117,7 +121,7 @@ class GaussianProcess:
 
     def _begin(self) -> list[int]:
         if self._first is None:
-            self._first = spread_out(self._space, self._tables, _FIRST, self._rng)
+            self._first = spread_out(self._space, self._columns, _FIRST, self._rng)
             self._informed = bool(self._contexts) or len(self._told) >= _FIRST
         return self._first
 
@@ -146,7 +150,7 @@ class GaussianProcess:
         if self._promising is None:
             candidates = self._current_candidates()
             if self._model is None:
-                self._model = Model(self._tables, self._handicaps, self._contexts, self._rng)
+                self._model = Model(self._columns, self._contexts, self._rng)
             predictions = self._model.predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
             for number in self._visits:
@@ -160,10 +164,10 @@ class GaussianProcess:
     def _current_candidates(self) -> Candidates:
         if self._space.size <= LISTED_AT_MOST:
             if self._candidates is None:
-                self._candidates = all_of(self._space)
+                self._candidates = all_of(self._space, self._columns)
         elif self._candidates is None or len(self._told) >= self._sampled_until:
             best = sorted(self._told, key=lambda number: self._told[number].log)
-            self._candidates = sampled_from(self._space, best, self._rng)
+            self._candidates = sampled_from(self._space, self._columns, best, self._rng)
             growth = round(_RESAMPLED_GROWTH * len(self._told))
             self._sampled_until = len(self._told) + min(max(_RESAMPLED_AFTER, growth), _RESAMPLED_AFTER_AT_MOST)
         return self._candidates
@@ -186,10 +190,13 @@ def _greatest(promise: Array, count: int) -> list[int]:
 
 
 def _promise(predictions: Predictions) -> Array:
-    """Expected improvement on the best; where there is none to improve on, what is predicted to be fast. Never negative."""
+    """Expected improvement on the best by more than noise; where there is none to improve on, what is predicted to be fast.
+
+    Never negative. Without that margin a search spends itself on variations of the best that differ from it by chance.
+    """
     mean, deviation, best = predictions.mean, predictions.deviation, predictions.best
     if best is not None:
-        z = (best - mean) / deviation
+        z = (best - _MARGIN * predictions.noise - mean) / deviation
         improvement: Array = deviation * (z * ndtr(z) + np.exp(-0.5 * z * z) / sqrt(2 * pi))
         if improvement.max() > 0:
             return np.maximum(improvement, 0.0)

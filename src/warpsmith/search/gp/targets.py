@@ -16,11 +16,14 @@ _SCALE_QUANTILE = 0.5
 _SMALLEST_SCALE = 0.02
 
 
-def modelled(above: Array, variances: Array) -> tuple[Array, Array]:
-    """`above`: how far each log time lies above the best. Gives standardised targets, and the variances on that scale."""
+def modelled(above: Array, variances: Array) -> tuple[Array, Array, float]:
+    """`above`: how far each log time lies above the best. Gives standardised targets, variances on their scale, and its slope.
+
+    The slope at the best: how far on that scale a small step of log time from it goes.
+    """
     scale = max(float(np.quantile(above, _SCALE_QUANTILE)), _SMALLEST_SCALE)
     compressed = np.log1p(above / scale)
     deviation = float(compressed.std()) or 1.0
     slope = 1 / ((above + scale) * deviation)
     targets: Array = (compressed - compressed.mean()) / deviation
-    return targets, variances * slope**2
+    return targets, variances * slope**2, 1 / (scale * deviation)

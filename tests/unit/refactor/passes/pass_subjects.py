@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from warpsmith.core.dtype import DType
@@ -23,13 +24,14 @@ LIMITS = Limits(
     warp_size=32,
     compute_units=2,
 )
+CPU_LIMITS = replace(LIMITS, shared_banks=1)
 
 
-def bundled(name: str) -> Subject:
+def bundled(name: str, limits: Limits = LIMITS) -> Subject:
     kernel = untouched(load_kernel(name))
     launch = kernel.launch
     grid, block = (tuple(extent.text for extent in extents) for extents in (launch.grid, launch.block))
-    return Subject(kernel, LIMITS, Variant(read_source(kernel.source), kernel.entry, grid, block, launch.shared_bytes.text))
+    return Subject(kernel, limits, Variant(read_source(kernel.source), kernel.entry, grid, block, launch.shared_bytes.text))
 
 
 def small(

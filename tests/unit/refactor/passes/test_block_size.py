@@ -22,6 +22,7 @@ def _rules(variant: Variant) -> list[str]:
 
 
 _INDEX = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+_OVER_GRID = "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) "
 
 
 @pytest.mark.parametrize(
@@ -165,6 +166,21 @@ def test_opencl_work_groups():
             "blockDim.x: it is used in arithmetic on data",
         ),
         (_INDEX + "  if (i < n) out[i] = x[i];", "ceildiv(n, 256)", "n / 4", "n / 4 is no number that the launch chose"),
+        (_INDEX + "  if (i < n) out[i] = blockIdx.x % 2 ? x[i] : 0.0f;", "ceildiv(n, 256)", "256", "asks for blockIdx.x"),
+        (
+            _INDEX + "  const int last = gridDim.x;\n  if (i < n) out[i] = last > 1 ? x[i] : 0.0f;",
+            "ceildiv(n, 256)",
+            "256",
+            "asks for gridDim.x",
+        ),
+        (_INDEX + "  if (i < n) out[i] = x[i + blockDim.x];", "ceildiv(n, 256)", "256", "line 3 goes a block's width further"),
+        (_OVER_GRID + "out[i] = x[i] + blockIdx.x;", "4", "256", "line 2 asks for blockIdx.x"),
+        (
+            "  float s = 0;\n" + _OVER_GRID + "s += x[i];\n  if (threadIdx.x == 0) out[blockIdx.x] = s;",
+            "4",
+            "256",
+            "own s is stored",
+        ),
         (
             "  float v = x[threadIdx.x % 32];\n  v += __shfl_xor_sync(0xffffffff, v, 1);\n  if (threadIdx.x == 0) out[0] = v;",
             "rows",
@@ -175,6 +191,35 @@ def test_opencl_work_groups():
 )
 def test_a_kernel_that_may_need_its_number_of_threads_is_left_alone(body: str, grid: str, block: str, reason: str):
     assert reason in declined(BlockSize(), small(_kernel(body), grid=(grid,), block=(block,)))
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "reason"),
+    [
+        ('#include "sums.h"\n', "reversed(x[i])", "uses reversed, which may tell threads apart"),
+        ("using namespace cooperative_groups;\n", "this_thread_block().thread_rank()", "uses thread_rank, which may"),
+        ("struct Team { int lane; __device__ Team() : lane(threadIdx.x) {} };\n", "Team().lane", "line 1 uses threadIdx.x"),
+        ("struct Id { __device__ operator int() { return threadIdx.x; } };\n", "Id() + x[i]", "line 1 uses threadIdx.x"),
+        (
+            "__device__ float own(float v) { return v + threadIdx.x; }\n__device__ int own(int v) { return v; }\n",
+            "own(x[i])",
+            "line 1 uses v + threadIdx.x",
+        ),
+        (
+            "__device__ float mean(float v) { __shared__ float s[256]; s[threadIdx.x] = v; __syncthreads(); return s[0]; }\n",
+            "mean(x[i])",
+            "which elements share a block matters",
+        ),
+    ],
+)
+def test_who_a_thread_is_may_be_asked_elsewhere(before: str, value: str, reason: str):
+    text = before + _kernel(f"{_INDEX}  if (i < n) out[i] = {value};")
+    assert reason in declined(BlockSize(), small(text, grid=("ceildiv(n, 256)",)))
+
+
+def test_a_group_that_is_the_block_tells_nobody_who_he_is():
+    body = "  cg::thread_block cta = cg::this_thread_block();\n" + _INDEX + "  cg::sync(cta);\n  if (i < n) out[i] = x[i];"
+    assert _freed(small(_kernel(body), grid=("ceildiv(n, 256)",))).block == ("BLOCK",)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
+from warpsmith.refactor.base import Subject
 from warpsmith.refactor.passes.blocked_strided import BlockedStrided
+from warpsmith.refactor.passes.lift_constants import LiftConstants
 
 
 def _kernel(first: str = "", loop: str = "", last: str = "", before: str = "") -> str:
@@ -43,6 +45,13 @@ def test_width_is_the_constant_that_divides_by_the_columns():
     assert "from_b[j] = b_tile[depth][j * kThreadsX + threadIdx.x];" in text
     assert "const int col = first_col + j * kThreadsX + threadIdx.x;" in text
     assert "threadIdx.y * kThreadM + i" in text
+
+
+def test_one_column_a_thread_leaves_nothing_to_spread():
+    subject = bundled("matmul")
+    lifted = Subject(subject.kernel, subject.limits, applied(LiftConstants(), subject).variant)
+    answer = applied(BlockedStrided(), lifted)
+    assert [r.expression for r in answer.alternatives[1].rules if r not in answer.variant.rules] == ["THREAD_N > 1"]
 
 
 def test_width_is_asked_for_when_the_launch_depends_on_the_workload():

@@ -1,7 +1,7 @@
 """`direct_reads`: what counts as a tile, how its reads are written, and what is left alone."""
 
 import pytest
-from pass_subjects import applied, bundled, declined, small, squeezed
+from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.passes.direct_reads import DirectReads
@@ -26,7 +26,7 @@ def made(fill: str = FILL, read: str = "tile[7 - threadIdx.y][threadIdx.x]") -> 
 def test_the_address_follows_from_the_subscripts():
     text = made()
     assert "const auto* tile_source = x + static_cast<long long>(static_cast<int>(blockIdx.x)) * n * 8;" in text
-    read = "tile_source[static_cast<long long>(static_cast<int>(7 - threadIdx.y)) * n + static_cast<int>(threadIdx.x)]"
+    read = "(tile_source + static_cast<long long>(static_cast<int>(7 - threadIdx.y)) * n)[static_cast<int>(threadIdx.x)]"
     assert f"= {read};" in text
     assert "__shared__" not in text
     assert "__syncthreads" not in text
@@ -34,7 +34,7 @@ def test_the_address_follows_from_the_subscripts():
 
 def test_guards_and_fillings_travel_along():
     text = made("tile[threadIdx.y][threadIdx.x] = threadIdx.x < n ? x[threadIdx.y * n + threadIdx.x] : -1.0f;")
-    assert "(static_cast<int>(threadIdx.x) < n ? tile_source[" in text
+    assert "(static_cast<int>(threadIdx.x) < n ? (tile_source + " in text
     assert "] : -1.0f);" in text
 
 
@@ -44,11 +44,20 @@ def test_a_variable_that_changes_later_has_its_value_of_the_time():
     assert "static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.y + j) < cols" in text
 
 
-def test_two_tiles_give_each_alone_and_both():
-    rewrite = applied(DirectReads(), bundled("matmul"))
+def test_on_a_cpu_one_of_the_factors_of_a_product_stays_in_shared_memory():
+    assert applied(DirectReads(), bundled("matmul")).choice.values == (0, 1, 2, 3)
+    rewrite = applied(DirectReads(), bundled("matmul", CPU_LIMITS))
+    assert rewrite.choice.values == (0, 1, 2)
+    assert [form.text.count("__shared__") for form in rewrite.alternatives.values()] == [1, 1]
+    assert [form.text.count("__syncthreads") for form in rewrite.alternatives.values()] == [2, 2]
+
+
+def test_two_tiles_that_are_filled_once_give_each_alone_and_both():
+    both = KERNEL.replace("tile[8][32];", "tile[8][32];\n  __shared__ float other[32];")
+    text = both.format(fill=FILL + "\n  other[threadIdx.x] = x[threadIdx.x];", read="tile[0][threadIdx.x] * other[threadIdx.x]")
+    rewrite = applied(DirectReads(), small(text, block=("32", "8")))
     assert rewrite.choice.values == (0, 1, 2, 3)
-    assert [form.text.count("__shared__") for form in rewrite.alternatives.values()] == [1, 1, 0]
-    assert [form.text.count("__syncthreads") for form in rewrite.alternatives.values()] == [2, 2, 0]
+    assert [form.text.count("__syncthreads") for form in rewrite.alternatives.values()] == [1, 1, 0]
 
 
 def test_only_what_is_left_must_fit():

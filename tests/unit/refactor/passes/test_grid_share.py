@@ -73,6 +73,7 @@ def test_whole_steps_of_a_share():
         (_kernel("if (x[i] > 0.0f) return; out[i] = 1.0f;"), "can end the loop"),
         (_kernel("__syncthreads(); out[i] = x[i];"), "waits for other threads"),
         (_kernel("out[i] = x[i]; n = n - 1;"), "may change while the loop runs"),
+        (_kernel("out[i] = x[i] + blockIdx.x;"), "blockIdx may differ from block to block"),
         ("__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }", "no loop whose steps"),
     ],
 )

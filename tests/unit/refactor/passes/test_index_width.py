@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from pass_subjects import applied, bundled, declined, small, squeezed
+from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.constants import with_words
@@ -30,11 +30,8 @@ def _narrowed(subject) -> str:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("softmax", "const int row = blockIdx.x;"),
         ("merge_attn_states_lse", "const int offset = static_cast<int>(row) * packs + pack;"),
         ("rope", "const int token = blockIdx.x;"),
-        ("matmul", "c[static_cast<int>(row) * n + col]"),
-        ("matmul_opencl", "c[(int)row * n + col]"),
     ],
 )
 def test_bundled(name: str, wanted: str):
@@ -48,8 +45,8 @@ def test_what_comes_from_memory_keeps_its_width():
 
 
 def test_unsigned_stays_unsigned():
-    text = _narrowed(small(_kernel("size_t at = (size_t)blockIdx.x * n;\n  out[at + threadIdx.x] = x[at];")))
-    assert "unsigned int at = (unsigned int)blockIdx.x * n;" in text
+    text = _narrowed(small(_kernel("size_t at = (size_t)threadIdx.x * n;\n  out[at] = x[at];")))
+    assert "unsigned int at = (unsigned int)threadIdx.x * n;" in text
 
 
 def test_loop_variables():
@@ -58,29 +55,30 @@ def test_loop_variables():
 
 
 def test_buffers_must_be_within_reach():
-    answer = applied(IndexWidth(), bundled("softmax"))
-    assert [rule.expression for rule in answer.variant.rules] == [f"INDEX_BITS == 64 or (rows) * (cols) <= {1 << 30}"] * 2
+    answer = applied(IndexWidth(), bundled("merge_attn_states_lse"))
+    reached = [rule.expression for rule in answer.variant.rules]
+    assert f"INDEX_BITS == 64 or (tokens) * (heads) * (head_dim) <= {1 << 30}" in reached
 
 
 def test_opencl():
     text = """__kernel void k(__global float* out, const __global float* x, const int n) {
-  const size_t row = get_group_id(0);
-  out[row * n + get_local_id(0)] = x[row];
+  const size_t at = get_group_id(0) * n + get_local_id(0);
+  out[at] = x[at];
 }
 """
-    assert "const unsigned int row = get_group_id(0);" in _narrowed(small(text, language=Language.OPENCL))
+    assert "const unsigned int at = get_group_id(0) * n + get_local_id(0);" in _narrowed(small(text, language=Language.OPENCL))
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        "int64_t at = blockIdx.x * (int64_t)x[0];\n  out[at] = 1.0f;",  # nobody knows what x holds
-        "int64_t at = blockIdx.x;\n  at += n;\n  out[at] = 1.0f;",  # it changes
+        "int64_t at = threadIdx.x * (int64_t)x[0];\n  out[at] = 1.0f;",  # nobody knows what x holds
+        "int64_t at = threadIdx.x;\n  at += n;\n  out[at] = 1.0f;",  # it changes
         "int64_t at = threadIdx.x;\n  out[0] = f(at);",  # a function may be overloaded for the type
-        "int64_t at = n;\n  auto more = at * 2;\n  out[more] = 1.0f;",  # the type goes on
-        "int64_t at = n;\n  out[at * n * n % 7] = 1.0f;",  # what is computed from it does not fit
-        "int64_t before = blockIdx.x - 1;\n  out[before & 3] = 1.0f;",  # wraps as unsigned, and is masked
-        "int64_t at = blockIdx.x - n;\n  if (at > 0) out[at] = 1.0f;",  # unsigned, so never negative
+        "int64_t at = threadIdx.x;\n  auto more = at * 2;\n  out[more] = 1.0f;",  # the type goes on
+        "int64_t at = threadIdx.x + n;\n  out[at * n * n % 7] = 1.0f;",  # what is computed from it does not fit
+        "int64_t before = threadIdx.x - 1;\n  out[before & 3] = 1.0f;",  # wraps as unsigned, and is masked
+        "int64_t at = threadIdx.x - n;\n  if (at > 0) out[at] = 1.0f;",  # unsigned, so never negative
     ],
 )
 def test_what_may_need_64_bits_keeps_them(body: str):
@@ -92,5 +90,13 @@ def test_declines_where_there_is_nothing_to_narrow():
 
 
 def test_declines_sizes_that_need_64_bits():
-    subject = small(_kernel("int64_t row = blockIdx.x;\n  out[row * n] = x[row];"), sizes={"rows": 70_000, "n": 70_000})
+    subject = small(
+        _kernel("int64_t row = blockIdx.x + threadIdx.x;\n  out[row * n] = x[row];"), sizes={"rows": 70_000, "n": 70_000}
+    )
     assert "fits in 32 bits" in declined(IndexWidth(), subject)
+
+
+def test_on_a_cpu_it_declines_what_neighbours_have_in_common():
+    for name in ("softmax", "matmul_opencl"):  # the block's row; the row of a thread's place along y
+        assert applied(IndexWidth(), bundled(name))
+        assert "is the same for all threads along x" in declined(IndexWidth(), bundled(name, CPU_LIMITS))

@@ -231,6 +231,12 @@ def test_dynamic_shared_memory_with_a_slot_for_each_thread_grows():
 
 _STRIDED = "for (int i = threadIdx.x; i < {end}; i += blockDim.x) out[{place}] = {value};"
 _PLACED = "int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) out[i] = x[i];"
+_PARTS = "for (int u = 0; u < 4; ++u) {\n  int i = blockIdx.x * P + u * T + threadIdx.x;\n  if (i < n) out[i] = x[i];\n}"
+
+
+def test_a_block_goes_over_all_of_its_share():
+    made = _lifted(small(_kernel(_PARTS, "#define T 64\n#define P 256\n"), grid=("ceildiv(n, 256)",), block=("64",)))
+    assert [r for r in _rules(made) if "P" in r] == ["T + 3 * T - 1 == P - 1"]
 
 
 @pytest.mark.parametrize(
@@ -248,6 +254,14 @@ _PLACED = "int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) out[i] = x[i];"
         ("#define T 64\n", f"if (T >= 128) return;\n  {_PLACED}", "ceildiv(n, 64)", "T: it decides a branch"),
         ("#define T 64\n#if T > 32\n#endif\n", _PLACED, "ceildiv(n, 64)", "T: it decides an #if"),
         ("", _PLACED.replace("T", "blockDim.x"), "ceildiv(n, 64)", "no macro, constant or template argument"),
+        (
+            "#define T 64\n__constant__ float table[] = {1, 2, 3};\n",
+            _PLACED.replace("x[i]", "x[i] * table[threadIdx.x]"),
+            "ceildiv(n, 64)",
+            "T: line 5 reads table at a thread's place in its block",
+        ),
+        ("#define T 64\n", _PLACED.replace("x[i]", "x[i + T]"), "ceildiv(n, 64)", "T: line 4 goes a block's width further"),
+        ("", _PARTS.replace("T", "64").replace("P", "256"), "ceildiv(n, 256)", "no macro, constant or template argument"),
     ],
 )
 def test_what_is_no_choice_or_not_tied_is_left_alone(before: str, body: str, grid: str, reason: str):
@@ -295,4 +309,4 @@ def test_opencl_spelling():
 
 
 def test_source_with_errors_is_left_alone():
-    assert "could not be parsed" in declined(LiftConstants(), small(_kernel("  int i = = 3;", "#define T 4\n")))
+    assert "parsed: `=` is not understood" in declined(LiftConstants(), small(_kernel("  int i = = 3;", "#define T 4\n")))

@@ -65,6 +65,7 @@ def test_values_leave_blocks_out():
         ("out[blockIdx.x] = x[blockIdx.x];", "no argument is the number of rows"),
         (_INDEX + "if (i < count) out[i] = x[i];", "not known to reach the guard's end"),
         (_INDEX + "out[i] = x[i];", "has no guard"),
+        (_INDEX + "if (i >= n) return;\n  x += i;\n  out[i] = *x;", "x is changed, and the next element would need it"),
         ("out[blockIdx.x] = x[blockIdx.y];", "several dimensions"),
         ("out[blockIdx.x] = gridDim.x;", "knows the grid's shape"),
     ],

@@ -82,6 +82,16 @@ def test_opencl():
     assert "barrier(CLK_LOCAL_MEM_FENCE); // before shared memory is written again } }" in made
 
 
+def test_a_copy_of_an_opencl_pointer_is_in_the_same_memory():
+    text = """kernel void k(global float* out, global const float* x, const int n) {
+  x += get_group_id(0) * n;
+  out[get_group_id(0)] = x[get_local_id(0)];
+}
+"""
+    made = squeezed(_made(small(text, language=Language.OPENCL)).text)
+    assert "global const float * x_here = x;" in made.replace("float*", "float *")
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

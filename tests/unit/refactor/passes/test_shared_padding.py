@@ -1,7 +1,7 @@
 """`shared_padding`: what is padding already, where it may be added, and what forbids it."""
 
 import pytest
-from pass_subjects import applied, bundled, declined, small, squeezed
+from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.refactor.passes.shared_padding import SharedPadding
 
@@ -73,3 +73,7 @@ def test_no_array_of_two_dimensions():
 def test_macros_may_hide_uses():
     hidden = "#define AT(i) (&tile[0][0])[i]\n" + KERNEL.format(columns="32", read="AT(5)")
     assert "a macro mentions tile" in declined(SharedPadding(), small(hidden, block=("32", "8")))
+
+
+def test_a_cpu_has_no_banks():
+    assert "has no banks" in declined(SharedPadding(), bundled("conv2d", CPU_LIMITS))

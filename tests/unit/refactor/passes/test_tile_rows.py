@@ -31,7 +31,7 @@ def test_rows_along_y_and_columns_along_x(fill):
     assert "const auto* tile_source = x + static_cast<long long>(n) * t; const int across = 32;" in text
     assert "for (int tile_row = static_cast<int>(threadIdx.y); tile_row < 8; tile_row += 4) { #pragma unroll" in text
     assert "for (int step = 0; step < 36 / across; ++step) {" in text
-    filled = "tile[tile_row][tile_column] = tile_source[static_cast<long long>(tile_row) * n + tile_column];"
+    filled = "tile[tile_row][tile_column] = (tile_source + static_cast<long long>(tile_row) * n)[tile_column];"
     assert text.count(filled) == 2
     assert "for (int j" not in text
 

@@ -161,6 +161,11 @@ __kernel void k(__global float* out, const __global float* x, const int n) {
         (_STRIDED + " { scale_in_place(out[i], x[i]); }", "scale_in_place may change an element"),
         (_STRIDED + " out[i] = x[i] + threadIdx.x;", "threadIdx may differ"),
         (
+            _STRIDED.replace("threadIdx.x;", "blockIdx.x * blockDim.x + threadIdx.x;").replace("+= ", "+= gridDim.x * ")
+            + " out[i] = x[i] + blockIdx.x;",
+            "blockIdx may differ",
+        ),
+        (
             _STRIDED + " out[n + i] = x[2 * i] + threadIdx.x;\n  " + _STRIDED + " out[i] = x[i];",
             "writes memory outside the loops",
         ),

@@ -15,6 +15,8 @@ __global__ void k(float* out, const float* x, int n) {
 }
 """
 
+_FOUR = "*reinterpret_cast<float4*>(&tile[i * 4]) = reinterpret_cast<const float4*>(x)[i];"
+
 
 def _loop(header: str, body: str = "out[i] = 2.0f * x[i];", before: str = "") -> str:
     return f"""__global__ void k(float* out, const float* x, int n) {{
@@ -160,6 +162,7 @@ def test_names_of_the_kernel_are_left_alone():
         (_loop("int i = 0; i < n; ++i"), "no loop whose steps are dealt out"),
         (_loop("int i = threadIdx.x; i < n; i += 2 * blockDim.x"), "no loop whose steps are dealt out"),
         (_loop("int i = threadIdx.x; i < out[0]; i += blockDim.x"), "may change while the loop runs"),
+        (_loop("int i = threadIdx.x; i < 64; i += blockDim.x", _FOUR, "__shared__ float tile[256];"), "fills a tile"),
     ],
 )
 def test_says_why_not(text: str, reason: str):

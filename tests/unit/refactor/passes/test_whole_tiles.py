@@ -4,6 +4,7 @@ import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
 from warpsmith.refactor.base import Subject
+from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.unroll import Unroll
 from warpsmith.refactor.passes.whole_tiles import WholeTiles
 
@@ -90,6 +91,18 @@ def test_what_lies_outside_is_not_computed():
     )
     row_at_once = "for (int j = 0; j < kThreadN; ++j) sums[i][j] += from_a[i] * from_b[j];"
     assert edge.split("#else")[0].count(row_at_once) == 1
+
+
+def test_a_thread_all_of_whose_rows_exist_does_them_together():
+    """Where only the depth ends: one after the other, a row of few elements would wait for each of its own additions."""
+    subject = bundled("matmul")
+    direct = Subject(subject.kernel, subject.limits, applied(DirectReads(), subject).alternatives[1])
+    text = squeezed(applied(WholeTiles(), direct).variant.text)
+    row = "first_row + static_cast<int>(threadIdx.y) * kThreadM"
+    _, edge = text.split(f"}} else {{ if ({row} + kThreadM <= m) {{ #pragma unroll 1 for (int depth", 1)
+    together, rows = edge.split("// Some of it lies outside", 1)
+    assert "first_k < k ? (a_tile_source + " in together  # with its checks
+    assert f"if ({row} + i < m) {{ #pragma unroll 1 for (int depth" in rows
 
 
 def test_what_is_asked_of_a_row_is_asked_once():

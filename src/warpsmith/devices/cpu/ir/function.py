@@ -11,6 +11,7 @@ _LABEL = re.compile(rf"^({NAME}):")
 _RESULT = re.compile(rf"^\s+(%{NAME}) = (.*)$")
 _VALUE = re.compile(rf"%{NAME}")
 _TARGET = re.compile(rf"label (%{NAME})")
+_CALLEE = re.compile(rf"@({NAME})\(")
 _OPCODE = re.compile(r"^(?:(?:tail|musttail|notail) )?(\w+)")
 _UNNAMED = re.compile(r"%(?=\d)|^(?=\d+:)")
 _STRING = re.compile(r'c?"(?:[^"\\]|\\.)*"')
@@ -18,36 +19,33 @@ _STRING = re.compile(r'c?"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
+    """`body` is the text after `%result =`, `callee` the name of a directly called function: the analyses ask for them so often
+    that reading them anew took most of their time.
+    """
+
     text: str
     result: str | None
     opcode: str
     operands: tuple[str, ...]
+    body: str
+    callee: str | None
 
     @classmethod
     def parse(cls, text: str) -> Instruction:
         match = _RESULT.match(text)
         result, body = (match[1], match[2]) if match else (None, text.strip())
-        opcode = _OPCODE.match(body)
-        labels = set(_TARGET.findall(body))
-        operands = tuple(name for name in _VALUE.findall(body) if name not in labels)
-        return cls(text, result, opcode[1] if opcode else "", operands)
-
-    @property
-    def body(self) -> str:
-        """The text after `%result =`."""
-        return self.text.split(" = ", 1)[1] if self.result is not None else self.text.strip()
+        found = _OPCODE.match(body)
+        opcode = found[1] if found else ""
+        operands = _VALUE.findall(body)
+        if "label " in body:
+            labels = set(_TARGET.findall(body))
+            operands = [name for name in operands if name not in labels]
+        called = _CALLEE.search(_without_strings(text)) if opcode == "call" else None
+        return cls(text, result, opcode, tuple(operands), body, called[1].strip('"') if called else None)
 
     @property
     def targets(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name[1:] for name in _TARGET.findall(self.text)))
-
-    @property
-    def callee(self) -> str | None:
-        """The name of a directly called function."""
-        if self.opcode != "call":
-            return None
-        match = re.search(rf"@({NAME})\(", _without_strings(self.text))
-        return match[1].strip('"') if match else None
 
 
 @dataclass(slots=True)
@@ -102,7 +100,8 @@ class Function:
         for block in self.blocks.values():
             mine = [i for i in block.instructions if i.opcode == "addrspacecast" and i.operands and i.operands[0] in allocas]
             casts += mine
-            block.instructions = [i for i in block.instructions if i not in mine]
+            if mine:
+                block.instructions = [i for i in block.instructions if i.opcode != "addrspacecast" or i not in mine]
         entry = self.blocks[self.entry]
         after = 1 + max((n for n, i in enumerate(entry.instructions) if i.opcode == "alloca"), default=-1)
         entry.instructions[after:after] = casts

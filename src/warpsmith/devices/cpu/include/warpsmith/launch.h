@@ -68,4 +68,4 @@ WARPSMITH_DEVICE_FN int __syncthreads_and(int predicate) { return __warpsmith::b
 #define WARPSMITH_DYNAMIC_SHARED_BYTES 1
 #endif
 static __attribute__((shared, aligned(128))) unsigned char __warpsmith_dynamic_shared[WARPSMITH_DYNAMIC_SHARED_BYTES];
-#define HIP_DYNAMIC_SHARED(type, name) type* name = (type*)__warpsmith_dynamic_shared;
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
