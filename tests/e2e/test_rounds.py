@@ -115,3 +115,15 @@ def test_killed_in_its_second_round_and_resumed(
     assert {entry["name"] for entry in found["parameters"]} == set(result["template"]["parameters"])
     # The last template is a kernel like any other.
     assert as_json("space", Path(last["template"]).parent)["feasible"] > 1
+
+
+def test_a_kernel_that_leaves_nothing_to_choose_says_so(tmp_path: Path, warpsmith: Callable[..., Any]):
+    body = "out[threadIdx.x] = x[blockDim.x - threadIdx.x - 1];"
+    source = f"__global__ void k(float* __restrict__ out, const float* __restrict__ x) {{ {body} }}\n"
+    (tmp_path / "k.cu").write_text(source)
+    (tmp_path / "kernel.toml").write_text(
+        '[kernel]\nname = "k"\nsource = "k.cu"\nentry = "k"\n[arguments]\nout = { dtype = "f32", shape = ["n"], role = "out" }\n'
+        'x = { dtype = "f32", shape = ["n"], role = "in" }\n[launch]\ngrid = [1]\nblock = ["n"]\n[workloads]\na = { n = 64 }\n'
+    )
+    done = warpsmith("tune", tmp_path, "--evaluations", 4)
+    assert "Nothing to search: no pass had a choice to offer" in " ".join(done.stdout.split())

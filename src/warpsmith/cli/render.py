@@ -139,7 +139,10 @@ def _cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
     notes = []
     low = result["general"]["ci95"][0]
-    if result["general"]["config"] == result["baseline"]["config"]:
+    if not result["general"]["config"]:
+        passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
+        notes.append(f"Nothing to search: {'the kernel has no parameters' if result['agent'] == 'none' else passes}.")
+    elif result["general"]["config"] == result["baseline"]["config"]:
         notes.append("No gain found: the original configuration is the best that was measured.")
     elif low <= 1:
         notes.append("The interval includes 1: not distinguishable from the original.")
