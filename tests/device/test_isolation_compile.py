@@ -92,18 +92,6 @@ def test_preprocess(pool):
     assert "k" in tokens
     assert "7" in tokens
     assert "VALUE" not in tokens
-    assert pool.preprocess(ask(7)) is tokens, "a proof about many templates asks for the same original each time"
-    assert "8" in pool.preprocess(ask(8))
-
-
-def test_what_was_withdrawn_is_compiled_when_it_is_asked_for_again(pool):
-    pool.pause()
-    try:
-        withdrawn = pool.submit(ask(14))
-        assert withdrawn.cancel()
-    finally:
-        pool.resume()
-    assert isinstance(pool.compile(ask(14)), Binary)
 
 
 def test_results_are_kept_for_the_next_run(tmp_path):

@@ -30,7 +30,6 @@ CompileOutcome: TypeAlias = Binary | CompileFailed | Crashed | TimedOut
 
 _WORKER = "warpsmith.compile.worker"
 _REMEMBERED = 512
-_REMEMBERED_TOKENS = 8  # long lists: an original's, and those of the templates that are being proved
 _ASSISTANT_WAIT_S = 0.05
 
 
@@ -63,7 +62,6 @@ class CompilePool:
         self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[CompileOutcome]] = OrderedDict()
-        self._tokens: OrderedDict[str, Future[list[str] | Crashed | TimedOut]] = OrderedDict()
         self._info: DeviceInfo | None = None
         self._environment = ""
         self._gate = Gate()
@@ -112,26 +110,9 @@ class CompilePool:
 
     def preprocess(self, request: CompileRequest) -> list[str]:
         """The source's tokens after preprocessing. Raises InputError when it cannot be preprocessed."""
-        tokens: list[str] = self._result_of(self.submit_preprocess(request).result())
-        return tokens
-
-    def submit_preprocess(self, request: CompileRequest) -> Future[list[str] | Crashed | TimedOut]:
-        """For `preprocess` to find done: a proof about many templates asks for the same original each time."""
         self._open_folders(request)
-        self.describe()
-        included = included_files(request)
-        key = self._key(replace(request, meaning=None), included)
-        future: Future[list[str] | Crashed | TimedOut] = Future()
-        if included is not None:
-            with self._lock:
-                known = self._tokens.get(key)
-                if known is not None and not (known.done() and (known.exception() or not isinstance(known.result(), list))):
-                    return known
-                self._tokens[key] = future
-                while len(self._tokens) > _REMEMBERED_TOKENS:
-                    self._tokens.popitem(last=False)
-        self._put(Preprocess(self._name, request), future)
-        return future
+        tokens: list[str] = self._result_of(self._call(Preprocess(self._name, request)))
+        return tokens
 
     def machine_code(self, request: CompileRequest) -> str | None:
         """Equal for requests that become the same instructions, whatever else is in their binaries; None where it is not told."""

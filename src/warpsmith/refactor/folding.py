@@ -7,6 +7,7 @@ Passes read launch expressions, so these should look as a person would have writ
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import reduce
 
 from warpsmith.core.configuration import Value
@@ -43,10 +44,8 @@ def _fold(whole: Expression, node: Node, values: Mapping[str, Value]) -> Node:  
         return _fold(whole, part, values)
 
     if not isinstance(node, Literal) and names_in(node) <= values.keys():
-        try:
+        with suppress(InputError):  # where it has no value, whoever evaluates it says so
             return Literal(whole.part(node).evaluate(values), _NOWHERE)
-        except InputError:
-            return node  # it has no value: whoever evaluates it says so, with the place
     match node:
         case Unary(operator=sign, operand=operand):
             return Unary(sign, inner(operand), _NOWHERE)
@@ -67,7 +66,9 @@ def _fold(whole: Expression, node: Node, values: Mapping[str, Value]) -> Node:  
             return inner(left)
         case Call(function=name, arguments=arguments):
             return Call(name, tuple(map(inner, arguments)), _NOWHERE)
-        case Literal() | Name():
+        case Name(name=name):
+            return Literal(values[name], _NOWHERE) if name in values else node
+        case Literal():
             return node
 
 

@@ -110,6 +110,12 @@ class Builder:
             for pool in pools:
                 pool.resume()
 
+    def build_templated(
+        self, configuration: Configuration, workloads: Sequence[Workload]
+    ) -> Candidate | CompileFailed | Crashed | TimedOut:
+        """From the template, also where the configuration is the default."""
+        return assemble(self._pool, self.binder, configuration, self.requests.meant(configuration, workloads), workloads)
+
     def build_template_default(self, workloads: Sequence[Workload]) -> Candidate | CompileFailed | Crashed | TimedOut:
         """The template at its defaults as a candidate of its own, to be proved equal to the original."""
         default = self.binder.kernel.default_configuration

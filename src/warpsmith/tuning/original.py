@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 
 from warpsmith.core.errors import BaselineError, InputError, Location
 from warpsmith.core.outcome import Verdict
-from warpsmith.isolation.process import WorkerDied, WorkerTimedOut
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
@@ -17,11 +15,7 @@ def establish_original(builder: Builder, bench: Bench, prepared: Mapping[str, Pr
     """Build the original for the prepared workloads; where none expects outputs yet, its own become those (if they repeat)."""
     kernel = builder.binder.kernel
     where = Location(kernel.source)
-    workloads = [workload.workload for workload in prepared.values()]
-    builder.prefetch(kernel.default_configuration, workloads)
-    with contextlib.suppress(WorkerDied, WorkerTimedOut):  # one that cannot start shows at the first launch
-        bench.start()  # while it compiles
-    original = builder.build(kernel.default_configuration, workloads)
+    original = builder.build(kernel.default_configuration, [workload.workload for workload in prepared.values()])
     if not isinstance(original, Candidate):
         raise InputError(f"the original kernel does not compile: {original.reason}", location=where)
     for name, workload in prepared.items():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
 from warpsmith.compile.binding import Binder
-from warpsmith.compile.pool import CompileOutcome, CompilePool
+from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location, WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
@@ -69,7 +68,6 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
         info = pool.describe()
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
-        builder.prefetch(plain.default_configuration, probe_workloads(plain))  # compiles while inputs are made
         prepared = {
             w.name: stack.enter_context(
                 PreparedWorkload.prepare(plain, w, seed, builder.binder.geometry(plain.default_configuration, w))
@@ -116,39 +114,20 @@ class Probe:
         kernel = _kernel_of(found)
         self._workloads = [workload for workload in probe_workloads(kernel) if workload.name in lab.prepared]
         self._builder = Builder(Binder(kernel, lab.info.limits), _template_of(found, kernel, form), lab.pool)
-        first, requests = self._workloads[0], self._builder.requests
-        self._compared = requests.original(first), requests.templated(self.space.default, first)
-        self._asked: list[Future[CompileOutcome]] = []
 
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
-        self.prefetch_difference()
-        original, templated = self._compared
-        tokens = self._lab.pool.preprocess(original)
+        default = self.space.default
+        original = self._lab.pool.preprocess(self._builder.requests.original(self._workloads[0]))
         try:
-            return first_difference(tokens, self._lab.pool.preprocess(templated))
+            template = self._lab.pool.preprocess(self._builder.requests.templated(default, self._workloads[0]))
         except WarpsmithError as error:
             return error.message
+        return first_difference(original, template)
 
     def prefetch(self, configurations: Iterable[Configuration]) -> None:
         for configuration in configurations:
-            asked = self._builder.requests.of(configuration, self._tried_on(configuration))
-            self._asked += [self._lab.pool.submit(request) for request in asked.values()]
-
-    def prefetch_difference(self) -> None:
-        for request in self._compared:
-            self._lab.pool.submit_preprocess(request)
-
-    def withdraw(self) -> None:
-        """What was asked for and not begun is not compiled; who needs it all the same asks again."""
-        for future in self._asked:
-            future.cancel()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether something that was asked for is not compiled yet."""
-        self._asked = [future for future in self._asked if not future.done()]
-        return bool(self._asked)
+            self._builder.prefetch(configuration, self._tried_on(configuration))
 
     def _tried_on(self, configuration: Configuration) -> list[Workload]:
         names = self._builder.binder.names
@@ -166,12 +145,12 @@ class Probe:
         return [str(violation) for violation in self.space.explain(Configuration.of({**self.space.default, **values}))]
 
     def same_launch(self, left: Configuration, right: Configuration) -> bool:
-        """Whether two configurations are the same code, launched the same way. The default's is the original's: `difference`."""
+        """Whether two configurations are the same code, launched the same way."""
         first, second = self._built(left), self._built(right)
         return first is not None and second is not None and first.identity == second.identity
 
     def _built(self, configuration: Configuration) -> Candidate | None:
-        built = self._builder.build(configuration, self._workloads)
+        built = self._builder.build_templated(configuration, self._workloads)
         return built if isinstance(built, Candidate) else None
 
 

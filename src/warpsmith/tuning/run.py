@@ -160,7 +160,6 @@ class _Run:
         announce(order.warm, self.kernel.name, self.emit)
         rng = np.random.default_rng([order.seed, len(recorded)])  # only orders launches; the strategy has its own
         geometry, default = self.parts.original.builder.binder.geometry, self.kernel.default_configuration
-        self.parts.original.builder.prefetch(default, self.kernel.workloads)  # compiles while inputs are made
         with contextlib.ExitStack() as stack:
             prepared = self.ready or {
                 w.name: stack.enter_context(PreparedWorkload.prepare(self.kernel, w, order.seed, geometry(default, w)))

@@ -4,9 +4,6 @@ Every value and every form is tried, but not all at once. With a pass come its f
 wrong with a pass mostly shows there, and later passes should not build on it. The other values are tried when all passes are
 applied, many of them in one configuration. Values that no configuration can have yet wait as well, since a later pass may bring a
 form that allows them; what is still impossible in the end is left out then.
-
-While compilers are busy, the passes that follow are thought through as if nothing were dropped, and what they will ask for is
-asked. Where something is dropped after all, that was in vain: such steps are made anew.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ from warpsmith.refactor.values import nearest_with, with_possible_values
 from warpsmith.tuning.combinations import Combinations, away
 from warpsmith.tuning.probes import Lab, Probe
 
-_STEPS_AHEAD = 2  # passes that apply: what is asked for them is in vain when something is dropped before
 _IMPOSSIBLE = "no workload and no limit of the device allows another value"
 
 
@@ -38,46 +34,35 @@ class _Untried:
     configuration: Configuration
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What a pass makes of a draft, and what tries that; nothing does if it does not apply."""
-
-    before: Draft
-    after: Draft
-    probe: Probe | None
-
-    @property
-    def new(self) -> list[str]:
-        return [name for name in self.after.origins if name not in self.before.origins]
-
-
 class Trial:
     def __init__(self, draft: Draft, lab: Lab) -> None:
         self._draft = draft
         self._lab = lab
         self._tried: dict[tuple[str, int], Configuration] = {}
-        self._foreseen: dict[str, _Step] = {}
+        self._foreseen: dict[str, tuple[Draft, Draft]] = {}
 
     def apply(self, transform: Pass, coming: Iterable[Pass] = ()) -> None:
         """`coming` are the passes that follow: they are thought through while compilers are busy with this one."""
-        step = self._foreseen.pop(transform.name, None)
-        if step is None or step.before != self._draft:
-            self._forget()
-            step = self._step(self._draft, transform)
-        before, after, probe, new = step.before, step.after, step.probe, step.new
-        if probe is None:
+        before, after = self._draft, self._applied(transform)
+        if not after.applications[-1].applied:
             self._draft = after
             return
+        probe = Probe(combined(after), self._lab)
         difference = probe.difference()
         if difference is not None:
             self._draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
             return
+        new = [name for name in after.origins if name not in before.origins]
         self._draft = after
-        self._foresee(coming, probe)
-        first = _first_of_each(after, self._untried(after, probe, new))
+        first = self._first_of_each(self._untried(probe, new))
+        probe.prefetch(untried.configuration for untried in first)
+        probe.prefetch(configuration for _, configuration in self._new_forms(probe, before))
+        if transform.stage is not Stage.RESTRUCTURE:  # what idle parameters are told by
+            probe.prefetch(plain for each in first if (plain := _plain(probe, each.configuration, each.name)) in probe.space)
+        self._foresee(coming)
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
-            dropped += self._drop_values(probe, self._untried(self._draft, probe, new))
+            dropped += self._drop_values(probe, self._untried(probe, new))
         dropped += self._drop_forms(probe, before)
         if transform.stage is not Stage.RESTRUCTURE:  # what another form is good for may show with later passes only
             dropped += self._drop_idle(probe, new)
@@ -95,53 +80,41 @@ class Trial:
             self._tried |= {(n, v): found for found in together.right for n, v in found.items() if isinstance(v, int)}
         if self._draft.origins:
             probe = Probe(combined(self._draft), self._lab)
-            dropped = self._drop_values(probe, self._untried(self._draft, probe, self._draft.origins))
+            dropped = self._drop_values(probe, self._untried(probe, self._draft.origins))
             self._draft = self._draft.tidied("; ".join(dropped))
         return self._draft.tidied("nothing it made is right here")
 
-    def _step(self, before: Draft, transform: Pass) -> _Step:
-        """What is to be tried of it is asked for."""
-        after = apply_pass(before, transform)
-        if not after.applications[-1].applied:
-            return _Step(before, after, None)
-        probe = Probe(combined(after), self._lab)
-        step = _Step(before, after, probe)
-        probe.prefetch_difference()
-        first = _first_of_each(after, self._untried(after, probe, step.new))
-        probe.prefetch(untried.configuration for untried in first)
-        probe.prefetch(configuration for _, configuration in _new_forms(probe, before, after))
-        if transform.stage is not Stage.RESTRUCTURE:  # what idle parameters are told by
-            probe.prefetch(plain for each in first if (plain := _plain(probe, each.configuration, each.name)) in probe.space)
-        return step
+    def _applied(self, transform: Pass) -> Draft:
+        before, after = self._foreseen.pop(transform.name, (None, None))
+        return after if after is not None and before == self._draft else apply_pass(self._draft, transform)
 
-    def _foresee(self, coming: Iterable[Pass], probe: Probe) -> None:
-        """The next steps, should nothing of this one be dropped, for as long as the probe waits for compilers."""
-        draft, ahead = self._draft, 0
+    def _foresee(self, coming: Iterable[Pass]) -> None:
+        """What the passes up to the next that applies make of the draft, should nothing of it be dropped."""
+        draft = self._draft
         for transform in coming:
-            if ahead == _STEPS_AHEAD or not probe.is_waiting:
-                return
-            known = self._foreseen.get(transform.name)
-            if known is None:
-                self._foreseen[transform.name] = known = self._step(draft, transform)
-            draft = known.after
-            ahead += known.probe is not None
+            after = apply_pass(draft, transform)
+            self._foreseen[transform.name] = (draft, after)
+            if after.applications[-1].applied:
+                break
+            draft = after
 
-    def _forget(self) -> None:
-        """What was foreseen came otherwise: compilers are not kept busy with it."""
-        for step in self._foreseen.values():
-            if step.probe is not None:
-                step.probe.withdraw()
-        self._foreseen.clear()
-
-    def _untried(self, draft: Draft, probe: Probe, names: Iterable[str]) -> list[_Untried]:
+    def _untried(self, probe: Probe, names: Iterable[str]) -> list[_Untried]:
         return [
             _Untried(p.name, value, configuration)
             for p in probe.found.parameters
-            if p.name in names and p.name in draft.origins
+            if p.name in names and p.name in self._draft.origins
             for value in p.values
             if value != p.default and (p.name, value) not in self._tried
             if (configuration := nearest_with(probe.space, p.name, value)) is not None
         ]
+
+    def _first_of_each(self, untried: Sequence[_Untried]) -> list[_Untried]:
+        """One for each parameter, and for each form that it selects."""
+        forms = {(name, v): key for name, groups in self._draft.groups.items() for key, vs in groups.items() for v in vs}
+        found: dict[tuple[str, int | None], _Untried] = {}
+        for each in untried:
+            found.setdefault((each.name, forms.get((each.name, each.value))), each)
+        return list(found.values())
 
     def _drop_values(self, probe: Probe, waiting: Sequence[_Untried]) -> list[str]:
         """Try them; what was dropped and why."""
@@ -160,9 +133,9 @@ class Trial:
         """Leave out parameters that make no difference on this device, whatever they may do on another."""
         dropped = []
         idle = [name for name in names if self._is_idle(probe, name)]
-        probe.prefetch(untried.configuration for untried in self._untried(self._draft, probe, idle))
+        probe.prefetch(untried.configuration for untried in self._untried(probe, idle))
         for name in idle:
-            dropped += self._drop_values(probe, self._untried(self._draft, probe, [name]))
+            dropped += self._drop_values(probe, self._untried(probe, [name]))
             if name in self._draft.origins and self._is_idle(probe, name):
                 dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
                 for value in self._tried_of(name):
@@ -178,36 +151,26 @@ class Trial:
     def _tried_of(self, name: str) -> dict[int, Configuration]:
         return {value: found for (of, value), found in self._tried.items() if of == name}
 
+    def _new_forms(self, probe: Probe, before: Draft) -> list[tuple[Branch, Configuration]]:
+        old = [branch.guard for branch in before.branches]
+        found: list[tuple[Branch, Configuration]] = []
+        for branch in self._draft.branches[1:]:
+            guard = {name: self._draft.groups[name][key][0] for name, key in branch.guard.items()}
+            configuration = Configuration.of({**probe.space.default, **guard})
+            # Of one parameter, it was tried as a value.
+            if branch.guard not in old and len(away(configuration, probe.space.default)) > 1 and configuration in probe.space:
+                found.append((branch, configuration))
+        return found
+
     def _drop_forms(self, probe: Probe, before: Draft) -> list[str]:
         """Try every new form as a whole: one that is right in the original may not be in what an earlier pass made of it."""
         dropped = []
-        for branch, configuration in _new_forms(probe, before, self._draft):
+        for branch, configuration in self._new_forms(probe, before):
             if (problem := probe.problem(configuration)) is not None:
                 shown = " ".join(f"{name}={configuration[name]}" for name in branch.guard)
                 dropped.append(f"{shown} {problem}")
                 self._draft = self._draft.without_form(branch.guard)
         return dropped
-
-
-def _first_of_each(draft: Draft, untried: Sequence[_Untried]) -> list[_Untried]:
-    """One for each parameter, and for each form that it selects."""
-    forms = {(name, v): key for name, groups in draft.groups.items() for key, vs in groups.items() for v in vs}
-    found: dict[tuple[str, int | None], _Untried] = {}
-    for each in untried:
-        found.setdefault((each.name, forms.get((each.name, each.value))), each)
-    return list(found.values())
-
-
-def _new_forms(probe: Probe, before: Draft, after: Draft) -> list[tuple[Branch, Configuration]]:
-    old = [branch.guard for branch in before.branches]
-    found: list[tuple[Branch, Configuration]] = []
-    for branch in after.branches[1:]:
-        guard = {name: after.groups[name][key][0] for name, key in branch.guard.items()}
-        configuration = Configuration.of({**probe.space.default, **guard})
-        # Of one parameter, it was tried as a value.
-        if branch.guard not in old and len(away(configuration, probe.space.default)) > 1 and configuration in probe.space:
-            found.append((branch, configuration))
-    return found
 
 
 def _plain(probe: Probe, configuration: Configuration, name: str) -> Configuration:
