@@ -137,11 +137,13 @@ def _cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
+    from warpsmith.tuning.agents import NO_AGENT  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
+
     notes = []
     low = result["general"]["ci95"][0]
     if not result["general"]["config"]:
         passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
-        notes.append(f"Nothing to search: {'the kernel has no parameters' if result['agent'] == 'none' else passes}.")
+        notes.append(f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else passes}.")
     elif result["general"]["config"] == result["baseline"]["config"]:
         notes.append("No gain found: the original configuration is the best that was measured.")
     elif low <= 1:

@@ -32,13 +32,11 @@ def quantities(rules: Iterable[Rule], parameters: Collection[str]) -> tuple[Quan
 
 def _all_powers(rules: Iterable[Rule], parameters: Collection[str]) -> Iterator[_Powers]:
     for rule in rules:
-        wholes = [_powers(expression.tree, parameters) for expression in rule.expressions]
+        together: _Powers = {}  # extents along several axes: what is limited is their product
         for expression in rule.expressions:
-            yield from (powers for node in _nodes(expression.tree) if (powers := _powers(node, parameters)) is not None)
-        # Extents along several axes: what is limited is their product.
-        together: _Powers = {}
-        for whole in wholes:
-            together = _joined(together, whole, 1) if whole is not None else together
+            found = [_powers(node, parameters) for node in _nodes(expression.tree)]
+            yield from (powers for powers in found if powers is not None)
+            together = _joined(together, found[0] or {}, 1)
         yield together
 
 

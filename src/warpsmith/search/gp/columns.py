@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from warpsmith.search.gp.encoding import between, distances, handicaps, handicaps_of_blocks, handicaps_of_rows
-from warpsmith.search.gp.hyper import Weight
 from warpsmith.space import Quantity, Space
 from warpsmith.spec.kernel import Parameter
 
@@ -23,14 +22,13 @@ _COMBINATIONS_AT_MOST = 10_000
 
 
 class Columns:
-    """Per column: `tables` of squared distances between its values, the `priors` of its weight, and how many values it has."""
+    """Per column: `tables` of squared distances between its values, and how many values it has."""
 
     def __init__(self, space: Space) -> None:
         own = [distances(parameter.values) for parameter in space.parameters]
         derived = _derived(space)
         self._handicaps = _handicaps(space)
         self.tables = [*own, *(table for _, _, table in derived)]
-        self.priors = [Weight() for _ in self.tables]
         self.sizes = tuple(len(table) for table in self.tables)
         self.parameters = len(own)
         self._codes = [(places, codes) for places, codes, _ in derived]

@@ -11,7 +11,7 @@ import numpy as np
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST, WEIGHT, Context
-from warpsmith.search.gp.hyper import Fit, Hyper
+from warpsmith.search.gp.hyper import Fit, Hyper, Weight
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
 
@@ -59,7 +59,7 @@ class Model:
         self._rng = rng
         origin = [1.0 - np.eye(1 + len(contexts))] if contexts else []
         self._tables = [*columns.tables, *origin]
-        self._fit = Fit(self._tables, [*columns.priors, *(WEIGHT for _ in origin)])
+        self._fit = Fit(self._tables, [*(Weight() for _ in columns.tables), *(WEIGHT for _ in origin)])
         self._hyper: Hyper | None = None
         self._fit_at = 0
         self._posterior: Posterior | None = None
