@@ -63,6 +63,34 @@ block = [64]
 [workloads]
 odd  = { groups = 3, rows = 7, cols = 20 }
 """
+_SOFT = """
+__kernel void k(__global float* out, __global float* lse, const __global float* x, const __global float* s, const int rows, const int n) {
+  const int i = get_global_id(0);
+  const int row = i / n;
+  if (row >= rows) return;
+  const int before = row * n;
+  const float weight = exp(s[row]);
+  out[before + i % n] = x[i] * weight;
+  if (i % n == 0) {
+    lse[row] = log(weight) + 1.0f;
+  }
+}
+"""
+_SOFT_TOML = """
+[arguments]
+out  = { dtype = "f32", shape = ["rows", "n"], role = "out" }
+lse  = { dtype = "f32", shape = ["rows"], role = "out" }
+x    = { dtype = "f32", shape = ["rows", "n"], role = "in" }
+s    = { dtype = "f32", shape = ["rows"], role = "in" }
+rows = { dtype = "i32", value = "rows" }
+n    = { dtype = "i32", value = "n" }
+[launch]
+grid  = ["ceildiv(rows * n, 64)"]
+block = [64]
+[workloads]
+odd  = { rows = 37, n = 24 }
+tiny = { rows = 3, n = 4 }
+"""
 
 
 @pytest.mark.parametrize("name", ["merge_attn_states_lse", "rope"])
@@ -70,16 +98,23 @@ def test_bundled(pool: CompilePool, name: str):
     kernel, variant = original(name)
     answer = rewritten(Map2D(), kernel, variant, pool.describe().limits)
     assert answer.variant == variant
-    made = answer.alternatives[1]
     shapes = [(1, 1, 1), (4, 2, 1), (8, 5, 2), (32, 10, 4)]  # half a head of 80 has 10 packs, a whole one 20
-    cases = [(made, {"MAP": 1, "ROWS": r, "COLS": c, "ROW_STEPS": s}) for r, c, s in shapes]
+    cases = [
+        (made, {"MAP": value, "ROWS": r, "COLS": c, "ROW_STEPS": s})
+        for value, made in answer.alternatives.items()
+        for r, c, s in shapes[value - 1 :]
+    ]
     Runner(pool, kernel, variant, kernel.heldout_workloads).check(cases)
 
 
-@pytest.mark.parametrize(("source", "toml", "suffix"), [(_BIAS, _BIAS_TOML, ".cu"), (_STRIDED, _STRIDED_TOML, ".cl")])
-def test_foreign(pool: CompilePool, tmp_path: Path, source: str, toml: str, suffix: str):
+@pytest.mark.parametrize(
+    ("source", "toml", "suffix", "most"),
+    [(_BIAS, _BIAS_TOML, ".cu", 1), (_STRIDED, _STRIDED_TOML, ".cl", 1), (_SOFT, _SOFT_TOML, ".cl", 2)],
+)
+def test_foreign(pool: CompilePool, tmp_path: Path, source: str, toml: str, suffix: str, most: int):
     kernel, variant = foreign(tmp_path, source, toml, suffix)
-    made = rewritten(Map2D(), kernel, variant, pool.describe().limits).alternatives[1]
+    made = rewritten(Map2D(), kernel, variant, pool.describe().limits).alternatives
+    assert max(made) == most
     shapes = [(1, 1, 1), (4, 2, 1), (8, 4, 2)]
-    cases = [(made, {"MAP": 1, "ROWS": r, "COLS": c, "ROW_STEPS": s}) for r, c, s in shapes]
+    cases = [(made[most], {"MAP": most, "ROWS": r, "COLS": c, "ROW_STEPS": s}) for r, c, s in shapes]
     Runner(pool, kernel, variant).check(cases)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.preconditions import Unmet, require, require_readable
-from warpsmith.refactor.writing import FreeNames
+from warpsmith.refactor.writing import FreeNames, barrier
 from warpsmith.source import Edit, KernelParameter, Names
 from warpsmith.source.dataflow import base_name, dependents, exits, identifiers, is_fixed, is_in_inner_loop, is_pure
 from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, pieces_of
@@ -47,7 +47,7 @@ class BlockLoop:
         language, tree = source.language, source.tree
         unit = indent_unit(source.function, source.body, tree)
         kind = "size_t" if language is Language.OPENCL else "unsigned int"
-        wait = "barrier(CLK_LOCAL_MEM_FENCE);" if language is Language.OPENCL else "__syncthreads();"
+        wait = barrier(language)
         # OpenCL has local memory at the outermost level only.
         outside = [p for p in self.work if language is Language.OPENCL and is_shared(p.node, source)]
         # Where a block can be left early, its end is no place that all threads pass: they then meet where the next one begins.

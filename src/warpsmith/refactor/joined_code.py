@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.block_loop import BlockLoop, indexed_by
 from warpsmith.refactor.row_loop import rows_here
+from warpsmith.refactor.writing import barrier
 from warpsmith.source import Edit
 from warpsmith.source.row_stages import RowStage, RowStages, RowVariable, variable_of
 from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, text_between
@@ -50,7 +51,7 @@ class JoinedRowsWriter:
         language, tree = source.language, source.tree
         unit = indent_unit(source.function, source.body, tree)
         step, here = self.loop.free.take("step"), self.loop.free.take("rows_here")
-        wait = "barrier(CLK_LOCAL_MEM_FENCE);" if language is Language.OPENCL else "__syncthreads();"
+        wait = barrier(language)
         inner = [
             *(line for stage in many for line in self._begin(stage, step, here)),
             *self._sweeps(step, here, unit),

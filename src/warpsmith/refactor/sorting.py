@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.preconditions import require
+from warpsmith.refactor.row_values import Value, row_values
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import (
     changed_names,
@@ -52,6 +53,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOn:
+    """The row's part where one thread does it for all: `once` is what the first column does, without asking which one it is."""
+
+    once: tuple[str, ...]
+    again: tuple[str, ...]
+    kept: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SortedStatements:
     """Texts at the margin, in order. `uses_index` when something needs the index itself."""
 
@@ -62,6 +72,7 @@ class SortedStatements:
     row: Part
     col: Part
     uses_index: bool
+    handed_on: HandedOn | None = None
 
 
 def sorted_statements(
@@ -92,11 +103,17 @@ class _Sorter:
         once = [p for p, _ in first]
         rest = [p for p in kept if p not in (*col_only, *row_only, *once)]
 
-        def texts(group: list[Piece]) -> tuple[str, ...]:
+        def texts(group: Sequence[Piece]) -> tuple[str, ...]:
             return tuple("\n".join(at_margin(p, self._source.tree, edits)) for p in group)
 
         uses_index = any(self._variable in self._reads(p.node) for p in kept)
-        return SortedStatements(texts(row_only), texts(once), texts(col_only), texts(rest), row, col, uses_index)
+        later = {name for piece in rest for name in identifiers(piece.node)}
+        values = row_values(row_only, later, self._names, self._subject.kernel, self._split.nodes)
+        handed_on = None
+        if values is not None:
+            work = [field_of(p.node, "consequence") for p in once]
+            handed_on = HandedOn(texts([Piece(w, w.start_byte, w.end_byte) for w in work]), texts(values.again), values.kept)
+        return SortedStatements(texts(row_only), texts(once), texts(col_only), texts(rest), row, col, uses_index, handed_on)
 
     def _declared(self, pieces: list[Piece], part: str) -> tuple[Part, Piece | None]:
         """The statement `type row = index / extent;` that only names the part, when nothing ever changes that name."""

@@ -42,6 +42,14 @@ def cast(language: Language, kind: str, expression: str) -> str:
     return f"static_cast<{kind}>({expression})"
 
 
+def barrier(language: Language) -> str:
+    return "barrier(CLK_LOCAL_MEM_FENCE);" if language is Language.OPENCL else "__syncthreads();"
+
+
+def shared_array(language: Language, kind: str, name: str, extent: str) -> str:
+    return f"{'__local' if language is Language.OPENCL else '__shared__'} {kind} {name}[{extent}];"
+
+
 def operand(expression: str) -> str:
     """The expression as it may stand beside a `*` or `%`: in parentheses unless it is a single thing."""
     return expression if _is_operand(expression) else f"({expression})"

@@ -1,10 +1,10 @@
 """`whole_tiles`: work on a tile without bounds checks wherever all of the tile lies inside.
 
-Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …` or `inside ? a[…] : 0.0f`. With
-WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the loops. If that holds, they run
-without checks; else as they stand, but only for what lies inside: one row of the thread's elements after the other where these
-are independent (`source.own_elements`) and some row does not exist, else for threads of which something lies inside
-(`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.row_checks`).
+Exposes: loops in which every step checks whether its element exists, `if (row < m && col < n) …`, `if (row >= m) break;` or
+`inside ? a[…] : 0.0f`. With WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the
+loops. If that holds, they run without checks; else as they stand, but only for what lies inside: one row of the thread's elements
+after the other where these are independent (`source.own_elements`) and some row does not exist, else for threads of which
+something lies inside (`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.row_checks`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
 change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
@@ -27,7 +27,7 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
 from warpsmith.refactor.preconditions import answered, require, require_parsed
 from warpsmith.refactor.row_checks import by_rows, row_checks
-from warpsmith.refactor.writing import indented, joined_if
+from warpsmith.refactor.writing import indented, joined_if, removed
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, waits
 from warpsmith.source.extremes import End, Extremes
@@ -37,14 +37,16 @@ from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
 from warpsmith.source.threads import spelled
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import Tree, ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DIRECTIVES = frozenset({"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"})
 _MOST_LINES = 120  # a copy of more than that nobody reads
-_COMPARED = frozenset({"<", "<=", ">", ">="})
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_COMPARED = frozenset(_NEGATED)
+_LEAVING = frozenset({"break_statement", "continue_statement", "return_statement"})
 _OWN_AXES = "yz"  # a thread's rows are its own business; along x neighbours are lanes of one vector, and should go one way
 
 
@@ -61,12 +63,16 @@ class WholeTiles:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A condition that is true when `asked` are; `rest` has the parts of it that remain to be asked."""
+    """A condition that is true when `asked` are; `rest` has the parts of it that remain to be asked.
+
+    Where the code under it `leaves` the loop (`if (row >= rows) break;`), it is false when `asked` are.
+    """
 
     node: Node  # the `if` or the `? :`
     parts: tuple[Node, ...]
     asked: tuple[str, ...]
-    rest: tuple[str, ...]
+    rest: tuple[str, ...] = ()
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,8 @@ def _rewrite(subject: Subject) -> Rewrite:
     require(regions, "no loop checks in each step whether an element of a tile exists")
     name = fresh_name(subject, "WHOLE")
     meaning = "1: a tile that lies inside as a whole is not checked"
-    tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(regions[0].node), likely=(1,))
+    gains = any(not check.leaves for region in regions for check in region.checks)  # one compare a row makes no difference
+    tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(regions[0].node), likely=(1,) if gains else ())
     text = source.edited(*(_written(names, region, name) for region in regions))
     return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
@@ -220,6 +227,10 @@ def _check(node: Node, extremes: Extremes, names: Names) -> _Check | None:
         condition = condition.named_children[-1]
     if any(a.type == "init_statement" for a in field(node, "condition").children):
         return None
+    if _leaves(node):
+        parts = tuple(_parts(condition, names, "||"))
+        never = [_hardest(part, extremes, negated=True) for part in parts]
+        return None if None in never else _Check(node, parts, tuple(text for text in never if text), leaves=True)
     asked: list[str] = []
     rest: list[str] = []
     parts = tuple(_parts(condition, names))
@@ -229,17 +240,26 @@ def _check(node: Node, extremes: Extremes, names: Names) -> _Check | None:
     return _Check(node, parts, tuple(asked), tuple(rest)) if asked else None
 
 
-def _parts(condition: Node, names: Names) -> Iterator[Node]:
-    """What is joined by &&, also where a constant stands for it."""
+def _leaves(node: Node) -> bool:
+    """`if (…) break;` and the like: nothing but that, and nothing otherwise."""
+    if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
+        return False
+    work = field(node, "consequence")
+    done = [n for n in work.named_children if n.type != "comment"] if work.type == "compound_statement" else [work]
+    return len(done) == 1 and done[0].type in _LEAVING
+
+
+def _parts(condition: Node, names: Names, operator: str = "&&") -> Iterator[Node]:
+    """What is joined by the operator, also where a constant stands for it."""
     condition = unwrapped(condition)
     if condition.type == "identifier":
         found = names.definition(condition)
         if found.is_fixed and found.value is not None and _is_join(found.value):
-            yield from _parts(found.value, names)
+            yield from _parts(found.value, names, operator)
             return
-    if condition.type == "binary_expression" and text_of(field(condition, "operator")) == "&&":
-        yield from _parts(field(condition, "left"), names)
-        yield from _parts(field(condition, "right"), names)
+    if condition.type == "binary_expression" and text_of(field(condition, "operator")) == operator:
+        yield from _parts(field(condition, "left"), names, operator)
+        yield from _parts(field(condition, "right"), names, operator)
         return
     yield condition
 
@@ -249,11 +269,12 @@ def _is_join(value: Node) -> bool:
     return value.type == "binary_expression" and text_of(field(value, "operator")) in {"&&", "<", "<=", ">", ">="}
 
 
-def _hardest(part: Node, extremes: Extremes) -> str | None:
-    """The comparison at its extremes: if it holds there, it holds always. None where that is not known."""
+def _hardest(part: Node, extremes: Extremes, *, negated: bool = False) -> str | None:
+    """The comparison, or its opposite, at its extremes: if it holds there, it holds always. None where that is not known."""
     operator = text_of(field(part, "operator")) if part.type == "binary_expression" else ""
-    if operator not in {"<", "<=", ">", ">="}:
+    if operator not in _COMPARED:
         return None
+    operator = _NEGATED[operator] if negated else operator
     if not extremes.signs.is_about_data(part):
         return None  # it is about the tile's own size: that the last thread has nothing to do there is no sign of an edge
     small, large = (field(part, side) for side in (("left", "right") if operator[0] == "<" else ("right", "left")))
@@ -275,7 +296,7 @@ def _written(names: Names, region: _Region, name: str) -> Edit:
     tree = names.source.tree
     blanks, end = tree.indentation(region.node), region.node.end_byte
     stands = tree.data[region.start : end].decode()
-    edits = [edit for check in region.checks for edit in _without(check)]
+    edits = [edit for check in region.checks for edit in _without(check, tree)]
     otherwise = _otherwise(names, region, stands)
     unchecked = text_between(tree, region.start, end, edits)
     lines = [
@@ -296,7 +317,7 @@ def _written(names: Names, region: _Region, name: str) -> Edit:
 def _otherwise(names: Names, region: _Region, stands: str) -> str:
     tree = names.source.tree
     if region.elements is None:
-        checks = {check.node: check.parts for check in region.checks}
+        checks = {check.node: check.parts for check in region.checks if not check.leaves}
         asked = row_checks(region.loop, checks, names)
         return by_rows(region.loop, region.start, asked, checks, names) if asked else stands
     blanks = tree.indentation(region.node)
@@ -313,8 +334,11 @@ def _either(condition: Sequence[str], text: str, other: str, blanks: str) -> str
     return "\n".join([*joined_if(condition, blanks), indented(text, 2), f"{blanks}}} else {{", indented(other, 2), f"{blanks}}}"])
 
 
-def _without(check: _Check) -> list[Edit]:
+def _without(check: _Check, tree: Tree) -> list[Edit]:
     """The statement or value that the condition let through, and of the condition what remains to be asked."""
+    if check.leaves:
+        alone = check.node.parent is not None and check.node.parent.type == "compound_statement"
+        return [removed(tree, [check.node]) if alone else Edit(check.node.start_byte, check.node.end_byte, ";")]
     node, condition = check.node, field(check.node, "condition")
     if check.rest:
         inner = " && ".join(check.rest)

@@ -32,6 +32,8 @@ def made(step: str) -> str:
         ("if (n > col) { sums[j] = 1; } else { sums[j] = 2; }", "first + 15 * 4 + 3 < n", "{ sums[j] = 1; }"),
         ("const bool in = col < n; sums[j] = in ? x[col] : 0;", "first + 15 * 4 + 3 < n", "sums[j] = x[col];"),
         ("if (x[j] > 0 && col < n) out[col] = 1;", "first + 15 * 4 + 3 < n", "if (x[j] > 0) out[col] = 1;"),
+        ("if (col >= n) break; out[col] = 1;", "first + 15 * 4 + 3 < n", "threadIdx.x * 4 + j; out[col] = 1;"),
+        ("if (0 > col || col > n) { continue; } out[col] = 1;", "0 <= first && first + 15 * 4 + 3 <= n", "+ j; out[col] = 1;"),
         ("if (col < n) if (col - 1 >= 0) out[col] = 1;", "first + 15 * 4 + 3 < n && 0 <= first - 1", "out[col] = 1;"),
     ],
 )
@@ -53,6 +55,7 @@ def test_checks_are_asked_beforehand(step, condition, unchecked):
         "if (col < n || j > 2) out[col] = 1;",
         "n -= 1; if (col < n) out[col] = 1;",
         "if (col < n) out[col] = 1; __syncthreads();",
+        "if (col >= n && j > 2) break; out[col] = 1;",
     ],
 )
 def test_what_stays(step):
