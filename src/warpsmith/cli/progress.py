@@ -10,7 +10,7 @@ from typing import assert_never
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from warpsmith.cli.render import price_text
+from warpsmith.cli.render_notes import price_text
 from warpsmith.record.transcript import Kind
 from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.agents import NO_AGENT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpsmith.cli.render_analysis import compiled_tables
+from warpsmith.cli.render_notes import configuration_text, counted, result_notes, warm_notes
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.isolation.confinement import ConfinementReport
@@ -67,7 +67,7 @@ def render_space(facts: Mapping[str, Any]) -> None:
             removed.add_row(("~" if entry["estimate"] else "") + f"{entry['removes']:,}", entry["constraint"], entry["reason"])
         _print(removed)
     if "violations" in facts:
-        _print(Text(_configuration(facts["configuration"]), style="bold"))
+        _print(Text(configuration_text(facts["configuration"]), style="bold"))
         _print(*(f"  out: {violation}" for violation in facts["violations"]) if facts["violations"] else ("  feasible",))
 
 
@@ -92,16 +92,16 @@ def render_result(result: Mapping[str, Any]) -> None:
         _print(f"run {result['run']} is {result['status']}: {counted(counts) or 'nothing evaluated yet'}")
         best = result.get("best_so_far")
         if best:
-            _print(f"best so far in the search (not a claim): {best['speedup']:.2f}x  {_configuration(best['config'])}")
-        _print(*map(Text, _warm(result)))
+            _print(f"best so far in the search (not a claim): {best['speedup']:.2f}x  {configuration_text(best['config'])}")
+        _print(*map(Text, warm_notes(result)))
         if result["status"] == "searched":
             _print("it belongs to a comparison, which claims for all of its runs together")
         elif result["status"] != "finished":
             _print(f"go on with: warpsmith resume {result['run']}")
     else:
-        _print(_result_table(result), *compiled_tables(result), *_notes(result))
+        _print(_result_table(result), *compiled_tables(result), *map(Text, result_notes(result)))
     for number, entry in enumerate(result.get("evaluation_list", ())):
-        _print(Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {_configuration(entry['config'])}"))
+        _print(Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {configuration_text(entry['config'])}"))
 
 
 def _result_table(result: Mapping[str, Any]) -> RenderableType:
@@ -122,10 +122,10 @@ def _result_table(result: Mapping[str, Any]) -> RenderableType:
     for name, entry in result["per_workload"].items():
         table.add_row(f"  {name}", *_cells(entry))
     lines: list[RenderableType] = [table, Text("")]
-    lines.append(Text.assemble(("general: ", "bold"), _configuration(general["config"])))
+    lines.append(Text.assemble(("general: ", "bold"), configuration_text(general["config"])))
     for name, entry in result["per_workload"].items():
         if entry["config"] != general["config"]:
-            lines.append(Text.assemble((f"{name}: ", "bold"), _configuration(entry["config"])))
+            lines.append(Text.assemble((f"{name}: ", "bold"), configuration_text(entry["config"])))
     return Panel(Group(*lines), expand=False, border_style="dim")
 
 
@@ -136,106 +136,5 @@ def _cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return _time(entry["median_us"]), f"{entry['speedup']:.2f}x", interval, "-" if fraction is None else f"{fraction:.0%}"
 
 
-def _notes(result: Mapping[str, Any]) -> list[RenderableType]:
-    from warpsmith.tuning.agents import NO_AGENT  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
-
-    notes = []
-    low = result["general"]["ci95"][0]
-    if not result["general"]["config"]:
-        passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
-        notes.append(f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else passes}.")
-    elif result["general"]["config"] == result["baseline"]["config"]:
-        notes.append("No gain found: the original configuration is the best that was measured.")
-    elif low <= 1:
-        notes.append("The interval includes 1: not distinguishable from the original.")
-    evidence = result["evidence"]
-    several = f"claims from {evidence['processes']} fresh processes (they differ by {evidence['process_spread'] - 1:.0%})"
-    measured = several if evidence["processes"] > 1 else "the original's times from one fresh process"
-    notes.append(
-        f"{counted(result['evaluations'])} in {result['seconds']:.0f} s; {measured};"
-        f" every time verified against {evidence['oracle']}."
-    )
-    notes += [f"The agent stopped early: {result['agent_stopped']}."] if result.get("agent_stopped") else []
-    if result.get("model"):
-        spent = result["model"]
-        price = price_text(spent["usd"], unpriced=spent["unpriced"])
-        notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
-    notes += _slowed(evidence)
-    notes += _checked(evidence)
-    notes += _rounds(result)
-    notes += _warm(result)
-    notes.append(_identity(result))
-    notes.append(f"Run {result['run']}, stored in {_short(result['stored_in'])}")
-    return [Text(note) for note in notes]
-
-
-def _identity(result: Mapping[str, Any]) -> str:
-    """What the winner is in relation to the original."""
-    if result["mode"] != "direct":
-        return f"The template at its defaults is the original: {result['template']['certificate']['detail']}."
-    number = result["general"]["config"]["REWRITE"]
-    winner = next((entry for entry in result["rewrites"] if entry["rewrite"] == number), None)
-    return f"Rewrite {number} ({winner['hypothesis']}): {_short(winner['source'])}" if winner else "REWRITE=0 is the original."
-
-
-def _slowed(evidence: Mapping[str, Any]) -> list[str]:
-    """What the device itself says against its times."""
-    reasons = dict.fromkeys(reason for reading in evidence.get("readings", ()) for reason in reading["slowed_by"])
-    return [f"The device was slowed down while it was measured: {', '.join(reasons)}."] if reasons else []
-
-
-def _checked(evidence: Mapping[str, Any]) -> list[str]:
-    """What the device's checkers (compute-sanitizer) said of the configurations that were chosen."""
-    checks = evidence.get("checks") or {"done": (), "out": {}, "not_done": ()}
-    passed = [f"Checked by {' and '.join(checks['done'])}: what is claimed is clean."] if checks["done"] else []
-    out = [f"Out although it was faster: {name} ({problem})." for name, problem in checks["out"].items()]
-    return [*passed, *out, *(f"Not checked: {reason}." for reason in checks["not_done"])]
-
-
-def _rounds(result: Mapping[str, Any]) -> list[str]:
-    return [
-        f"In round {entry['round']}: {entry['reason']}; {entry['evaluations']} evaluations, then {entry['speedup']:.2f}x."
-        for entry in result["plan"]
-        if entry["speedup"] is not None
-    ]
-
-
-def _warm(result: Mapping[str, Any]) -> list[str]:
-    return [
-        f"Started warm from {entry['evaluations']} evaluations of {entry['kernel']} on {entry['device']}"
-        f" ({_short(entry['source'])})."
-        for entry in result["warm"]
-    ]
-
-
-def _short(path: str) -> str:
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + "/") else path
-
-
 def _time(us: float) -> str:
     return f"{us / 1e3:.3f} ms" if us >= 1e3 else f"{us:.1f} µs"
-
-
-def price_text(usd: float, *, unpriced: bool) -> str:
-    """What models cost; without a known price for any of it, no figure."""
-    if unpriced and not usd:
-        return "at a price that is not known"
-    return f"${usd:.4f}" + (" and calls of unknown price" if unpriced else "")
-
-
-def counted(counts: Mapping[str, int]) -> str:
-    words = {
-        "Measured": "measured",
-        "Infeasible": "infeasible",
-        "CompileFailed": "failed to compile",
-        "LaunchFailed": "failed to launch",
-        "WrongResult": "wrong",
-        "Crashed": "crashed",
-        "TimedOut": "timed out",
-    }
-    return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count)
-
-
-def _configuration(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpsmith.analysis.analyze import Progress as Report
+from warpsmith.cli.render_notes import configuration_text
 
 _SHOWN = 20
 _NUMBERS = 5  # columns
@@ -64,7 +65,7 @@ def _table(target: Mapping[str, Any]) -> Table:
 
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    return _configuration(entry["config"]), entry
+    return configuration_text(entry["config"]), entry
 
 
 def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
@@ -118,7 +119,3 @@ def _notes(target: Mapping[str, Any]) -> Iterator[str]:
 
 def _number(value: int | None, unit: str = "") -> str:
     return "-" if value is None else f"{value:,}{unit}"
-
-
-def _configuration(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from warpsmith.cli.render import counted
+from warpsmith.cli.render_notes import counted
 from warpsmith.record.transcript import Kind
 
 _STYLES = {Kind.PROMPT: "dim", Kind.REPLY: "", Kind.PROBLEM: "yellow", Kind.FAULT: "red", Kind.DECISION: "green"}

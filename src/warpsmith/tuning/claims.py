@@ -23,7 +23,7 @@ from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
 from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortlist, Table
 from warpsmith.tuning.profile import Profiler
-from warpsmith.tuning.result import Roof, claim_entry, overall_entry
+from warpsmith.tuning.result import Roof, claim_entry, overall_entry, uncertain_entry
 from warpsmith.tuning.scrutiny import Scrutiny
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -187,13 +187,14 @@ class Claimant:
     # ── reporting ──
 
     def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
-        choice = self._never_worse(choice, processes)
+        chosen, choice = choice.general, finalists.certain(choice, processes, self._weights, self._default, self._rng)
         known = [w for w in processes[0].roof_us if all(w in p.roof_us for p in processes)]
         roof = Roof({w: float(np.median([p.roof_us[w] for p in processes])) for w in known})
         others = [p.others for p in processes if p.others is not None]
         return {
             "baseline": self._overall(self._default, processes, roof),
             "general": self._overall(choice.general, processes, roof),
+            "uncertain": None if chosen == choice.general else self._uncertain(chosen, processes),
             "per_workload": self._entries(choice.per_workload, processes, roof),
             "heldout": self._entries({w.name: choice.general for w in self._kernel.heldout_workloads}, processes, roof),
             "roofline": {
@@ -214,17 +215,8 @@ class Claimant:
             },
         }
 
-    def _never_worse(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> Choice:
-        """What the fresh processes did not find faster gives way to what was chosen before it, in the end to the original."""
-
-        def best(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
-            def speedup(configuration: Configuration) -> float:
-                return finalists.claim_overall(configuration, processes, weights, self._default, self._rng).value
-
-            return max(candidates, key=speedup)
-
-        general = best((self._default, choice.general), self._weights)
-        return Choice(general, {w: best((self._default, general, c), {w: 1.0}) for w, c in choice.per_workload.items()})
+    def _uncertain(self, chosen: Configuration, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
+        return uncertain_entry(chosen, finalists.claim_overall(chosen, processes, self._weights, self._default, self._rng))
 
     def _entries(
         self, configurations: Mapping[str, Configuration], processes: Sequence[ProcessMeasurement], roof: Roof

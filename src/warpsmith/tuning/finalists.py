@@ -178,6 +178,27 @@ def claim_overall(
     return ratio_over_processes(by_process, weights, rng).inverse
 
 
+def certain(
+    choice: Choice,
+    processes: Sequence[ProcessMeasurement],
+    weights: Mapping[str, float],
+    default: Configuration,
+    rng: np.random.Generator,
+) -> Choice:
+    """What the fresh processes did not show to be faster gives way to what was chosen before it, in the end to the original.
+
+    A change that may be none gains nothing where it was measured, and elsewhere it may lose.
+    """
+
+    def best(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
+        speedups = {c: claim_overall(c, processes, weights, default, rng) for c in dict.fromkeys(candidates)}
+        shown = [c for c, speedup in speedups.items() if c == default or speedup.low > 1]
+        return max(shown, key=lambda c: speedups[c].value)
+
+    general = best((default, choice.general), weights)
+    return Choice(general, {w: best((default, general, c), {w: 1.0}) for w, c in choice.per_workload.items()})
+
+
 def spread_between_processes(
     configuration: Configuration, processes: Sequence[ProcessMeasurement], weights: Mapping[str, float]
 ) -> float:

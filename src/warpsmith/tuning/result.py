@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.source import SourceSummary
@@ -54,6 +55,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
         "seconds": round(record.seconds, 3),
         "baseline": None,
         "general": None,
+        "uncertain": None,
         "per_workload": {},
         "heldout": {},
     }
@@ -61,7 +63,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
 
 def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """A finished run's object as it was recorded; those of earlier versions lack what came later."""
-    return {"mode": "template", "warm": [], "plan": [], "also_compile": [], **result}
+    return {"mode": "template", "warm": [], "plan": [], "also_compile": [], "uncertain": None, **result}
 
 
 def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) -> list[dict[str, Any]]:
@@ -99,12 +101,19 @@ def overall_entry(claims: Mapping[str, Claim], speedup: Ratio, weights: Mapping[
     return {**entry, "workloads": entries}
 
 
+def uncertain_entry(configuration: Configuration, speedup: Ratio) -> dict[str, Any]:
+    return {"config": dict(configuration.pairs), **_figures(speedup)}
+
+
+def _figures(speedup: Ratio) -> dict[str, Any]:
+    return {"speedup": round(speedup.value, 4), "ci95": [round(speedup.low, 4), round(speedup.high, 4)]}
+
+
 def _entry(claim: Claim, median_us: float, speedup: Ratio, fraction: float | None) -> dict[str, Any]:
     return {
         "config": dict(claim.configuration.pairs),
         "median_us": round(median_us, 3),
-        "speedup": round(speedup.value, 4),
-        "ci95": [round(speedup.low, 4), round(speedup.high, 4)],
+        **_figures(speedup),
         "roofline_fraction": fraction,
         "verified": claim.verdict.passed,
         "max_error": claim.verdict.max_error,

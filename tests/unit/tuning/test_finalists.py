@@ -11,9 +11,11 @@ import pytest
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Crashed, Evaluation, Measured, Verdict, WorkloadTime
 from warpsmith.tuning.finalists import (
+    Choice,
     ProcessMeasurement,
     Shortlist,
     Table,
+    certain,
     choose,
     claim_on,
     claim_overall,
@@ -82,6 +84,17 @@ def test_without_a_gain_the_original_stays():
     choice = choose(measured, Shortlist((config(1),), {"a": (config(1),), "b": ()}), WEIGHTS, config(0))
     assert choice.general == config(0)
     assert choice.per_workload == {"a": config(0), "b": config(0)}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "stays"),
+    [((0.5, 0.52, 0.48, 0.51, 0.5), 1), ((0.98, 1.03, 0.9, 1.01, 0.97), 0), ((1.1, 1.2, 1.1, 1.3, 1.1), 0)],
+)
+def test_what_is_not_certainly_faster_gives_way_to_the_original(ratios: tuple[float, ...], stays: int):
+    processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r), 2: (0.2, 3.0)}), {}, None) for r in ratios]
+    chosen = Choice(config(1), {"a": config(2), "b": config(1)})
+    found = certain(chosen, processes, WEIGHTS, config(0), np.random.default_rng(0))
+    assert found == Choice(config(stays), {"a": config(2), "b": config(stays)})
 
 
 def test_claims_are_paired_and_the_baseline_claims_nothing():

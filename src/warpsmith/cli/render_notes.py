@@ -1,0 +1,122 @@
+"""What is said below a result: whether there is a gain, what that rests on, what the run did. And words that tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def result_notes(result: Mapping[str, Any]) -> list[str]:
+    notes = [*_gain(result), *_lost(result["heldout"])]
+    evidence = result["evidence"]
+    several = f"claims from {evidence['processes']} fresh processes (they differ by {evidence['process_spread'] - 1:.0%})"
+    measured = several if evidence["processes"] > 1 else "the original's times from one fresh process"
+    notes.append(
+        f"{counted(result['evaluations'])} in {result['seconds']:.0f} s; {measured};"
+        f" every time verified against {evidence['oracle']}."
+    )
+    notes += [f"The agent stopped early: {result['agent_stopped']}."] if result.get("agent_stopped") else []
+    if result.get("model"):
+        spent = result["model"]
+        price = price_text(spent["usd"], unpriced=spent["unpriced"])
+        notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
+    notes += _slowed(evidence)
+    notes += _checked(evidence)
+    notes += _rounds(result)
+    notes += warm_notes(result)
+    notes.append(_identity(result))
+    notes.append(f"Run {result['run']}, stored in {short(result['stored_in'])}")
+    return notes
+
+
+def _gain(result: Mapping[str, Any]) -> list[str]:
+    """Where there is none, or none that is certain."""
+    from warpsmith.tuning.agents import NO_AGENT  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
+
+    general, found = result["general"], result["uncertain"]
+    if not general["config"]:
+        passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
+        return [f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else passes}."]
+    if found is not None:
+        figures = f"{found['speedup']:.2f}x, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
+        return [f"No certain gain, so the original stays. The best found is {configuration_text(found['config'])}: {figures}."]
+    if general["config"] == result["baseline"]["config"]:
+        return ["No gain found: the original configuration is the best that was measured."]
+    # A run of an earlier version may claim such a one.
+    return ["The interval includes 1: not distinguishable from the original."] if general["ci95"][0] <= 1 else []
+
+
+def _lost(heldout: Mapping[str, Any]) -> list[str]:
+    """Where the general configuration does harm: on shapes that nobody tuned for."""
+    slower = [f"{workload} ({entry['speedup']:.2f}x)" for workload, entry in heldout.items() if entry["ci95"][1] < 1]
+    advice = "tune for such shapes, too, if they occur"
+    return [f"Slower than the original on what was held out, {', '.join(slower)}: {advice}."] if slower else []
+
+
+def _identity(result: Mapping[str, Any]) -> str:
+    """What the winner is in relation to the original."""
+    if result["mode"] != "direct":
+        return f"The template at its defaults is the original: {result['template']['certificate']['detail']}."
+    number = result["general"]["config"]["REWRITE"]
+    winner = next((entry for entry in result["rewrites"] if entry["rewrite"] == number), None)
+    return f"Rewrite {number} ({winner['hypothesis']}): {short(winner['source'])}" if winner else "REWRITE=0 is the original."
+
+
+def _slowed(evidence: Mapping[str, Any]) -> list[str]:
+    """What the device itself says against its times."""
+    reasons = dict.fromkeys(reason for reading in evidence.get("readings", ()) for reason in reading["slowed_by"])
+    return [f"The device was slowed down while it was measured: {', '.join(reasons)}."] if reasons else []
+
+
+def _checked(evidence: Mapping[str, Any]) -> list[str]:
+    """What the device's checkers (compute-sanitizer) said of the configurations that were chosen."""
+    checks = evidence.get("checks") or {"done": (), "out": {}, "not_done": ()}
+    passed = [f"Checked by {' and '.join(checks['done'])}: what is claimed is clean."] if checks["done"] else []
+    out = [f"Out although it was faster: {name} ({problem})." for name, problem in checks["out"].items()]
+    return [*passed, *out, *(f"Not checked: {reason}." for reason in checks["not_done"])]
+
+
+def _rounds(result: Mapping[str, Any]) -> list[str]:
+    return [
+        f"In round {entry['round']}: {entry['reason']}; {entry['evaluations']} evaluations, then {entry['speedup']:.2f}x."
+        for entry in result["plan"]
+        if entry["speedup"] is not None
+    ]
+
+
+def warm_notes(result: Mapping[str, Any]) -> list[str]:
+    return [
+        f"Started warm from {entry['evaluations']} evaluations of {entry['kernel']} on {entry['device']}"
+        f" ({short(entry['source'])})."
+        for entry in result["warm"]
+    ]
+
+
+def short(path: str) -> str:
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path
+
+
+def price_text(usd: float, *, unpriced: bool) -> str:
+    """What models cost; without a known price for any of it, no figure."""
+    if unpriced and not usd:
+        return "at a price that is not known"
+    return f"${usd:.4f}" + (" and calls of unknown price" if unpriced else "")
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    words = {
+        "Measured": "measured",
+        "Infeasible": "infeasible",
+        "CompileFailed": "failed to compile",
+        "LaunchFailed": "failed to launch",
+        "WrongResult": "wrong",
+        "Crashed": "crashed",
+        "TimedOut": "timed out",
+    }
+    return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count)
+
+
+def configuration_text(config: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"

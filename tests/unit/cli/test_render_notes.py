@@ -1,0 +1,53 @@
+"""What is said below a result about its gain."""
+
+from typing import Any
+
+import pytest
+
+from warpsmith.cli.render_notes import result_notes
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    general = {"config": {"BLOCK": 64}, "speedup": 2.0, "ci95": [1.9, 2.1]}
+    return {
+        "run": "r",
+        "agent": "rules",
+        "mode": "template",
+        "seconds": 3.0,
+        "evaluations": {"Measured": 4},
+        "evidence": {"processes": 5, "process_spread": 1.02, "oracle": "the original kernel"},
+        "baseline": {"config": {"BLOCK": 32}},
+        "general": general,
+        "uncertain": None,
+        "heldout": {},
+        "plan": [],
+        "warm": [],
+        "template": {"certificate": {"detail": "same tokens"}},
+        "stored_in": "runs.sqlite",
+        **changes,
+    }
+
+
+ORIGINAL = {"config": {"BLOCK": 32}, "speedup": 1.0, "ci95": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"general": ORIGINAL}, "No gain found: the original configuration is the best that was measured."),
+        (
+            {"general": ORIGINAL, "uncertain": {"config": {"BLOCK": 64}, "speedup": 1.02, "ci95": [0.96, 1.07]}},
+            "No certain gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
+        ),
+        (
+            {"heldout": {"odd": {"speedup": 0.12, "ci95": [0.1, 0.16]}, "even": {"speedup": 0.98, "ci95": [0.9, 1.1]}}},
+            "Slower than the original on what was held out, odd (0.12x): tune for such shapes, too, if they occur.",
+        ),
+    ],
+)
+def test_a_gain_that_is_none(changes: dict[str, Any], said: str):
+    assert result_notes(result(**changes))[0] == said
+
+
+def test_a_gain_needs_no_comment():
+    assert result_notes(result())[0].startswith("4 measured in 3 s; claims from 5 fresh processes")
