@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+_NAMED_AT_MOST = 5  # passes that give one reason; more of them are counted
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -30,9 +31,9 @@ def render_template(result: Mapping[str, Any]) -> None:
         )
         for note in entry["notes"]:
             console.print(Padding(Text(note, style="dim"), (0, 0, 0, 13)))
-    for entry in result["passes"]["not_applied"]:
-        where = f"line {entry['line']}: " if entry["line"] is not None else ""
-        console.print(Text.assemble(("not applied  ", "yellow"), f"{entry['name']}: {where}{entry['reason']}"), soft_wrap=True)
+    for reason, names in _by_reason(result["passes"]["not_applied"]).items():
+        who = f"{len(names)} passes" if len(names) > _NAMED_AT_MOST else ", ".join(names)
+        console.print(Text.assemble(("not applied  ", "yellow"), f"{who}: {reason}"), soft_wrap=True)
     form = result["form"]
     if form is not None and form["problem"] is not None:
         wrote = f"the form that {result['agent']} wrote ({form['hypothesis']}): {form['problem']}"
@@ -42,7 +43,17 @@ def render_template(result: Mapping[str, Any]) -> None:
     console.print(Text(f"{count['feasible']:,} of {count['all']:,} configurations are feasible on {result['device']}"))
     console.print(Text(f"identity     at its defaults the template is the original: {result['certificate']['detail']}"))
     console.print(Text(f"template     {result['template']}"), soft_wrap=True)
-    console.print(Text(f"next         warpsmith tune {result['kernel_toml']}"), soft_wrap=True)
+    after = f"warpsmith tune {result['kernel_toml']}" if count["feasible"] > 1 else "nothing to search: there is no choice"
+    console.print(Text(f"next         {after}"), soft_wrap=True)
+
+
+def _by_reason(declined: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The passes that give the same reason: one that keeps all of them away is said once."""
+    found: dict[str, list[str]] = {}
+    for entry in declined:
+        where = f"line {entry['line']}: " if entry["line"] is not None else ""
+        found.setdefault(f"{where}{entry['reason']}", []).append(entry["name"])
+    return found
 
 
 def _parameters(result: Mapping[str, Any]) -> Table:

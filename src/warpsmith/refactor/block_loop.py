@@ -74,7 +74,7 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
     require_readable(subject)
     source = subject.source
     together = teamwork(source)
-    require(together.library is None, f"the kernel {together.described()}")
+    require(together.abroad is None, f"the kernel {together.described()}")
     require(together.waits is None, f"{together.waits}: blocks may wait for what others write")
     _require_only_block_index(subject, names)
     pieces = pieces_of(source.body, source.tree)
@@ -99,7 +99,8 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
         copies.append(f"{source.full_type(parameter)} {own} = {parameter.name};")
         uses = (n for p in work for n in of_kind(p.node, "identifier") if text_of(n) == parameter.name)
         edits += [Edit(n.start_byte, n.end_byte, own) for n in uses]
-    return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, bool(together.shared), bool(leaving))
+    shares = bool(together.shared or together.library)  # a library may have shared memory of its own
+    return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, shares, bool(leaving))
 
 
 def _require_only_block_index(subject: Subject, names: Names) -> None:
@@ -138,7 +139,7 @@ def _is_common(piece: Piece, after: Sequence[Piece], subject: Subject, names: Na
 
 def _require_uniform(leaving: Sequence[Node], work: Sequence[Piece], together: Teamwork, subject: Subject) -> None:
     """Where threads wait for each other, all or none of a block may be gone already."""
-    if not leaving or not (together.barriers or together.exchanges):
+    if not leaving or not together.meets:
         return
     nodes = [p.node for p in work]
     unknown = {

@@ -33,6 +33,13 @@ _WHOLE_BLOCK = re.compile(
     r"(?:\b(?:cooperative_groups|cg)\s*::\s*)?\b(?:thread_block\b|this_thread_block\b|sync\s*\(\s*\w+\s*\))"
     r"|(?:\b(?:hip)?cub\s*::\s*)?\b(?:BlockReduce|Sum|Max|Min)\b"
 )
+# Groups inside a block and what they do together: nothing of it knows which block that is, unless it asks.
+_INSIDE_BLOCK = re.compile(
+    r"(?:\b(?:cooperative_groups|cg)\s*::\s*)?\b(?:thread_block(?:_tile)?|this_thread_block|(?:tiled|binary|labeled)_partition"
+    r"|coalesced_threads|reduce|(?:in|ex)clusive_scan|plus|less|greater|bit_(?:and|or|xor)|sync(?=\s*\())\b"
+    r"|(?:\b(?:hip)?cub\s*::\s*)?\b(?:(?:Block|Warp)[A-Z]\w*|Sum|Max|Min|Arg(?:Max|Min)|BLOCK_[A-Z_]+)\b"
+)
+_PLACE = re.compile(r"\.\s*(?:group_index|block_index|block_rank|grid_rank|dim_blocks|num_blocks)\s*\(")
 _RANK = re.compile(r"\.\s*(?:thread_rank|thread_index|group_index|meta_group_rank|dim_threads|group_dim|num_threads|size)\s*\(")
 _WAITING = re.compile(r"\b(?:__threadfence|mem_fence|atomic_work_item_fence|volatile)\b")
 _BUILTINS = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
@@ -43,7 +50,8 @@ _OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": 
 class Teamwork:
     """What the kernel and the functions it reaches do together. `library` is the first use of something not looked into.
 
-    `telling` is the first such use that may tell threads apart, rather than let them wait for each other.
+    `telling` is the first such use that may tell threads apart, rather than let them wait for each other; `abroad` is the first
+    that may reach beyond the block, or tell blocks apart.
     """
 
     barriers: tuple[Node, ...] = field(repr=False)
@@ -51,7 +59,13 @@ class Teamwork:
     shared: tuple[Node, ...] = field(repr=False)
     library: str | None
     telling: str | None
+    abroad: str | None
     waits: str | None  # the first sign that blocks may wait for each other's writes
+
+    @property
+    def meets(self) -> bool:
+        """Whether threads of a block may have to be somewhere together."""
+        return bool(self.barriers or self.exchanges or self.library)
 
     @property
     def none(self) -> bool:
@@ -77,6 +91,8 @@ def teamwork(source: KernelSource) -> Teamwork:
     library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
     others = [_WHOLE_BLOCK.sub("", t) for t in texts] if library else []
     telling = next((m[0] for t in others for pattern in (_LIBRARY, _RANK) if (m := pattern.search(t))), None) or elsewhere
+    outside = [_INSIDE_BLOCK.sub("", t) for t in texts] if library else []
+    abroad = next((m[0] for t in outside for pattern in (_LIBRARY, _PLACE) if (m := pattern.search(t))), None) or elsewhere
     waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
     return Teamwork(
         barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
@@ -87,6 +103,7 @@ def teamwork(source: KernelSource) -> Teamwork:
         ),
         library=library,
         telling=telling,
+        abroad=abroad,
         waits=waits,
     )
 

@@ -32,6 +32,25 @@ def test_teamwork_also_in_functions(body: str, words: str):
     assert words in found.described()
 
 
+@pytest.mark.parametrize(
+    ("body", "abroad"),
+    [
+        ("auto w = cg::tiled_partition<32>(cg::this_thread_block()); out[0] = cg::reduce(w, out[1], cg::plus<float>());", None),
+        ("auto b = cooperative_groups::this_thread_block(); cooperative_groups::sync(b); out[0] = b.thread_rank();", None),
+        ("using R = cub::BlockReduce<float, 128>; out[0] = R(s).Reduce(out[1], cub::Max());", None),
+        ("auto g = cg::this_grid(); g.sync();", "cg::"),
+        ("cg::thread_block b = cg::this_thread_block(); out[0] = b.group_index().x;", ".group_index("),
+        ("cg::memcpy_async(cg::this_thread_block(), out, out, 4);", "cg::"),
+        ('asm volatile("nop;");', "asm"),
+    ],
+)
+def test_what_reaches_beyond_a_block(body: str, abroad: str | None):
+    found = teamwork(_source(body))
+    assert found.abroad == abroad
+    assert found.library
+    assert found.meets
+
+
 def test_system_headers_hide_no_teamwork():
     assert teamwork(_source("out[0] = unheard_of(n);", "#include <math.h>")).none
 
