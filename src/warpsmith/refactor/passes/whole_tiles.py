@@ -22,31 +22,29 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.bounds_checks import COMPARED, Check, check_of, hardest_case, without_check
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
 from warpsmith.refactor.preconditions import answered, require, require_parsed
 from warpsmith.refactor.row_checks import by_rows, row_checks
-from warpsmith.refactor.writing import indented, joined_if, removed
+from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, waits
-from warpsmith.source.extremes import End, Extremes
+from warpsmith.source.extremes import Extremes
 from warpsmith.source.needed import needed
 from warpsmith.source.own_elements import OwnElements, own_elements
 from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
 from warpsmith.source.threads import spelled
-from warpsmith.source.tree import Tree, ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DIRECTIVES = frozenset({"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif"})
 _MOST_LINES = 120  # a copy of more than that nobody reads
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_COMPARED = frozenset(_NEGATED)
-_LEAVING = frozenset({"break_statement", "continue_statement", "return_statement"})
 _OWN_AXES = "yz"  # a thread's rows are its own business; along x neighbours are lanes of one vector, and should go one way
 
 
@@ -62,20 +60,6 @@ class WholeTiles:
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
-    """A condition that is true when `asked` are; `rest` has the parts of it that remain to be asked.
-
-    Where the code under it `leaves` the loop (`if (row >= rows) break;`), it is false when `asked` are.
-    """
-
-    node: Node  # the `if` or the `? :`
-    parts: tuple[Node, ...]
-    asked: tuple[str, ...]
-    rest: tuple[str, ...] = ()
-    leaves: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _Region:
     """Loops to be written twice, with what stands before them and belongs to them.
 
@@ -85,7 +69,7 @@ class _Region:
 
     loop: Loop
     start: int
-    checks: tuple[_Check, ...]
+    checks: tuple[Check, ...]
     needed: tuple[str, ...]
     elements: OwnElements | None = None
     singles: OwnElements | None = None
@@ -179,7 +163,7 @@ def _goes_over_tiles(loop: Loop, names: Names) -> bool:
 def _region(subject: Subject, names: Names, loop: Loop) -> _Region:
     extremes = Extremes(names, loop.node, _extents(subject), _OWN_AXES)
     conditional = of_kind(loop.node, "if_statement", "conditional_expression")
-    found = [check for node in conditional if (check := _check(node, extremes, names)) is not None]
+    found = [check for node in conditional if (check := check_of(node, extremes, names)) is not None]
     start = subject.source.tree.line_start(with_directives(loop.node))
     wanted = tuple(needed(loop, names, _extents(subject)))
     lanes = any(_checks_lanes(check.node, names) for check in found)
@@ -203,7 +187,7 @@ def _elements(subject: Subject, names: Names, loop: Loop, *, lanes: bool) -> Own
 
 
 def _checks_lanes(node: Node, names: Names) -> bool:
-    parts = [p for p in of_kind(field(node, "condition"), "binary_expression") if text_of(field(p, "operator")) in _COMPARED]
+    parts = [p for p in of_kind(field(node, "condition"), "binary_expression") if text_of(field(p, "operator")) in COMPARED]
     sides = [field(part, side) for part in parts for side in ("left", "right")]
     return any(Polynomial.of(side, names).mentions("threadIdx.x") for side in sides)
 
@@ -213,80 +197,12 @@ def _inside(elements: OwnElements, extremes: Extremes, names: Names) -> tuple[st
     have nothing to do, the others take no longer for that.
     """
     places = [spelled(f"threadIdx.{axis}", names.source.language) for axis in _OWN_AXES]
-    hardest = [text for check in elements.checks if (text := _hardest(check, extremes)) is not None]
+    hardest = [text for check in elements.checks if (text := hardest_case(check, extremes)) is not None]
     return tuple(dict.fromkeys(text for text in hardest if any(place in text for place in places)))
 
 
 def _extents(subject: Subject) -> dict[str, str]:
     return {f"blockDim.{name}": block_extent(subject, name) for name in "xyz"}
-
-
-def _check(node: Node, extremes: Extremes, names: Names) -> _Check | None:
-    condition = field(node, "condition")
-    if condition.type == "condition_clause":
-        condition = condition.named_children[-1]
-    if any(a.type == "init_statement" for a in field(node, "condition").children):
-        return None
-    if _leaves(node):
-        parts = tuple(_parts(condition, names, "||"))
-        never = [_hardest(part, extremes, negated=True) for part in parts]
-        return None if None in never else _Check(node, parts, tuple(text for text in never if text), leaves=True)
-    asked: list[str] = []
-    rest: list[str] = []
-    parts = tuple(_parts(condition, names))
-    for part in parts:
-        hardest = _hardest(part, extremes)
-        (rest if hardest is None else asked).append(hardest or text_of(part))
-    return _Check(node, parts, tuple(asked), tuple(rest)) if asked else None
-
-
-def _leaves(node: Node) -> bool:
-    """`if (…) break;` and the like: nothing but that, and nothing otherwise."""
-    if node.type != "if_statement" or node.child_by_field_name("alternative") is not None:
-        return False
-    work = field(node, "consequence")
-    done = [n for n in work.named_children if n.type != "comment"] if work.type == "compound_statement" else [work]
-    return len(done) == 1 and done[0].type in _LEAVING
-
-
-def _parts(condition: Node, names: Names, operator: str = "&&") -> Iterator[Node]:
-    """What is joined by the operator, also where a constant stands for it."""
-    condition = unwrapped(condition)
-    if condition.type == "identifier":
-        found = names.definition(condition)
-        if found.is_fixed and found.value is not None and _is_join(found.value):
-            yield from _parts(found.value, names, operator)
-            return
-    if condition.type == "binary_expression" and text_of(field(condition, "operator")) == operator:
-        yield from _parts(field(condition, "left"), names, operator)
-        yield from _parts(field(condition, "right"), names, operator)
-        return
-    yield condition
-
-
-def _is_join(value: Node) -> bool:
-    value = unwrapped(value)
-    return value.type == "binary_expression" and text_of(field(value, "operator")) in {"&&", "<", "<=", ">", ">="}
-
-
-def _hardest(part: Node, extremes: Extremes, *, negated: bool = False) -> str | None:
-    """The comparison, or its opposite, at its extremes: if it holds there, it holds always. None where that is not known."""
-    operator = text_of(field(part, "operator")) if part.type == "binary_expression" else ""
-    if operator not in _COMPARED:
-        return None
-    operator = _NEGATED[operator] if negated else operator
-    if not extremes.signs.is_about_data(part):
-        return None  # it is about the tile's own size: that the last thread has nothing to do there is no sign of an edge
-    small, large = (field(part, side) for side in (("left", "right") if operator[0] == "<" else ("right", "left")))
-    if not (extremes.signs.is_signed(small) and extremes.signs.is_signed(large)) and not extremes.signs.is_natural(small):
-        return None  # a negative number would be a large one
-    greatest, least = extremes.of(small, End.GREATEST), extremes.of(large, End.LEAST)
-    if greatest is None or least is None:
-        return None
-    strict = len(operator) == 1
-    if strict and greatest.endswith(" - 1"):
-        greatest, strict = greatest.removesuffix(" - 1"), False
-    return f"{greatest} {'<' if strict else '<='} {least}"
 
 
 # ── writing ──
@@ -296,7 +212,7 @@ def _written(names: Names, region: _Region, name: str) -> Edit:
     tree = names.source.tree
     blanks, end = tree.indentation(region.node), region.node.end_byte
     stands = tree.data[region.start : end].decode()
-    edits = [edit for check in region.checks for edit in _without(check, tree)]
+    edits = [edit for check in region.checks for edit in without_check(check, tree)]
     otherwise = _otherwise(names, region, stands)
     unchecked = text_between(tree, region.start, end, edits)
     lines = [
@@ -332,18 +248,3 @@ def _otherwise(names: Names, region: _Region, stands: str) -> str:
 
 def _either(condition: Sequence[str], text: str, other: str, blanks: str) -> str:
     return "\n".join([*joined_if(condition, blanks), indented(text, 2), f"{blanks}}} else {{", indented(other, 2), f"{blanks}}}"])
-
-
-def _without(check: _Check, tree: Tree) -> list[Edit]:
-    """The statement or value that the condition let through, and of the condition what remains to be asked."""
-    if check.leaves:
-        alone = check.node.parent is not None and check.node.parent.type == "compound_statement"
-        return [removed(tree, [check.node]) if alone else Edit(check.node.start_byte, check.node.end_byte, ";")]
-    node, condition = check.node, field(check.node, "condition")
-    if check.rest:
-        inner = " && ".join(check.rest)
-        bare = node.type == "conditional_expression"
-        return [Edit(condition.start_byte, condition.end_byte, inner if bare else f"({inner})")]
-    chosen = field(node, "consequence")
-    wrap = chosen.type in {"assignment_expression", "comma_expression"}
-    return [Edit(node.start_byte, chosen.start_byte, "(" * wrap), Edit(chosen.end_byte, node.end_byte, ")" * wrap)]
