@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location, WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
-from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.base import CompileRequest, DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.emit import template_path, template_text
@@ -41,6 +41,13 @@ class Lab:
     bench: Bench
     prepared: Mapping[str, PreparedWorkload]
     adversaries: tuple[Workload, ...] = ()  # what a tester added; the bench has them too
+    _tokens: dict[str, list[str]] = field(default_factory=dict, repr=False)
+
+    def original_tokens(self, workload: str, request: CompileRequest) -> list[str]:
+        """Every template is compared with the same original: it is preprocessed once."""
+        if workload not in self._tokens:
+            self._tokens[workload] = self.pool.preprocess(request)
+        return self._tokens[workload]
 
 
 def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
@@ -117,10 +124,10 @@ class Probe:
 
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
-        default = self.space.default
-        original = self._lab.pool.preprocess(self._builder.requests.original(self._workloads[0]))
+        workload, requests = self._workloads[0], self._builder.requests
+        original = self._lab.original_tokens(workload.name, requests.original(workload))
         try:
-            template = self._lab.pool.preprocess(self._builder.requests.templated(default, self._workloads[0]))
+            template = self._lab.pool.preprocess(requests.templated(self.space.default, workload))
         except WarpsmithError as error:
             return error.message
         return first_difference(original, template)

@@ -48,10 +48,6 @@ class Trial:
             self._draft = after
             return
         probe = Probe(combined(after), self._lab)
-        difference = probe.difference()
-        if difference is not None:
-            self._draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
-            return
         new = [name for name in after.origins if name not in before.origins]
         self._draft = after
         first = self._first_of_each(self._untried(probe, new))
@@ -60,6 +56,10 @@ class Trial:
         if transform.stage is not Stage.RESTRUCTURE:  # what idle parameters are told by
             probe.prefetch(plain for each in first if (plain := _plain(probe, each.configuration, each.name)) in probe.space)
         self._foresee(coming)
+        difference = probe.difference()
+        if difference is not None:
+            self._draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
+            return
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
             dropped += self._drop_values(probe, self._untried(probe, new))
