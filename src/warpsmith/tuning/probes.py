@@ -41,13 +41,13 @@ class Lab:
     bench: Bench
     prepared: Mapping[str, PreparedWorkload]
     adversaries: tuple[Workload, ...] = ()  # what a tester added; the bench has them too
-    _tokens: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    _compared: list[tuple[CompileRequest, list[str]]] = field(default_factory=list, repr=False)
 
-    def original_tokens(self, workload: str, request: CompileRequest) -> list[str]:
-        """Every template is compared with the same original: it is preprocessed once."""
-        if workload not in self._tokens:
-            self._tokens[workload] = self.pool.preprocess(request)
-        return self._tokens[workload]
+    def original_tokens(self, request: CompileRequest) -> list[str]:
+        """Template after template is compared with the same original: it is preprocessed once."""
+        if not self._compared or self._compared[0][0] != request:
+            self._compared[:] = [(request, self.pool.preprocess(request))]
+        return self._compared[0][1]
 
 
 def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
@@ -125,7 +125,7 @@ class Probe:
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
         workload, requests = self._workloads[0], self._builder.requests
-        original = self._lab.original_tokens(workload.name, requests.original(workload))
+        original = self._lab.original_tokens(requests.original(workload))
         try:
             template = self._lab.pool.preprocess(requests.templated(self.space.default, workload))
         except WarpsmithError as error:
