@@ -65,7 +65,7 @@ class Claimant:
         self._counted: dict[str, Any] = {}
 
     def claims(self, evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-        listed = finalists.shortlist(evaluations, list(self._weights))
+        listed = finalists.shortlist(evaluations, list(self._weights), self._default)
         built = self._build(listed)
         roofline = make_roofline(self._kernel, self._pool, self._info)
         with self._builder.quiet():

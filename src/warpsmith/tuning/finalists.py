@@ -18,10 +18,12 @@ from warpsmith.core.outcome import Evaluation, Measured, Verdict
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.paired import time_interleaved
 from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
+from warpsmith.tuning.simplicity import complexity, simplest_of_equals
 
 ROUND_SECONDS = 0.8  # what one workload may take in one process
 _MIN_ROUNDS, _MAX_ROUNDS = 6, 30
 _DISTURBED_ABOVE = 0.20
+_SIMILAR = 0.04  # in the search, which is less exact than the choice
 
 
 def is_to_be_repeated(others: float | None, repeats: int, processes: int) -> bool:
@@ -41,15 +43,20 @@ class Shortlist:
         return tuple(dict.fromkeys([*self.general, *(c for some in self.per_workload.values() for c in some)]))
 
 
-def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, general: int = 8, each: int = 3) -> Shortlist:
+def shortlist(
+    evaluations: Sequence[Evaluation], workloads: Sequence[str], default: Configuration, *, general: int = 8, each: int = 3
+) -> Shortlist:
     """The best few by score and by each workload's own relative time; several, because the search saw only part of the cores.
 
-    Of configurations that are the same code, one: measuring the others would say nothing new.
+    The simplest of those that the search found about as fast come along. Of configurations that are the same code, one:
+    measuring the others would say nothing new.
     """
     distinct: dict[str, tuple[Configuration, Measured]] = {}
     for number, evaluation in enumerate(evaluations):
         if isinstance(evaluation.outcome, Measured):
-            distinct.setdefault(evaluation.outcome.identity or str(number), (evaluation.configuration, evaluation.outcome))
+            code, found = evaluation.outcome.identity or str(number), evaluation.configuration
+            known, outcome = distinct.get(code, (found, evaluation.outcome))
+            distinct[code] = min(known, found, key=lambda c: complexity(c, default)), outcome
 
     def best(key: Callable[[Measured], float], count: int) -> tuple[Configuration, ...]:
         return tuple(configuration for configuration, _ in sorted(distinct.values(), key=lambda pair: key(pair[1]))[:count])
@@ -57,7 +64,11 @@ def shortlist(evaluations: Sequence[Evaluation], workloads: Sequence[str], *, ge
     def relative_on(workload: str) -> Callable[[Measured], float]:
         return lambda outcome: next(t.relative for t in outcome.times if t.workload == workload)
 
-    return Shortlist(best(lambda outcome: outcome.score, general), {w: best(relative_on(w), each) for w in workloads})
+    by_score = best(lambda outcome: outcome.score, general)
+    fastest = min((outcome.score for _, outcome in distinct.values()), default=0.0)
+    similar = [configuration for configuration, outcome in distinct.values() if outcome.score <= fastest * (1 + _SIMILAR)]
+    simple = sorted(similar, key=lambda c: complexity(c, default))[:each]
+    return Shortlist(tuple(dict.fromkeys((*by_score, *simple))), {w: best(relative_on(w), each) for w in workloads})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,10 @@ class Choice:
 
 
 def choose(tables: Mapping[str, Table], listed: Shortlist, weights: Mapping[str, float], default: Configuration) -> Choice:
-    """The general winner and each workload's own. Without a gain the default configuration, which is the original, stays."""
+    """The general winner, the simplest of equals, and each workload's own.
+
+    Without a gain the default configuration, which is the original, stays.
+    """
 
     def centre(configuration: Configuration, workload: str) -> float:
         return float(np.exp(np.median(tables[workload].logs[configuration])))
@@ -111,7 +125,9 @@ def choose(tables: Mapping[str, Table], listed: Shortlist, weights: Mapping[str,
     def overall(configuration: Configuration) -> float:
         return weighted_mean({w: centre(configuration, w) for w in weights}, weights)
 
-    general = min((default, *listed.general), key=overall)
+    candidates = (default, *listed.general)
+    logs = {workload: table.logs for workload, table in tables.items()}
+    general = simplest_of_equals(min(candidates, key=overall), candidates, logs, weights, default)
     return Choice(
         general,
         {w: min((default, general, *listed.per_workload[w]), key=lambda c, w=w: centre(c, w)) for w in weights},  # type: ignore[misc]

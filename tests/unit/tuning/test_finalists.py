@@ -55,7 +55,7 @@ def test_the_shortlist_has_the_best_overall_and_of_each_workload():
         Evaluation(config(4), Crashed("x")),
         evaluation(5, 0.9, 0.9),
     ]
-    listed = shortlist(evaluations, ["a", "b"], general=1, each=1)
+    listed = shortlist(evaluations, ["a", "b"], config(0), general=1, each=1)
     assert listed.general == (config(1),)
     assert listed.per_workload == {"a": (config(2),), "b": (config(3),)}
     assert set(listed.all) == {config(1), config(2), config(3)}
@@ -68,7 +68,7 @@ def test_the_same_code_is_listed_once():
         return replace(found, outcome=replace(found.outcome, identity=code))
 
     evaluations = [of("x", 0, 1.0), of("y", 1, 0.5), of("y", 2, 0.5), of("z", 3, 0.6), of("", 4, 0.7), of("", 5, 0.8)]
-    assert shortlist(evaluations, ["a"], general=4).general == (config(1), config(3), config(4), config(5))
+    assert shortlist(evaluations, ["a"], config(0), general=4).general == (config(1), config(3), config(4), config(5))
 
 
 def test_general_is_the_best_mean_and_each_workload_has_its_own():
