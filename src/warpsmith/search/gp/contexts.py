@@ -1,8 +1,4 @@
-"""Earlier runs of the same kernel as further points of the same model.
-
-Where a result came from (this run, or that earlier one) is one more column, and its weight is fitted like any other: a source
-that agrees with what is seen here pulls the predictions, one that does not ends up so far away as if it were not there.
-"""
+"""Earlier runs of the same kernel, in this space's parameters. What is made of them: `forecasts`."""
 
 from __future__ import annotations
 
@@ -15,14 +11,11 @@ import numpy as np
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.columns import Columns
-from warpsmith.search.gp.hyper import Weight
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Parameter
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-# A source is believed at first: the same kernel behaves alike on most devices.
-WEIGHT = Weight(mean=-3.0, deviation=2.0)
 # The more points, the slower; the best of a long run and a sample of the rest say as much.
 POINTS_AT_MOST = 200
 

@@ -57,12 +57,18 @@ class Hyper:
 
 
 class Pairs:
-    """Every pair of different points, once: `apart[c]` are their squared distances in column c."""
+    """Every pair of different points, once: `apart[c]` are their squared distances in column c, `given` known covariances.
 
-    def __init__(self, tables: Sequence[Array], rows: Array) -> None:
+    `given_variances` are those of the points themselves.
+    """
+
+    def __init__(self, tables: Sequence[Array], rows: Array, shared: Array | None = None) -> None:
         self.first, self.second = np.tril_indices(len(rows), -1)
         self.places = self.first * len(rows) + self.second  # in a matrix of all points, row by row
         self.apart = np.array([table[rows[self.first, c], rows[self.second, c]] for c, table in enumerate(tables)])
+        common = np.zeros((len(rows), len(rows))) if shared is None else shared @ shared.T
+        self.given = common[self.first, self.second]
+        self.given_variances = common.diagonal()
 
 
 class Fit:
@@ -74,9 +80,13 @@ class Fit:
         self._deviation = np.array([*(prior.deviation for prior in priors), _SIGNAL[1], _NOISE[1]])
         self._bounds = [(-9.0, 5.0)] * len(tables) + [(-4.0, 4.0), (-12.0, 0.0)]
 
-    def __call__(self, rows: Array, targets: Array, spread: Array, before: Hyper | None) -> Hyper:
-        """`spread` are known variances of single results, on top of the fitted noise."""
-        pairs = Pairs(self._tables, rows)
+    def __call__(self, rows: Array, targets: Array, spread: Array, before: Hyper | None, shared: Array | None = None) -> Hyper:
+        """`spread` are known variances of single results, on top of the fitted noise; of `shared`, the products of rows are
+        covariances that are there whatever is fitted.
+        """
+        if not len(targets):
+            return Hyper(self._mean)
+        pairs = Pairs(self._tables, rows, shared)
         starts = [self._mean] if before is None else [before.logs]
         if before is not None and len(targets) < _TWO_STARTS_BELOW:
             starts.append(self._mean)
@@ -105,8 +115,8 @@ class Fit:
         value, slope = matern_and_slope(weights @ pairs.apart)
         count = len(targets)
         covariance = np.zeros(count * count)
-        covariance[pairs.places] = signal * value
-        covariance[:: count + 1] = signal + spread + noise + JITTER
+        covariance[pairs.places] = signal * value + pairs.given
+        covariance[:: count + 1] = signal + spread + pairs.given_variances + noise + JITTER
         factor, failed = dpotrf(covariance.reshape(count, count).T, lower=0, clean=0, overwrite_a=1)
         if failed:
             return 1e10, np.zeros_like(logs)

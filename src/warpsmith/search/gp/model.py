@@ -1,4 +1,7 @@
-"""`Model`: from results to predictions. Owns when it is fitted anew, which points it holds, and how sources are aligned."""
+"""`Model`: from results to predictions. Owns when it is fitted anew, which points it holds, and on what scale times are.
+
+What is modelled is how far results are from what was expected of them: by their sizes, and by forecasts from earlier runs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
-from warpsmith.search.gp.contexts import POINTS_AT_MOST, WEIGHT, Context
+from warpsmith.search.gp.contexts import POINTS_AT_MOST
+from warpsmith.search.gp.forecasts import Forecast, Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper, Weight
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
@@ -19,9 +23,8 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _REFIT_GROWTH = 1.2
 _REFIT_AFTER_AT_MOST = 50
-_REFIT_AFTER_WITH_SOURCES = 3
-# Each result of its own lets a run do without so many of its sources' points: what is misleading about them cannot last.
-_FORGOTTEN_PER_RESULT = 4
+# How slow is slow is seen from the times there are. Those of sources stand in at first: so many fewer for each result.
+_REPLACED_PER_RESULT = 4
 # A prediction costs by the points held, a fit by the cube of those fitted: the best and a sample of the rest stand for all.
 _HELD_AT_MOST = 400
 _FITTED_AT_MOST = 200
@@ -53,63 +56,73 @@ class Predictions:
 
 
 class Model:
-    def __init__(self, columns: Columns, contexts: Sequence[Context], rng: np.random.Generator) -> None:
+    def __init__(self, columns: Columns, forecasts: Sequence[Forecast], rng: np.random.Generator) -> None:
         self._columns = columns
-        self._contexts = tuple(contexts)
+        self._forecasts = Forecasts(forecasts)
         self._rng = rng
-        origin = [1.0 - np.eye(1 + len(contexts))] if contexts else []
-        self._tables = [*columns.tables, *origin]
-        self._fit = Fit(self._tables, [*(Weight() for _ in columns.tables), *(WEIGHT for _ in origin)])
+        self._fit = Fit(columns.tables, [Weight() for _ in columns.tables])
         self._hyper: Hyper | None = None
         self._fit_at = 0
         self._posterior: Posterior | None = None
         self._candidates: Candidates | None = None
         self._expected_of_candidates = np.zeros(0)
-        self._held: list[int] = []  # this run's points, by number, in the posterior's order: after those of the contexts
+        self._shared_by_candidates = np.zeros((0, 0))
+        self._forecast_of: dict[int, Array] = {}  # of this run's points, by number
+        self._held: list[int] = []  # by number, in the posterior's order
         self._considered: set[int] = set()
-        self._kept = POINTS_AT_MOST  # of each context
-        self._source_rows = self._rows([])
-        self._source_expected = np.zeros(0)
 
     def predict(self, candidates: Candidates, results: Mapping[int, Result], outstanding: Mapping[int, Array]) -> Predictions:
         """`outstanding`: encoded configurations, by number, that await results; they count as if these came as expected."""
-        due = self._hyper is None or len(results) >= self._fit_at
-        if due:
-            self._forget(len(results))
-        sources = len(self._source_rows)
+        rows = {**{number: result.row for number, result in results.items()}, **outstanding}
+        self._look_up(rows)
         targets, variances, stretch = self._targets(results)
-        surprises = targets - np.concatenate([self._source_expected, [result.expected for result in results.values()]])
-        if due:
-            self._refit(results, targets, surprises, variances)
-        if self._posterior is None or candidates is not self._candidates:
-            self._rebuild(candidates, results, targets[sources:], variances)
-        assert self._posterior is not None
-        new = [number for number in (*results, *outstanding) if number not in self._considered]
-        variance = dict(zip(results, variances[sources:], strict=True))
-        added = self._rows([(results[n].row if n in results else outstanding[n], 0) for n in new])
-        self._posterior.add(added, np.array([variance.get(n, 0.0) for n in new]))
-        self._held += new
+        surprises = targets - self._expected(results)
+        if self._hyper is None or len(results) >= self._fit_at:
+            self._refit(rows, list(results), targets, surprises, variances)
+        if candidates is not self._candidates:
+            self._turn_to(candidates)
+        spread = dict(zip(results, variances, strict=True))
+        if self._posterior is None:
+            assert self._hyper is not None
+            self._posterior = Posterior(candidates, self._columns.tables, self._hyper, self._shared_by_candidates)
+            numbers = list(results)
+            self._held = []
+            self._hold([numbers[at] for at in self._representative(targets, _HELD_AT_MOST)], rows, spread)
+            self._considered = set(numbers)
+        new = [number for number in rows if number not in self._considered]
+        self._hold(new, rows, spread)
         self._considered.update(new)
-        known = dict(zip(results, surprises[sources:], strict=True))
-        mean, deviation = self._posterior.predict(np.array([*surprises[:sources], *(known.get(n, np.nan) for n in self._held)]))
+        known = dict(zip(results, surprises, strict=True))
+        mean, deviation = self._posterior.predict(np.array([known.get(number, np.nan) for number in self._held]))
         mean += self._expected_of_candidates
         if not results:
             return Predictions(mean, deviation, None)
         noise = stretch * float(np.median([result.variance for result in results.values()])) ** 0.5
-        return Predictions(mean, deviation, float(targets[sources:].min()), noise)
+        return Predictions(mean, deviation, float(targets.min()), noise)
 
-    def _forget(self, results: int) -> None:
-        self._kept = max(POINTS_AT_MOST - _FORGOTTEN_PER_RESULT * results, 0)
-        contexts = enumerate(self._contexts, start=1)
-        self._source_rows = self._rows([(row, origin) for origin, context in contexts for row in context.rows[: self._kept]])
-        self._source_expected = self._columns.expected(self._source_rows)
+    def _look_up(self, rows: Mapping[int, Array]) -> None:
+        new = [number for number in rows if number not in self._forecast_of]
+        if new:
+            found = self._forecasts.of(np.array([rows[number] for number in new]))
+            self._forecast_of.update(zip(new, found, strict=True))
+
+    def _forecast(self, numbers: Sequence[int]) -> Array:
+        found = np.array([self._forecast_of[number] for number in numbers])
+        return found.reshape(len(numbers), len(self._forecasts))
+
+    def _expected(self, results: Mapping[int, Result]) -> Array:
+        by_size = np.array([result.expected for result in results.values()])
+        return by_size + self._forecasts.expected(self._forecast(list(results)))
 
     def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array, float]:
-        """Of the contexts' points, then of the results, on one scale; and how long a step from the best is on it."""
+        """Of the results, and their variances on the same scale; and how long a step from the best is on it."""
+        kept = max(POINTS_AT_MOST - _REPLACED_PER_RESULT * len(results), 0)
+        elsewhere = np.concatenate([np.zeros(0), *(forecast.context.above[:kept] for forecast in self._forecasts)])
         logs = np.array([result.log for result in results.values()])
-        above = np.concatenate([*(context.above[: self._kept] for context in self._contexts), logs - self._level(results)])
-        variances = np.concatenate([np.zeros(len(self._source_rows)), [result.variance for result in results.values()]])
-        return modelled(above, variances)
+        variances = np.array([result.variance for result in results.values()])
+        above = np.concatenate([elsewhere, logs - self._level(results)])
+        targets, spread, stretch = modelled(above, np.concatenate([np.zeros(len(elsewhere)), variances]))
+        return targets[len(elsewhere) :], spread[len(elsewhere) :], stretch
 
     def _level(self, results: Mapping[int, Result]) -> float:
         """The log time that counts as the best: of this run, or lower if a source says that better ones are still to come."""
@@ -118,34 +131,38 @@ class Model:
             return best
         gaps = [
             result.log - above
-            for context in self._contexts
+            for context in (forecast.context for forecast in self._forecasts)
             for result in results.values()
             for above in context.above[np.all(context.rows == result.row, axis=1)]
         ]
         return min(best, float(np.median(gaps))) if gaps else best
 
-    def _refit(self, results: Mapping[int, Result], targets: Array, surprises: Array, variances: Array) -> None:
-        rows = np.concatenate([self._source_rows, self._rows([(result.row, 0) for result in results.values()])])
+    def _refit(
+        self, rows: Mapping[int, Array], numbers: Sequence[int], targets: Array, surprises: Array, variances: Array
+    ) -> None:
         kept = self._representative(targets, _FITTED_AT_MOST)
-        self._hyper = self._fit(rows[kept], surprises[kept], variances[kept], self._hyper)
-        growth = round(len(results) * (_REFIT_GROWTH - 1))
-        least = _REFIT_AFTER_WITH_SOURCES if len(self._source_rows) else 1
-        self._fit_at = len(results) + min(max(growth, least), _REFIT_AFTER_AT_MOST)
+        chosen = [numbers[at] for at in kept]
+        shared = self._forecasts.shared(self._forecast(chosen))
+        self._hyper = self._fit(_stacked(rows, chosen), surprises[kept], variances[kept], self._hyper, shared)
+        growth = round(len(numbers) * (_REFIT_GROWTH - 1))
+        self._fit_at = len(numbers) + min(max(growth, 1), _REFIT_AFTER_AT_MOST)
         self._posterior = None
 
-    def _rebuild(self, candidates: Candidates, results: Mapping[int, Result], targets: Array, variances: Array) -> None:
-        assert self._hyper is not None
-        numbers = list(results)
-        kept = self._representative(targets, _HELD_AT_MOST)
-        self._held = [numbers[i] for i in kept]
-        self._considered = set(numbers)
+    def _turn_to(self, candidates: Candidates) -> None:
         self._candidates = candidates
-        self._expected_of_candidates = self._columns.expected(candidates.rows)
-        self._posterior = Posterior(candidates, self._tables, self._hyper)
-        sources = len(self._source_rows)
-        rows = self._rows([(results[number].row, 0) for number in self._held])
-        spread = np.concatenate([variances[:sources], variances[sources:][kept]])
-        self._posterior.add(np.concatenate([self._source_rows, rows]), spread)
+        forecasts = self._forecasts.of_candidates(candidates)
+        self._expected_of_candidates = self._columns.expected(candidates.rows) + self._forecasts.expected(forecasts)
+        self._shared_by_candidates = self._forecasts.shared(forecasts)
+        self._posterior = None
+
+    def _hold(self, numbers: Sequence[int], rows: Mapping[int, Array], spread: Mapping[int, float]) -> None:
+        """Further points for the posterior; what is awaited has no spread."""
+        if numbers:
+            assert self._posterior is not None
+            variances = np.array([spread.get(number, 0.0) for number in numbers])
+            shared = self._forecasts.shared(self._forecast(numbers))
+            self._posterior.add(_stacked(rows, numbers), variances, shared)
+            self._held += numbers
 
     def _representative(self, targets: Array, most: int) -> list[int]:
         """All places, or the best half of `most` and a sample of the others, in their order."""
@@ -155,11 +172,6 @@ class Model:
         others = self._rng.choice(order[most // 2 :], size=most - most // 2, replace=False)
         return sorted(int(i) for i in (*order[: most // 2], *others))
 
-    def _rows(self, placed: Sequence[tuple[Array, int]]) -> Array:
-        """Encoded configurations with the column that says where they come from (0: this run), if there is one."""
-        rows = np.zeros((len(placed), len(self._tables)), dtype=np.int32)
-        for i, (row, origin) in enumerate(placed):
-            rows[i, : len(row)] = row
-            if self._contexts:
-                rows[i, -1] = origin
-        return rows
+
+def _stacked(rows: Mapping[int, Array], numbers: Sequence[int]) -> Array:
+    return np.array([rows[number] for number in numbers], dtype=np.int32)

@@ -23,37 +23,42 @@ _RIDGE = 1e-5
 
 
 class Posterior:
-    """`tables` as in `Fit`; candidates have the value 0 in the columns that the space does not have (contexts)."""
+    """`tables` and `shared` as in `Fit`, the latter of the candidates here, and of points where they are added."""
 
-    def __init__(self, candidates: Candidates, tables: Sequence[Array], hyper: Hyper) -> None:
+    def __init__(self, candidates: Candidates, tables: Sequence[Array], hyper: Hyper, shared: Array | None = None) -> None:
         self._candidates = candidates
         self._hyper = hyper
         self._weighted = [weight * table for weight, table in zip(hyper.weights, tables, strict=True)]
         self._rows = np.zeros((0, len(tables)), dtype=np.int32)
+        self._shared_by_candidates = _or_nothing(shared, len(candidates)).T.astype(np.float32)
+        self._shared = np.zeros((0, len(self._shared_by_candidates)))
         self._lower = np.zeros((0, 0))
         self._half = np.zeros((0, len(candidates)), dtype=np.float32)  # lower⁻¹ · covariance(points, candidates)
+        self._prior = np.float32(hyper.signal) + np.einsum("ij,ij->j", self._shared_by_candidates, self._shared_by_candidates)
         self._explained = np.zeros(len(candidates), dtype=np.float32)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, rows: Array, spread: Array) -> None:
+    def add(self, rows: Array, spread: Array, shared: Array | None = None) -> None:
         """Points, with the known variance of their results."""
         before, new = len(self._rows), len(rows)
         if not new:
             return
         self._grow(before + new)
-        across = np.array([self._across(row) for row in rows])
-        within = self._covariance(rows, rows) + np.diag(spread + self._hyper.noise + _RIDGE)
+        common = _or_nothing(shared, new)
+        across = np.array([self._across(row) for row in rows]) + common.astype(np.float32) @ self._shared_by_candidates
+        within = self._covariance(rows, rows) + common @ common.T + np.diag(spread + self._hyper.noise + _RIDGE)
         self._rows = np.concatenate([self._rows, rows])
         old = slice(0, before)
         fresh = slice(before, before + new)
         if before:
-            known = self._covariance(self._rows[old], rows)
+            known = self._covariance(self._rows[old], rows) + self._shared @ common.T
             link = solve_triangular(self._lower[old, old], known, lower=True, check_finite=False).T
             within -= link @ link.T
             across -= link.astype(np.float32) @ self._half[old]
             self._lower[fresh, old] = link
+        self._shared = np.concatenate([self._shared, common])
         corner = _factor(within)
         self._lower[fresh, fresh] = corner
         self._half[fresh] = solve_triangular(corner.astype(np.float32), across, lower=True, check_finite=False)
@@ -62,7 +67,7 @@ class Posterior:
     def predict(self, targets: Array) -> tuple[Array, Array]:
         """Mean and deviation for every candidate, given the points' targets; NaN stands for "as expected"."""
         mean = self._solved(targets).astype(np.float32) @ self._half[: len(targets)]
-        variance = np.maximum(self._hyper.signal - self._explained, JITTER)
+        variance = np.maximum(self._prior - self._explained, JITTER)
         return mean.astype(np.float64), np.sqrt(variance.astype(np.float64))
 
     def _solved(self, targets: Array) -> Array:
@@ -88,14 +93,15 @@ class Posterior:
         self._half, self._lower = half, lower
 
     def _across(self, row: Array) -> Array:
-        own = len(self._weighted)
-        outside = sum(float(self._weighted[c][row[c], 0]) for c in range(self._candidates.rows.shape[1], own))
-        squared = self._candidates.summed(self._weighted, row) + np.float32(outside)
-        across: Array = np.float32(self._hyper.signal) * matern(squared)
+        across: Array = np.float32(self._hyper.signal) * matern(self._candidates.summed(self._weighted, row))
         return across
 
     def _covariance(self, these: Array, those: Array) -> Array:
         return covariance(self._weighted, self._hyper.signal, these, those)
+
+
+def _or_nothing(shared: Array | None, count: int) -> Array:
+    return np.zeros((count, 0)) if shared is None else shared
 
 
 def _factor(matrix: Array) -> Array:

@@ -15,9 +15,10 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.candidates import LISTED_AT_MOST, Candidates, all_of, sampled_from
 from warpsmith.search.gp.columns import Columns
-from warpsmith.search.gp.contexts import Context, context_of
+from warpsmith.search.gp.contexts import context_of
 from warpsmith.search.gp.design import spread_out
 from warpsmith.search.gp.feasibility import Feasibility
+from warpsmith.search.gp.forecasts import Forecast
 from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.visits import Visits
@@ -48,7 +49,7 @@ class GaussianProcess:
         self._libraries = ThreadpoolController()
         self._columns = Columns(space)
         self._feasibility = Feasibility(self._columns.tables)
-        self._contexts: list[Context] = []
+        self._forecasts: list[Forecast] = []
         self._model: Model | None = None
         self._candidates: Candidates | None = None
         self._sampled_until = 0
@@ -63,7 +64,10 @@ class GaussianProcess:
     def learn(self, prior: Prior) -> None:
         context = context_of(prior, self._space, self._columns, self._rng)
         if context is not None:
-            self._contexts.append(context)
+            with self._libraries.limit(limits=1):
+                forecast = Forecast(self._columns, context)
+            if forecast.tells:
+                self._forecasts.append(forecast)
 
     def ask(self, n: int = 1) -> list[Configuration]:
         chosen: list[Configuration] = []
@@ -122,12 +126,12 @@ class GaussianProcess:
     def _begin(self) -> list[int]:
         if self._first is None:
             self._first = spread_out(self._space, self._columns, _FIRST, self._rng)
-            self._informed = bool(self._contexts) or len(self._told) >= _FIRST
+            self._informed = bool(self._forecasts) or len(self._told) >= _FIRST
         return self._first
 
     @property
     def _can_model(self) -> bool:
-        return len(self._told) >= _FEWEST_TO_MODEL or bool(self._contexts)
+        return len(self._told) >= _FEWEST_TO_MODEL or bool(self._forecasts)
 
     def _next(self) -> int | None:
         self._begin()
@@ -150,7 +154,7 @@ class GaussianProcess:
         if self._promising is None:
             candidates = self._current_candidates()
             if self._model is None:
-                self._model = Model(self._columns, self._contexts, self._rng)
+                self._model = Model(self._columns, self._forecasts, self._rng)
             predictions = self._model.predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
             for number in self._visits:
