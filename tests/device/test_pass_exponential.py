@@ -27,11 +27,10 @@ def test_the_polynomials_over_the_whole_range(language, text):
     for value, tolerance in ((2, 4e-7), (3, 1.2e-5)):
         out = np.zeros_like(x)
         found = launch(made, [out, x], block=len(x), language=language, defines={"EXP": value})
-        middle = np.abs(x) < 86 if value == 3 else slice(0, 4090)
+        middle = np.abs(x) < 88.3 if value == 3 else slice(0, 4090)  # a little earlier at infinity
         assert np.max(np.abs(found[middle] / exact[middle] - 1)) < tolerance
         assert np.isnan(found[-4])
-        assert found[-6] < 1.2e-38
-        assert found[-5] == np.inf if value == 2 else found[-5] > 8e37
+        assert (found[-6], found[-5], found[-3], found[-2]) == (0, np.inf, 0, np.inf)
         assert found[-1] == 1  # a running softmax multiplies its sum by e to the 0 thousands of times
 
 

@@ -137,8 +137,13 @@ class _Applying:
 
     def _attempt(self, variant: Variant) -> Answer:
         draft = self._draft
+        subject = Subject(draft.kernel, draft.limits, variant, frozenset(draft.origins))
         try:
-            return self._pass.apply(Subject(draft.kernel, draft.limits, variant, frozenset(draft.origins)))
+            _ = subject.source
+        except InputError as error:
+            return Declined(error.message)
+        try:
+            return self._pass.apply(subject)
         except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
             return Declined(f"the pass failed: {type(error).__name__}: {error}")
 

@@ -143,13 +143,14 @@ class KernelSource:
 
     def has_errors(self) -> bool:
         """Whether the grammar did not understand a part of the kernel: then nothing should be changed there."""
-        return self.function.has_error
+        return self.first_error() is not None
 
     def first_error(self) -> Node | None:
-        """Where the grammar does not understand the kernel."""
-        if not self.has_errors():
-            return None
-        return next((node for node in walk(self.function) if node.is_error or node.is_missing), self.function)
+        """Where the grammar does not understand the kernel; a function among statements is a macro with a block behind it."""
+        if self.function.has_error:
+            return next((node for node in walk(self.function) if node.is_error or node.is_missing), self.function)
+        inside = of_kind(self.body, "function_definition")
+        return next((n for n in inside if n.parent is None or n.parent.type != "field_declaration_list"), None)
 
     def text_of(self, node: Node) -> str:
         return self.tree.text_of(node)
@@ -178,6 +179,12 @@ def parse_kernel(text: str, language: Language, entry: str) -> KernelSource:
     for function in of_kind(tree.root, "function_definition"):
         if function_name(tree, function) == plain and _is_kernel(tree, function):
             return KernelSource(tree, function, _bindings(tree, function, arguments))
+    declared = re.search(rf"\b(?:__global__|__kernel|kernel)\b[^;{{}}]*\b{re.escape(plain)}\s*\(", text)
+    if declared is not None:
+        raise InputError(
+            f"the declaration of {plain!r} cannot be parsed (line {text.count(chr(10), 0, declared.end()) + 1})",
+            hint="an #if or a macro with arguments between __global__ and the parameters is not understood",
+        )
     raise InputError(f"no kernel {plain!r} in this source", hint="an entry is the name of a __global__ or __kernel function")
 
 

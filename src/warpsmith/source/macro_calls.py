@@ -95,12 +95,14 @@ class _Writer:
         token = tokens[index]
         if token.kind is not Kind.WORD or token.text not in self._known.live:
             return None
-        macro = self._known.only(token.text)
+        macro = self._meant(token.text)
         called = index + 1 < len(tokens) and tokens[index + 1].text == "("
-        is_call = called and any(m.parameters is not None for m in self._known.live[token.text])
+        is_call = called and any(m.parameters is not None for m in ([macro] if macro else self._known.live[token.text]))
         if not (self.is_telling(token.text) or (is_index and is_call)):
             return None
         problem = _problem(macro)
+        if problem is None and macro is not None and called and self._takes_more(macro):
+            problem = "ends in the name of one that takes arguments"
         end = past_brackets(tokens, index + 1) if is_call else index + 1
         if problem is None and any(t.kind is Kind.DIRECTIVE for t in tokens[index:end]):
             problem = "has directives among its arguments"
@@ -127,9 +129,24 @@ class _Writer:
             )
         return self._told[name]
 
+    def _meant(self, name: str) -> Macro | None:
+        """The macro of this name, or the one that it is only another name for: `#define LOOP CUDA_1D_KERNEL_LOOP`."""
+        macro = self._known.only(name)
+        for _ in range(_DEEPEST):
+            other = macro.replacement.strip() if macro is not None and macro.parameters is None else ""
+            if other not in self._known.live:
+                break
+            macro = self._known.only(other)
+        return macro
+
+    def _takes_more(self, macro: Macro) -> bool:
+        """Whether the brackets after its name are those of a macro in which its text ends."""
+        words = [token.text for token in tokenize(macro.replacement)] if macro.parameters is None else []
+        return bool(words) and any(m.parameters is not None for m in self._known.live.get(words[-1], ()))
+
     def _written(self, use: Sequence[Token], inside: frozenset[str], *, is_index: bool) -> str:
         """What a use stands for, with the macros in it that are to be written out."""
-        macro = self._known.only(use[0].text)
+        macro = self._meant(use[0].text)
         assert macro is not None, "asked only of what can be written out"
         values: dict[str, str] = {}
         if macro.parameters is not None:

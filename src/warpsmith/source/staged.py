@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.dataflow import dependents
 from warpsmith.source.loaded import VECTOR_CAST, Loading, NotATile, indices_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">="})
+_THREAD = frozenset({"threadIdx", "get_local_id", "get_global_id"})
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
@@ -167,7 +169,10 @@ class _Recogniser:
         """What differs from thread to thread, or from step to step of the filling."""
         loops = [n for copy in copies for n in of_kind(copy, "for_statement")]
         counters = [d for loop in loops for d in of_kind(field(loop, "initializer"), "init_declarator")]
-        return re.compile("|".join([r"threadIdx\.[xyz]", *(rf"\w+@{d.start_byte}\b" for d in counters)]))
+        # A variable that follows from the thread, as `for (int t = threadIdx.x; …)` around the filling, is each thread's own.
+        own = sorted(dependents(_THREAD, [self._names.source.body]) - _THREAD)
+        steps = (rf"\w+@{d.start_byte}\b" for d in counters)
+        return re.compile("|".join([r"threadIdx\.[xyz]", *steps, *(rf"\b{re.escape(name)}@\d+" for name in own)]))
 
     def _solved(
         self, write: Node, element: Node, varying: re.Pattern[str]

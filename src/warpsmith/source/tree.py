@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 _ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 # Macros of ours that stand where only an attribute can (passes launch_bounds, read_only).
 _ATTRIBUTE_MACROS = re.compile(rb"(?<!#define )\b(?:LAUNCH_BOUNDS|NO_OVERLAP)_*\b")
+# `#if BLOCKS_PER_SM > 0`, a promise, `#endif` in the middle of a declaration: the promise counts as made, which is the safe side.
+_CONDITIONAL_BOUNDS = re.compile(
+    rb"^[ \t]*#[ \t]*if[^\n]*\n(?P<promise>\s*__launch_bounds__\s*\((?:[^()#]|\([^()#]*\))*\)[ \t]*\n)"
+    rb"[ \t]*#[ \t]*endif[^\n]*",
+    re.MULTILINE,
+)
+# `for (…)`, a pragma, and a body without braces: the grammar expects the body at once.
+_INNER_PRAGMA = re.compile(rb"(?:\)|\belse)[ \t]*(?://[^\n]*)?\r?\n(?P<pragma>(?:[ \t]*#[ \t]*pragma\b[^\n\\]*\n)+)")
 _OPENCL_WORDS = re.compile(
     rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
 )
@@ -137,11 +145,24 @@ def is_within(node: Node, outer: Node) -> bool:
 
 def masked(data: bytes, language: Language) -> bytes:
     data = _ATTRIBUTE_MACROS.sub(_blank, _ATTRIBUTE.sub(_blank, data))
+    data = _CONDITIONAL_BOUNDS.sub(_blank_around_promise, data)
+    data = _INNER_PRAGMA.sub(_blank_pragma, data)
     return _OPENCL_WORDS.sub(_blank, data) if language is Language.OPENCL else data
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
     return re.sub(rb"[^\n]", b" ", match.group())
+
+
+def _blank_around_promise(match: re.Match[bytes]) -> bytes:
+    start, end = (place - match.start() for place in match.span("promise"))
+    whole = _blank(match)
+    return whole[:start] + match["promise"] + whole[end:]
+
+
+def _blank_pragma(match: re.Match[bytes]) -> bytes:
+    start = match.start("pragma") - match.start()
+    return match[0][:start] + _blank(match)[start:]
 
 
 @cache

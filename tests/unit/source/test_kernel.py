@@ -53,6 +53,30 @@ def test_a_host_function_of_that_name_is_no_kernel():
         parse_kernel("void k() {}", Language.CUDA, "k")
 
 
+def test_a_kernel_that_is_not_understood_is_not_called_missing():
+    with pytest.raises(InputError, match=r"the declaration of 'k' cannot be parsed \(line 6\)"):
+        parse_kernel(
+            "__global__ void\n#if FAST\n__launch_bounds__(1)\n__launch_bounds__(2)\n#endif\nk(float* out) { out[0] = 1; }",
+            Language.CUDA,
+            "k",
+        )
+
+
+def test_a_block_behind_an_unknown_macro_is_not_understood():
+    assert cuda("struct S { int f() { return 1; } }; out[0] = S().f();").first_error() is None
+    source = cuda("EACH_ELEMENT(i, n) { out[i] = 1; }")
+    assert source.has_errors()
+    assert source.text_of(source.first_error()) == "EACH_ELEMENT(i, n) { out[i] = 1; }"
+
+
+def test_a_promise_under_an_if_counts_as_made():
+    text = "#define N 64\n__global__ void\n#if M > 0\n  __launch_bounds__(N * (2), M)\n#endif\nk(float* out) { out[0] = 1; }"
+    source = parse_kernel(text, Language.CUDA, "k")
+    assert not source.has_errors()
+    assert [source.text_of(c) for c in source.function.children if c.type == "launch_bounds"] == ["__launch_bounds__(N * (2), M)"]
+    assert source.text == text
+
+
 def test_an_opencl_helper_before_the_kernel_is_not_taken_for_it():
     text = "float twice(float x) { return 2 * x; }\n__kernel void k(__global float* out) { out[0] = twice(1); }"
     assert parse_kernel(text, Language.OPENCL, "k").line_of(parse_kernel(text, Language.OPENCL, "k").body) == 2

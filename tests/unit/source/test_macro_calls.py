@@ -31,6 +31,7 @@ _LOOP = (
             "for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < (n); k += gridDim.x * blockDim.x) { out[k] = 1; }",
         ),
         ("#define SYNC __syncthreads()", "SYNC;", "__syncthreads();"),
+        ("#define SKIP(c) if (c) return\n#define OUT SKIP", "OUT(n < 1);", "if (n < 1) return;"),  # another name for it
         ("#define TX threadIdx.x\n#define AT (TX + 1)", "out[AT] = TX;", "out[(threadIdx.x + 1)] = threadIdx.x;"),
         ("#define SKIP(c) if (c) return // early", "SKIP(n < f(1, 2));", "if (n < f(1, 2)) return;"),
         ("#define ROW(r, c) ((r) * n + (c))", "out[ROW(1, 2)] = ROW(3, 4);", "out[((1) * n + (2))] = ROW(3, 4);"),

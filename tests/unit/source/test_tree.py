@@ -26,3 +26,12 @@ def test_what_the_grammar_does_not_know_is_masked_and_comes_back():
     assert not tree.root.has_error
     assert tree.text_of(tree.root) in text
     assert "__global float* restrict out" in tree.text
+
+
+def test_a_pragma_before_a_body_without_braces_is_not_in_the_way():
+    loops = "#pragma unroll\n  for (int i = 0; i < 4; ++i)\n#pragma unroll 2\n    for (int j = 0; j < 4; ++j) x[i] = j;"
+    text = f"void f(float* x) {{\n{loops}\n}}"
+    tree = Tree(text, Language.CUDA)
+    assert not tree.root.has_error
+    assert [tree.text_of(n).strip() for n in of_kind(tree.root, "preproc_call")] == ["#pragma unroll"]
+    assert tree.text_of(tree.root) == text

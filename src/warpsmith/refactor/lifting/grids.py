@@ -14,6 +14,7 @@ from warpsmith.refactor.lifting.partition import combined_in_block, combined_rea
 from warpsmith.refactor.lifting.surplus import as_many_threads
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.geometry import geometry_of
+from warpsmith.source.loops import LoopKind, loops_of
 from warpsmith.source.names import Names
 
 
@@ -31,8 +32,13 @@ def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, bloc
     extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, [*block, "1", "1"], strict=False)}
     geometry = geometry_of(names, defaults)
     if not found.needs_grid:
-        # Every block strides over all there is: any grid does. One that was made for the block's size goes on to follow it.
-        return Grid(tuple(_scaled(text, parameter, value) for text in links.grid))
+        # Where every block strides over all there is, any grid does. One that was made for the block's size goes on to follow it.
+        loops = [loop for body in names.source.reached() for loop in loops_of(body, names)]
+        strided = {loop.axis for loop in loops if loop.kind is LoopKind.GRID_STRIDE}
+        follows = [
+            _scaled(text, parameter, value) if axis in strided else text for axis, text in zip(AXES, links.grid, strict=False)
+        ]
+        return Grid(tuple(follows))
     for axis in AXES:
         link_grid(links, geometry, axis, extents, defaults, frozenset({parameter}))
     if parameter in links.refused:

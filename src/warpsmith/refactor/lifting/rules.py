@@ -66,10 +66,19 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
                 _divides(share.whole, share.part), f"the launch leaves out what is left of {share.whole} after whole blocks"
             )
             continue
-        asked = _has_guard(lifted.names, names_of(share.whole)) and unguarded_effect(lifted.names, axis) is None
-        if not asked and _always(subject, lifted, share.whole, share.part):
+        done = unguarded_effect(lifted.names, axis)
+        if _has_guard(lifted.names, names_of(share.whole)) and done is None:
+            continue
+        if _always(subject, lifted, share.whole, share.part):
             reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"
             yield Rule(_divides(share.whole, share.part), reason)
+            continue
+        done = unguarded_effect(lifted.names, axis, "blockIdx")  # a place may be told by the block and a step alone
+        if done is not None and done.type != "call_expression":  # a function may ask for itself
+            was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
+            now, then = (tidy(f"ceildiv({share.whole}, {part}) * ({part})") for part in (share.part, was))
+            reason = f"line {lifted.source.line_of(done)} asks no thread whether its place along {axis} exists"
+            yield Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
 
 
 def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:

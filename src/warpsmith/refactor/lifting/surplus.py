@@ -45,14 +45,14 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
     yield Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
 
 
-def unguarded_effect(names: Names, axis: str) -> Node | None:
-    """The first thing the kernel does to memory without a condition on the thread's place along the axis."""
-    questions = _Questions(names, f"threadIdx.{axis}")
+def unguarded_effect(names: Names, axis: str, place: str = "threadIdx") -> Node | None:
+    """The first thing the kernel does to memory without a condition on the thread's (or the block's) place along the axis."""
+    questions = _Questions(names, f"{place}.{axis}")
     return next((effect for effect in _effects(names) if not questions.guard(effect)), None)
 
 
 class _Questions:
-    """Conditions that depend on a thread's place."""
+    """Conditions that depend on a thread's or a block's place."""
 
     def __init__(self, names: Names, place: str) -> None:
         self._names, self._place = names, place

@@ -56,15 +56,17 @@ def _thread_uses(names: Names, axis: str) -> Iterator[ThreadUse]:
 
 
 def needed_threads(use: ThreadUse, names: Names) -> int | None:
-    """How many threads `if (threadIdx.x < 64)` asks for, where the use is that comparison or what depends on it."""
+    """How many threads `if (threadIdx.x < 64)`, or `== 63`, asks for, where the use is that comparison or what depends on it."""
     thread = Polynomial.atom(f"threadIdx.{use.axis}")
     for above in ancestors(use.node):
         if above.type != "if_statement" or _is_otherwise(use.node, above):
             continue
         for node in of_kind(field(above, "condition"), "binary_expression"):
-            most = names.value(field(node, "right")) if text_of(field(node, "operator")) == "<" else None
-            if most is not None and Polynomial.of(field(node, "left"), names) == thread:
-                return most
+            operator, most = text_of(field(node, "operator")), names.value(field(node, "right"))
+            if most is None or operator not in {"<", "=="} or Polynomial.of(field(node, "left"), names) != thread:
+                continue
+            if operator == "<" or most > 0:
+                return most + (operator == "==")
     return None
 
 
@@ -111,7 +113,7 @@ def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: di
 
 def _place(polynomial: Polynomial, axis: str) -> Use | None:
     """The thread's or its warp's place in the grid, its lane, its warp: where nothing else is said of the thread."""
-    thread, text, is_flat = f"threadIdx.{axis}", str(polynomial), False
+    thread, text, is_flat = f"threadIdx.{axis}", _outside(str(polynomial)), False
     for own, extent in _units(axis):
         for blocks in "xyz":
             weight, share = polynomial.coefficient(own), polynomial.coefficient(f"blockIdx.{blocks}")

@@ -4,6 +4,7 @@
     if (blockIdx.x == gridDim.x - 1) …        and another one is the last
     in[i + blockDim.x]                        and a block's width is another distance
     table[threadIdx.x]                        and a thread's place in its block another one
+    blockIdx.x % columns * kTile              and columns, an argument, counts tiles of one size
 
 Blocks that each have a piece of their own, whatever their size, are no such case: nothing is dealt out to them.
 """
@@ -64,6 +65,17 @@ def asked_of_block(names: Names, axis: str, extents: Collection[str], within: Se
                 return f"line {line} asks for {name} ({text}): blocks of another size are other blocks"
         if _is_beside(polynomial, axis, extents) and _accessed(node, own) is not None:
             return f"line {line} goes a block's width further ({text}), which is another distance for another size"
+    return None
+
+
+def found_by_division(names: Names, parameter: str, axis: str) -> str | None:
+    """Why tiles are no choice: a block finds its own by dividing its number by counts that were made for just this size."""
+    for node, polynomial in _expressions(names):
+        for term in polynomial.terms:
+            inside = (atom for atom in term if atom != f"blockIdx.{axis}" and _mentions(atom, {f"blockIdx.{axis}"}))
+            if parameter in term and next(inside, None) is not None:
+                by = f"line {names.source.line_of(node)} finds a block's tile by dividing blockIdx.{axis}"
+                return f"{by}, and grid.{axis} does not show how many tiles of another size there are"
     return None
 
 

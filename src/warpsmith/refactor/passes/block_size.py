@@ -18,6 +18,7 @@ from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy, with_part
 from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
+from warpsmith.refactor.lifting.gathering import left_out_of
 from warpsmith.refactor.lifting.grids import follow_grid
 from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
@@ -84,7 +85,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
     waiting = list(waiting_loops(subject, names, block, defaults))
     unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
-    unclear = unclear or not_looked_into(names) or _turns(names, axis, found)
+    unclear = unclear or not_looked_into(names) or _turns(names, axis, found) or left_out_of(names)
     if unclear is not None:
         return Declined(unclear)
     for more in bounds(names, block, parameter, value):

@@ -57,6 +57,7 @@ class DirectReads:
             try:
                 tile = tile_of(array, names, read_only(subject))
                 require_visible(subject, tile, tile.reads)
+                _require_alone(tile)
                 tiles.append(tile)
             except NotATile as found:
                 reasons.append(Declined(found.reason, source.line_of(found.node)))
@@ -81,6 +82,13 @@ class DirectReads:
             for value, some in enumerate(chosen, 1)
         }
         return Rewrite(variant, choice, alternatives)
+
+
+def _require_alone(tile: Tile) -> None:
+    """The declaration goes with the tile."""
+    array = tile.array.declarator
+    if array.parent is not None and len(array.parent.children_by_field_name("declarator")) > 1:
+        raise NotATile(f"{tile.array.name} is declared together with others", array)
 
 
 def _multiplied(tiles: list[Tile]) -> bool:

@@ -48,18 +48,19 @@ QUALIFIERS float NAME(float x) {
   return x < -86.2f ? 0.0f : result;
 }
 """
+# The same with n + 127 in the low bits: the shift makes 2^n of them, and 0 or infinity where that is out of range.
 _SHORT = """\
-// e to the x by a shorter polynomial: within 3e-6 of it near 0, 1e-5 at the ends; never below 1e-38 or above 1e38.
+// e to the x by a shorter polynomial: within 3e-6 of it near 0, 1e-5 at the ends; 0 below 9e-39, infinite above 2.4e38.
 QUALIFIERS float NAME(float x) {
-  float c = x < -87.33654f ? -87.33654f : x;
-  c = c > 87.33654f ? 87.33654f : c;
-  const float shifted = FMA(c, 1.44269502f, 12582912.0f);
-  const float r = FMA(c, 1.44269502f, 12582912.0f - shifted);
+  float c = x < -87.9f ? -87.9f : x;
+  c = c > 89.0f ? 89.0f : c;
+  const float shifted = FMA(c, 1.44269502f, 12583039.0f);
+  const float r = FMA(c, 1.44269502f, 12583039.0f - shifted);
   float power = FMA(r, 9.582852945e-3f, 5.590642616e-2f);
   power = FMA(r, power, 2.402409911e-1f);
   power = FMA(r, power, 6.931241751e-1f);
   power = FMA(r, power, 1.0f);
-  return NUMBER(BITS(power) + (BITS(shifted) << 23));
+  return power * NUMBER(BITS(shifted) << 23);
 }
 """
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import names_of, value_at
-from warpsmith.refactor.lifting import rules
+from warpsmith.refactor.lifting import gathering, rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.linking import AXES, Links, link
@@ -28,7 +28,7 @@ from warpsmith.refactor.lifting.partition import combined_in_block, combined_rea
 from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
-from warpsmith.refactor.lifting.turns import asked_of_block, not_looked_into, read_at_thread
+from warpsmith.refactor.lifting.turns import asked_of_block, found_by_division, not_looked_into, read_at_thread
 from warpsmith.refactor.lifting.values import tunable
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
@@ -83,10 +83,11 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     links.shared = variant.shared if shared is None else shared
     if shared is None:
         reason = f"how the {variant.shared} bytes of dynamic shared memory follow from the block is not clear"
-        refused |= dict.fromkeys(sorted(parameters & frozenset().union(*map(names_of, links.block))), reason)
+        refused |= dict.fromkeys(sorted(_sizes(lifted, links)), reason)
     for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
         if isinstance(waiting, str):
-            refused |= dict.fromkeys(sorted(parameters & frozenset().union(*map(names_of, links.block))), waiting)
+            refused |= dict.fromkeys(sorted(_sizes(lifted, links)), waiting)
+    refused |= gathering.left_out(lifted, _sizes(lifted, links))
     links.widths, staged = widths(lifted, divisions), depths(lifted)
     for parameter in lifted.constants:
         if links.widths.get(parameter) or (parameter in links.widths and parameter not in links.linked):
@@ -96,12 +97,17 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     return links, refused
 
 
+def _sizes(lifted: Symbolic, links: Links) -> frozenset[str]:
+    """What the block's extents are made of."""
+    return frozenset(lifted.constants) & frozenset().union(*map(names_of, links.block))
+
+
 def _turns(lifted: Symbolic, links: Links) -> dict[str, str]:
     """By parameter: why the size of a block, or of its share of the work, is no choice."""
     refused: dict[str, str] = {}
     unclear = not_looked_into(lifted.names)
     if unclear is not None:
-        refused |= dict.fromkeys(sorted(lifted.constants.keys() & frozenset().union(*map(names_of, links.block))), unclear)
+        refused |= dict.fromkeys(sorted(_sizes(lifted, links)), unclear)
     for axis, share in links.shares.items():
         apart = lifted.constants.keys() & names_of(share.part)
         extent = links.block[AXES.index(axis)] if AXES.index(axis) < len(links.block) else "1"
@@ -109,6 +115,10 @@ def _turns(lifted: Symbolic, links: Links) -> dict[str, str]:
         reason = asked_of_block(lifted.names, axis, sizes) or read_at_thread(lifted.names, axis)
         if reason is not None:
             refused |= dict.fromkeys(sorted(apart), reason)
+    for axis, blocks in zip(AXES, links.grid, strict=False):
+        for parameter in sorted(lifted.constants.keys() - names_of(blocks)):
+            if (reason := found_by_division(lifted.names, parameter, axis)) is not None:
+                refused[parameter] = reason
     return refused
 
 
@@ -133,6 +143,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.shares(subject, lifted, links),
         *rules.block_size(subject, lifted, links.block, tunables),
         *rules.first_threads(lifted, links.block),
+        *gathering.bounds(lifted, _sizes(lifted, links)),
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
         *halos(lifted, links.block),

@@ -22,6 +22,7 @@ from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
+from warpsmith.source.conditionals import definitions
 from warpsmith.source.effects import waits
 from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
@@ -90,7 +91,7 @@ def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
             trips = _trips(subject, names, loop)
             if trips is not None and trips < (_FEWEST_TRIPS if loop.kind is LoopKind.COUNTED else _FEWEST_STRIDED):
                 continue
-            if not _stands_alone(subject.source.tree, loop) or is_rest(loop, names) or waits(loop.body, names):
+            if not _stands_alone(subject, loop) or is_rest(loop, names) or waits(loop.body, names):
                 continue
             if _goes_over_loops(loop, loops, names) or _indexes_registers(loop, names):
                 continue
@@ -112,8 +113,9 @@ def _depth(loop: Loop) -> int:
     return sum(a.type in {"for_statement", "while_statement", "do_statement"} for a in ancestors(loop.node))
 
 
-def _stands_alone(tree: Tree, loop: Loop) -> bool:
+def _stands_alone(subject: Subject, loop: Loop) -> bool:
     """Whether a directive may be put before it, and no other one than `#pragma unroll` stands there."""
+    tree = subject.source.tree
     parent, before = loop.node.parent, (loop.pragma or loop.node).prev_sibling
     while before is not None and before.type == "comment":
         before = before.prev_sibling
@@ -121,7 +123,16 @@ def _stands_alone(tree: Tree, loop: Loop) -> bool:
         return False
     if loop.pragma is not None and _PRAGMA.fullmatch(tree.text_of(loop.pragma)) is None:
         return False
-    return before is None or before.type != "preproc_call"
+    return before is None or (before.type != "preproc_call" and not _may_unroll(subject, tree.text_of(before)))
+
+
+def _may_unroll(subject: Subject, before: str) -> bool:
+    """Whether it is an `#if` with a pragma in it, other than `#ifdef UNROLL` of a name that nobody defines."""
+    if not before.startswith("#") or "pragma" not in before:
+        return False
+    found = re.match(r"#\s*ifdef\s+(\w+)\s", before)
+    known = {*definitions(subject.source.text, subject.kernel.defines).live, *subject.kernel.defines}
+    return found is None or found[1] in known or "#else" in before
 
 
 def _indexes_registers(loop: Loop, names: Names) -> bool:

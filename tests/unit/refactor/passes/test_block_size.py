@@ -53,6 +53,8 @@ def test_the_grid_follows_blocks_side_by_side():
 
 def test_a_grid_made_for_the_blocks_of_a_grid_stride_loop_goes_on_to_fit():
     assert _freed(bundled("reduction")).grid == ("min(ceildiv(n, BLOCK * 4), 1024)",)
+    own = "  for (int i = blockIdx.x * n + threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];"
+    assert _freed(small(_kernel(own), grid=("ceildiv(rows, 1024)",))).grid == ("ceildiv(rows, 1024)",), "a part for each block"
 
 
 def test_after_lifting_both_the_access_and_the_block_are_in_the_launch():
@@ -285,3 +287,32 @@ def test_neighbours_at_a_fixed_distance_are_the_same_in_any_block():
         "  if (i < n) out[i] = s[threadIdx.x] * 2.0f;"
     )
     assert _freed(small(_kernel(body), grid=("ceildiv(n, 256)",))).grid == ("ceildiv(n, BLOCK)",)
+
+
+_SLOTS = (
+    "  __shared__ float s[256];\n  float v = 0.0f;\n  for (int i = threadIdx.x; i < n; i += blockDim.x) v += x[i];\n"
+    "  s[threadIdx.x] = v;\n  __syncthreads();\n"
+)
+_WARPS = (
+    "  __shared__ float s[32];\n  int lane = threadIdx.x % 32;\n"
+    "  if (lane == 0) s[threadIdx.x / 32] = x[0];\n  __syncthreads();\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "taken"),
+    [
+        (_SLOTS, "if (threadIdx.x == 0) for (int w = 0; w < 16; ++w) out[0] += s[w * 16];"),
+        (_SLOTS, "if (threadIdx.x < 128) s[threadIdx.x] += s[threadIdx.x + 128];"),
+        (_WARPS, "out[0] = lane < 8 ? s[lane] : 0.0f;"),
+    ],
+)
+def test_values_brought_together_for_one_size_fix_it(before: str, taken: str):
+    assert "in steps for one size of a block" in declined(BlockSize(), small(_kernel(before + f"  {taken}")))
+
+
+def test_values_brought_together_for_any_size_leave_it_free():
+    whole = "  if (threadIdx.x == 0) for (int w = 0; w < blockDim.x; ++w) out[0] += s[w];"
+    assert _freed(small(_kernel(_SLOTS + whole))).block == ("BLOCK",)
+    warps = "  if (threadIdx.x == 0) out[0] = lane < blockDim.x / 32 ? s[lane] : 0.0f;"
+    assert _freed(small(_kernel(_WARPS + warps))).block == ("BLOCK",)

@@ -81,11 +81,21 @@ def test_only_what_is_left_must_fit():
         (FILL + " " + FILL.replace("x[(", "x[1 + ("), "tile[0][0]", "in different ways"),
         ("if (n & 1) " + FILL, "tile[0][0]", "more than comparisons"),
         ("for (int t = 0; t < n; ++t) { if (t < 1) " + FILL + " out[t] = tile[0][0]; }", "1", "keeps what it had"),
+        (
+            "for (int t = threadIdx.x; t < n; t += 32) { tile[0][threadIdx.x] = x[t]; out[t] = tile[0][1]; }",
+            "1",
+            "does not follow",  # each thread has its own t
+        ),
         ("{ int m = n; m *= 2; " + FILL.replace("* n", "* m") + " }", "tile[0][0]", "is not known where"),
     ],
 )
 def test_what_is_not_a_tile(fill, read, reason):
     assert reason in declined(DirectReads(), small(KERNEL.format(fill=fill, read=read), block=("32", "8")))
+
+
+def test_a_declaration_of_several_arrays_stays():
+    text = KERNEL.replace("tile[8][32];", "tile[8][32], other[8];").format(fill=FILL, read="tile[0][0]")
+    assert "tile is declared together with others" in declined(DirectReads(), small(text, block=("32", "8")))
 
 
 def test_no_tiles():

@@ -202,6 +202,12 @@ def test_an_unguarded_kernel_keeps_whole_blocks():
     assert _rules(made) == ["n % T == 0"]
 
 
+def test_an_unguarded_kernel_with_room_to_spare_keeps_its_threads():
+    padded = "  int i = blockIdx.x * T + threadIdx.x;\n  out[i] = i < n ? x[i] : 0.0f;"
+    made = _lifted(small(_kernel(padded, "#define T 64\n"), grid=("ceildiv(n, 64)",), block=("64",), sizes={"rows": 1, "n": 100}))
+    assert "ceildiv(n, T) * T == ceildiv(n, 64) * 64" in _rules(made)
+
+
 def test_what_an_author_asserts_stays_true():
     before = "constexpr int kThreads = 64;\nstatic_assert(kThreads % 32 == 0 && kThreads <= 512);\n"
     text = _kernel("  for (int i = threadIdx.x; i < n; i += kThreads) out[i] = x[i];", before)
@@ -216,6 +222,49 @@ def test_work_for_the_first_threads_needs_them():
     )
     made = _lifted(small(_kernel(body, "constexpr int kThreads = 128;\n"), block=("128",)))
     assert "THREADS >= 16" in _rules(made)
+
+
+_SUM = """
+  __shared__ float slot[T];
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += T) sum += x[i];
+  slot[threadIdx.x] = sum;
+  __syncthreads();
+  {}
+  if (threadIdx.x == 0) out[blockIdx.x] = slot[0];
+"""
+_TREE = (
+    "for (int d = {}; d > 0; d >>= 1) {{ if ({}threadIdx.x < d) slot[threadIdx.x] += slot[threadIdx.x + d]; __syncthreads(); }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "read"),
+    [
+        (_TREE.format(32, ""), "slot[threadIdx.x + d]"),
+        ("if (threadIdx.x < 32) slot[threadIdx.x] += slot[threadIdx.x + 32];", "slot[threadIdx.x + 32]"),
+        ("if (threadIdx.x == 0) for (int j = 1; j < 64; ++j) slot[0] += slot[j];", "slot[j]"),
+        ("int d = 64; while (d /= 2) if (threadIdx.x < d) slot[threadIdx.x] += slot[threadIdx.x + d];", "slot[threadIdx.x + d]"),
+    ],
+)
+def test_what_one_size_of_a_block_needs_to_bring_its_values_together_fixes_it(steps: str, read: str):
+    subject = small(_kernel(_SUM.format(steps), "#define T 64\n"), block=("64",))
+    assert f"T: line 9 goes over slot in steps for one size of a block ({read})" in declined(LiftConstants(), subject)
+
+
+@pytest.mark.parametrize(
+    ("steps", "rules"),
+    [
+        (_TREE.format("T / 2", ""), []),
+        (_TREE.format("blockDim.x / 2", ""), []),
+        ("if (threadIdx.x == 0) for (int j = 1; j < T; ++j) slot[0] += slot[j];", []),
+        (_TREE.format(512, "T > d && "), ["T <= 512"]),
+    ],
+)
+def test_steps_that_follow_the_block_leave_it_free(steps: str, rules: list[str]):
+    made = _lifted(small(_kernel(_SUM.format(steps), "#define T 64\n"), block=("64",)))
+    assert "T" in _values(made)
+    assert [rule for rule in _rules(made) if rule.startswith("T <=")] == rules
 
 
 def test_dynamic_shared_memory_with_a_slot_for_each_thread_grows():
@@ -261,6 +310,12 @@ def test_a_block_goes_over_all_of_its_share():
             "T: line 5 reads table at a thread's place in its block",
         ),
         ("#define T 64\n", _PLACED.replace("x[i]", "x[i + T]"), "ceildiv(n, 64)", "T: line 4 goes a block's width further"),
+        (
+            "#define T 64\n",
+            "const int i = blockIdx.x % n * T + threadIdx.x;\n  out[i] = x[i];",
+            "rows * ceildiv(n, 64)",
+            "T: line 4 finds a block's tile by dividing blockIdx.x",
+        ),
         ("", _PARTS.replace("T", "64").replace("P", "256"), "ceildiv(n, 256)", "no macro, constant or template argument"),
     ],
 )

@@ -108,6 +108,18 @@ def test_whole_steps_of_a_share_leave_a_rest_too():
 def test_other_directives_are_not_disturbed():
     assert "no loop" in declined(Unroll(), small(_kernel(f"#pragma nounroll\n{_STRIDED}")))
     assert "no loop" in declined(Unroll(), small(_kernel(f"#pragma unroll\n  // why\n{_STRIDED}")))
+    either = "#if FAST\n#pragma unroll\n#else\n#pragma unroll 1\n#endif"
+    assert "no loop" in declined(Unroll(), small(_kernel(f"{either}\n{_STRIDED}")))
+    asked = _kernel(f"#ifdef FAST\n#pragma unroll\n#endif\n{_STRIDED}")
+    assert "no loop" in declined(Unroll(), small(f"#define FAST\n{asked}"))
+    assert applied(Unroll(), small(asked)).variant.tunables, "nobody defines FAST"
+
+
+def test_a_loop_that_is_the_body_of_another_keeps_its_pragma():
+    nested = "  for (int i = 0; i < 8; ++i)\n#pragma unroll 2\n    for (int j = 0; j < 8; ++j) out[i * 8 + j] = x[j];"
+    made = applied(Unroll(), small(_kernel(nested))).variant
+    assert [t.name for t in made.tunables] == ["UNROLL_I"]
+    assert nested in made.text
 
 
 def test_no_more_than_four_parameters():
