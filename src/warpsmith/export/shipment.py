@@ -13,20 +13,23 @@ from warpsmith.record.store import RunRecord
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import template_of
 
+_NOT_CLAIMED = frozenset({"config", "workloads", "heldout"})
+
 
 class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
     """The run ended well, and there is nothing in it that is worth shipping, or that may be."""
 
 
 def shipment_of(record: RunRecord, kernel: Kernel, *, force: bool = False) -> Shipment:
-    """`kernel` is the template that the run searched last; `force` ships a configuration that shows no gain."""
+    """`kernel` is the template that the run searched last; `force` ships what shows no gain, or none that is certain."""
     result = record.result
     if result is None:
         raise InputError(
             f"run {record.run} is {record.status}: it has no result to export",
             hint="wait for it to end" if record.status == "running" else f"`warpsmith resume {record.run}` finishes it",
         )
-    general = result["general"]
+    uncertain = result.get("uncertain")
+    general, heldout = (uncertain, uncertain["heldout"]) if uncertain else (result["general"], result["heldout"])
     if general is None or not general["verified"]:
         raise NothingToShip(
             f"run {record.run} has no configuration that was verified on every workload, so nothing is exported",
@@ -37,13 +40,13 @@ def shipment_of(record: RunRecord, kernel: Kernel, *, force: bool = False) -> Sh
         raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
     limits = Limits(**record.header.device_info["limits"])
     own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
-    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, _provenance(record, result))
+    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, _provenance(record, result, heldout))
 
 
 def _pick(entry: Mapping[str, Any], kernel: Kernel) -> Pick:
     # In the parameters' order, whatever order JSON kept.
     values = {p.name: entry["config"].get(p.name, p.default) for p in kernel.parameters}
-    return Pick(Configuration.of(values), {name: value for name, value in entry.items() if name not in {"config", "workloads"}})
+    return Pick(Configuration.of(values), {name: value for name, value in entry.items() if name not in _NOT_CLAIMED})
 
 
 def _is_better(own: Mapping[str, Any], general: Mapping[str, Any]) -> bool:
@@ -61,7 +64,7 @@ def _no_gain(run: str, pick: Pick, kernel: Kernel) -> str:
     )
 
 
-def _provenance(record: RunRecord, result: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(record: RunRecord, result: Mapping[str, Any], heldout: Mapping[str, Any]) -> dict[str, Any]:
     info = record.header.device_info
     return {
         "run": record.run,
@@ -74,5 +77,5 @@ def _provenance(record: RunRecord, result: Mapping[str, Any]) -> dict[str, Any]:
         "evaluations": dict(result["evaluations"]),
         "certificate": result["template"]["certificate"],
         "evidence": result["evidence"],
-        "heldout": {w: {k: v for k, v in entry.items() if k != "config"} for w, entry in result["heldout"].items()},
+        "heldout": {w: {k: v for k, v in entry.items() if k != "config"} for w, entry in heldout.items()},
     }

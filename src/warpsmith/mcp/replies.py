@@ -196,6 +196,7 @@ class Outcome(BaseModel):
     state: str
     summary: str = Field(description="In words that may be quoted.")
     general: Claim | None
+    uncertain: Claim | None = Field(None, description="The best found, where that may be no gain: then general is the original.")
     per_workload: dict[str, Claim] = {}
     heldout: dict[str, Claim] = {}
     evaluations: dict[str, int]

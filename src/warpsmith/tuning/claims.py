@@ -23,7 +23,7 @@ from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
 from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortlist, Table
 from warpsmith.tuning.profile import Profiler
-from warpsmith.tuning.result import Roof, claim_entry, overall_entry, uncertain_entry
+from warpsmith.tuning.result import Roof, claim_entry, overall_entry
 from warpsmith.tuning.scrutiny import Scrutiny
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -194,7 +194,7 @@ class Claimant:
         return {
             "baseline": self._overall(self._default, processes, roof),
             "general": self._overall(choice.general, processes, roof),
-            "uncertain": None if chosen == choice.general else self._uncertain(chosen, processes),
+            "uncertain": None if chosen == choice.general else self._uncertain(chosen, processes, roof),
             "per_workload": self._entries(choice.per_workload, processes, roof),
             "heldout": self._entries({w.name: choice.general for w in self._kernel.heldout_workloads}, processes, roof),
             "roofline": {
@@ -215,8 +215,10 @@ class Claimant:
             },
         }
 
-    def _uncertain(self, chosen: Configuration, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
-        return uncertain_entry(chosen, finalists.claim_overall(chosen, processes, self._weights, self._default, self._rng))
+    def _uncertain(self, chosen: Configuration, processes: Sequence[ProcessMeasurement], roof: Roof) -> dict[str, Any]:
+        """What would be the general configuration if its gain were certain."""
+        heldout = {w.name: chosen for w in self._kernel.heldout_workloads}
+        return {**self._overall(chosen, processes, roof), "heldout": self._entries(heldout, processes, roof)}
 
     def _entries(
         self, configurations: Mapping[str, Configuration], processes: Sequence[ProcessMeasurement], roof: Roof

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.source import SourceSummary
@@ -101,19 +100,12 @@ def overall_entry(claims: Mapping[str, Claim], speedup: Ratio, weights: Mapping[
     return {**entry, "workloads": entries}
 
 
-def uncertain_entry(configuration: Configuration, speedup: Ratio) -> dict[str, Any]:
-    return {"config": dict(configuration.pairs), **_figures(speedup)}
-
-
-def _figures(speedup: Ratio) -> dict[str, Any]:
-    return {"speedup": round(speedup.value, 4), "ci95": [round(speedup.low, 4), round(speedup.high, 4)]}
-
-
 def _entry(claim: Claim, median_us: float, speedup: Ratio, fraction: float | None) -> dict[str, Any]:
     return {
         "config": dict(claim.configuration.pairs),
         "median_us": round(median_us, 3),
-        **_figures(speedup),
+        "speedup": round(speedup.value, 4),
+        "ci95": [round(speedup.low, 4), round(speedup.high, 4)],
         "roofline_fraction": fraction,
         "verified": claim.verdict.passed,
         "max_error": claim.verdict.max_error,

@@ -113,6 +113,18 @@ def test_what_must_not_ship_does_not(kernel, general, status, error, said) -> No
     assert caught.value.hint
 
 
+def test_a_gain_that_is_not_certain_ships_by_force_only(kernel) -> None:
+    found = record(kernel, claim(1.0, 1.0, 1.0, BLOCK=32, VEC=1))
+    best = claim(1.02, 0.98, 1.06)
+    found.result["uncertain"] = {**best, "workloads": {"a": best, "b": best}, "heldout": {"odd": claim(0.4, 0.3, 0.5)}}
+    with pytest.raises(NothingToShip) as caught:
+        shipment_of(found, kernel)
+    assert "from 0.980 to 1.060 that includes 1" in caught.value.message
+    forced = shipment_of(found, kernel, force=True)
+    assert dict(forced.general.configuration) == best["config"]
+    assert forced.provenance["heldout"]["odd"]["speedup"] == 0.4
+
+
 def test_force_ships_what_has_no_gain_but_nothing_unverified(kernel) -> None:
     assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), kernel, force=True).general.claim["speedup"] == 1.02
     with pytest.raises(NothingToShip):

@@ -38,7 +38,8 @@ class RunTools:
     def get_result(self, run: RunName = "last") -> replies.Outcome:
         """What may be reported of a run: speedup with its interval, verified, measured in fresh processes after the search.
 
-        A run that is not finished has no claim. An interval that includes 1 is no gain, and saying so is a result.
+        A run that is not finished has no claim. Where the best found may be no gain (its interval includes 1: `uncertain`), the
+        original stays, and saying so is a result.
         """
         found = api.show_run(run)
         template = found.get("template") or {}
@@ -49,6 +50,7 @@ class RunTools:
             state=found["status"],
             summary=_summary(found),
             general=_claim(found["general"]) if found["general"] else None,
+            uncertain=_claim(found["uncertain"]) if found["uncertain"] else None,
             per_workload={w: _claim(entry) for w, entry in found["per_workload"].items()},
             heldout={w: _claim(entry) for w, entry in found["heldout"].items()},
             evaluations={kind: count for kind, count in found["evaluations"].items() if count},
@@ -112,7 +114,7 @@ class RunTools:
         if not measured:
             raise InputError(f"run {record.run} has measured nothing yet", hint="poll job_status until it has")
         best, roof = min(measured, key=lambda c: measured[c].score), {}
-        if (general := found["general"]) is not None:
+        if (general := found["uncertain"] or found["general"]) is not None:
             best = Configuration.of({**space.default, **general["config"]})
             fractions = {workload: entry["roofline_fraction"] for workload, entry in general["workloads"].items()}
             roof = {workload: fraction for workload, fraction in fractions.items() if fraction is not None}
@@ -160,7 +162,7 @@ class RunTools:
 
 
 def _summary(found: dict[str, Any]) -> str:
-    general = found["general"]
+    general = found["uncertain"] or found["general"]
     if general is None:
         return f"{found['kernel']}: {found['status']}, no claim yet"
     low, high = general["ci95"]
