@@ -1,10 +1,12 @@
 """The compile pool with the real device: sharing, caching, pausing, and compilers that die, hang or eat memory."""
 
 import os
+import queue
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -144,6 +146,29 @@ def test_a_compiler_that_hangs(tmp_path):
         assert isinstance(pool.compile(ask(41)), Binary)
     # What is kept is written behind the result, so only after closing is all of it there: a timeout is not.
     assert len([path for path in tmp_path.glob("*/*") if path.is_file()]) == 1
+
+
+class Forgetful(queue.SimpleQueue):
+    """As CPython's may be: told to wait for a while, it waits for ever."""
+
+    def get(self, block=True, timeout=None):
+        return super().get(block)
+
+
+def test_assistants_end_whatever_the_queue_does(monkeypatch):
+    monkeypatch.setattr("warpsmith.compile.pool.queue.SimpleQueue", Forgetful)
+    cores = frozenset(os.sched_getaffinity(0))
+    with CompilePool("cpu", cache_dir=None, cores=cores) as pool:
+        pool.describe()
+
+        def assisted():
+            with pool.reinforced(cores):
+                pass
+
+        done = threading.Thread(target=assisted, daemon=True)
+        done.start()
+        done.join(30)
+        assert not done.is_alive()
 
 
 def test_a_compiler_that_eats_memory():

@@ -30,7 +30,7 @@ CompileOutcome: TypeAlias = Binary | CompileFailed | Crashed | TimedOut
 
 _WORKER = "warpsmith.compile.worker"
 _REMEMBERED = 512
-_ASSISTANT_WAIT_S = 0.05
+_ASSISTANT_WAIT_S = 0.02
 
 
 class CompilePool:
@@ -230,16 +230,23 @@ class CompilePool:
             slot.close()
 
     def _assist(self, slot: Slot, done: threading.Event) -> None:
-        """As `_work`, until it is done."""
+        """As `_work`, until it is done.
+
+        It looks now and then instead of waiting at the queue for so long: CPython's SimpleQueue, told to wait for 50 ms, waits
+        for ever when another thread takes the task that it was woken for just as its time runs out.
+        """
         try:
             while not done.is_set():
-                with contextlib.suppress(queue.Empty):
-                    task = self._tasks.get(timeout=_ASSISTANT_WAIT_S)
-                    if task is None:  # meant for one of the pool's own
-                        self._tasks.put(None)
-                        return
-                    with self._gate:
-                        self._run(slot, *task)
+                try:
+                    task = self._tasks.get_nowait()
+                except queue.Empty:
+                    done.wait(_ASSISTANT_WAIT_S)
+                    continue
+                if task is None:  # meant for one of the pool's own
+                    self._tasks.put(None)
+                    return
+                with self._gate:
+                    self._run(slot, *task)
         finally:
             slot.close()
 
