@@ -47,7 +47,9 @@ class Posterior:
             return
         self._grow(before + new)
         common = _or_nothing(shared, new)
-        across = np.array([self._across(row) for row in rows]) + common.astype(np.float32) @ self._shared_by_candidates
+        across = np.array([self._across(row) for row in rows])
+        if common.shape[1]:  # else it would be a large matrix of zeros
+            across += common.astype(np.float32) @ self._shared_by_candidates
         within = self._covariance(rows, rows) + common @ common.T + np.diag(spread + self._hyper.noise + _RIDGE)
         self._rows = np.concatenate([self._rows, rows])
         old = slice(0, before)
