@@ -14,12 +14,10 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from benchmarks.extraction import CPU_ARCH
 from benchmarks.extraction_kernels.catalogue import Entry, catalogue, fetched
 from benchmarks.extraction_kernels.running import placed
 from warpsmith import api
 from warpsmith.core.errors import WarpsmithError
-from warpsmith.source.extract import extract
 from warpsmith.tuning.agents import RULES
 
 
@@ -40,10 +38,8 @@ def main() -> None:
 
 
 def tuned(entry: Entry, scratch: Path, evaluations: int) -> dict[str, Any]:
-    assert entry.folder is not None
     package = fetched(entry.code_base, user_cache_path("warpsmith") / "benchmarks")
-    source, _ = extract(entry.request(package, CPU_ARCH, unpack=entry.unpack)).write(scratch / "extracted")
-    kernel = api.load_kernel(placed(entry.folder, source, scratch / "run"))
+    kernel = api.load_kernel(placed(entry, package, scratch))
     return api.tune(kernel, budget=api.Budget(evaluations), agent=RULES)
 
 

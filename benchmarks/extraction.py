@@ -25,8 +25,6 @@ from warpsmith.devices.cuda import CompiledCubin, compile_cubin, sass
 from warpsmith.devices.cuda.target import parse_target
 from warpsmith.source.extract import extract
 
-CPU_ARCH = 800  # the architecture that decides `#if`s for the CPU device
-
 
 @dataclass
 class Bench:
@@ -117,10 +115,7 @@ def compared(ours: CompiledCubin, theirs: CompiledCubin | str) -> str:
 
 
 def on_cpu(bench: Bench, entry: Entry) -> str:
-    assert entry.folder is not None
     try:
-        found = extract(entry.request(bench.package(entry.code_base), CPU_ARCH, unpack=entry.unpack))
-        source, _ = found.write(bench.scratch / "cpu" / entry.name / "extracted")
-        return verdict(placed(entry.folder, source, bench.scratch / "cpu" / entry.name / "run"), bench.pool)
+        return verdict(placed(entry, bench.package(entry.code_base), bench.scratch / "cpu" / entry.name), bench.pool)
     except WarpsmithError as error:
         return error.message.splitlines()[0]

@@ -6,19 +6,26 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
+from benchmarks.extraction_kernels.catalogue import Entry
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Verdict
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.source.extract import extract
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
+CPU_ARCH = 800  # the architecture that decides `#if`s for the CPU device
 
-def placed(folder: Path, source: Path, destination: Path) -> Path:
-    """The kernel.toml and reference of `folder` beside the extracted source."""
-    shutil.copytree(folder, destination, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+
+def placed(entry: Entry, package: Path, scratch: Path) -> Path:
+    """The kernel extracted for the CPU device, with the kernel.toml and the reference of its entry beside it."""
+    assert entry.folder is not None
+    source, _ = extract(entry.request(package, CPU_ARCH, unpack=entry.unpack)).write(scratch / "extracted")
+    destination = scratch / "run"
+    shutil.copytree(entry.folder, destination, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(source, destination)
     return destination
 

@@ -17,14 +17,12 @@ from warpsmith.refactor.writing import FreeNames, barrier
 from warpsmith.source import Edit, KernelParameter, Names
 from warpsmith.source.dataflow import base_name, dependents, exits, identifiers, is_fixed, is_in_inner_loop, is_pure
 from warpsmith.source.statements import Piece, at_margin, indent_unit, line_at, pieces_of
-from warpsmith.source.threads import Teamwork, all_launch_uses, is_shared, launch_uses, spelled, teamwork
+from warpsmith.source.threads import THREAD, Teamwork, all_launch_uses, is_shared, launch_uses, spelled, teamwork
 from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
 from warpsmith.source.tree import field as field_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_THREAD = {"threadIdx", "get_local_id", "get_global_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +146,7 @@ def _require_uniform(leaving: Sequence[Node], work: Sequence[Piece], together: T
         for n in of_kind(node, "init_declarator", "assignment_expression")
         if not is_pure(field_of(n, "value" if n.type == "init_declarator" else "right"), subject.source)
     }
-    differing = dependents(_THREAD | unknown, [*nodes, subject.source.body])
+    differing = dependents(THREAD | unknown, [*nodes, subject.source.body])
     for statement in leaving:
         for outer in ancestors(statement):
             condition = outer.child_by_field_name("condition")

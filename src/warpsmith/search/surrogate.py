@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from warpsmith.core.configuration import Value
 from warpsmith.search.gp.encoding import distances
-from warpsmith.search.gp.hyper import Fit, Weight
+from warpsmith.search.gp.hyper import Fit
 from warpsmith.search.gp.kernel import covariance
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -55,7 +55,7 @@ def fit_surrogate(values: Sequence[Sequence[Value]], rows: Array, logs: Array, r
     targets = (logs - centre) / scale
     tables = [distances(own) for own in values]
     few = rng.permutation(len(rows))[:_FITTED_AT_MOST]
-    hyper = Fit(tables, [Weight() for _ in tables])(rows[few], targets[few], np.zeros(len(few)), None)
+    hyper = Fit(tables)(rows[few], targets[few], np.zeros(len(few)), None)
     weighted = tuple(weight * table for weight, table in zip(hyper.weights, tables, strict=True))
     factor = cho_factor(covariance(weighted, hyper.signal, rows, rows) + hyper.noise * np.eye(len(rows)), lower=True)
     solved = cho_solve(factor, targets)

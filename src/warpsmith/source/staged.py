@@ -18,13 +18,13 @@ from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.solving import Solution, subscript
+from warpsmith.source.threads import THREAD
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">="})
-_THREAD = frozenset({"threadIdx", "get_local_id", "get_global_id"})
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
@@ -170,7 +170,7 @@ class _Recogniser:
         loops = [n for copy in copies for n in of_kind(copy, "for_statement")]
         counters = [d for loop in loops for d in of_kind(field(loop, "initializer"), "init_declarator")]
         # A variable that follows from the thread, as `for (int t = threadIdx.x; …)` around the filling, is each thread's own.
-        own = sorted(dependents(_THREAD, [self._names.source.body]) - _THREAD)
+        own = sorted(dependents(THREAD, [self._names.source.body]) - THREAD)
         steps = (rf"\w+@{d.start_byte}\b" for d in counters)
         return re.compile("|".join([r"threadIdx\.[xyz]", *steps, *(rf"\b{re.escape(name)}@\d+" for name in own)]))
 

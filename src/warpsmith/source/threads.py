@@ -42,6 +42,7 @@ _INSIDE_BLOCK = re.compile(
 _PLACE = re.compile(r"\.\s*(?:group_index|block_index|block_rank|grid_rank|dim_blocks|num_blocks)\s*\(")
 _RANK = re.compile(r"\.\s*(?:thread_rank|thread_index|group_index|meta_group_rank|dim_threads|group_dim|num_threads|size)\s*\(")
 _WAITING = re.compile(r"\b(?:__threadfence|mem_fence|atomic_work_item_fence|volatile)\b")
+THREAD = frozenset({"threadIdx", "get_local_id", "get_global_id"})
 _BUILTINS = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
 _OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size", "gridDim": "get_num_groups"}
 
@@ -89,10 +90,8 @@ def teamwork(source: KernelSource) -> Teamwork:
     texts = [source.text_of(body) for body in bodies]
     elsewhere = _defined_elsewhere(source, named)
     library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
-    others = [_WHOLE_BLOCK.sub("", t) for t in texts] if library else []
-    telling = next((m[0] for t in others for pattern in (_LIBRARY, _RANK) if (m := pattern.search(t))), None) or elsewhere
-    outside = [_INSIDE_BLOCK.sub("", t) for t in texts] if library else []
-    abroad = next((m[0] for t in outside for pattern in (_LIBRARY, _PLACE) if (m := pattern.search(t))), None) or elsewhere
+    telling = (_first_beside(_WHOLE_BLOCK, texts, (_LIBRARY, _RANK)) if library else None) or elsewhere
+    abroad = (_first_beside(_INSIDE_BLOCK, texts, (_LIBRARY, _PLACE)) if library else None) or elsewhere
     waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
     return Teamwork(
         barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
@@ -106,6 +105,12 @@ def teamwork(source: KernelSource) -> Teamwork:
         abroad=abroad,
         waits=waits,
     )
+
+
+def _first_beside(known: re.Pattern[str], texts: Sequence[str], wanted: Sequence[re.Pattern[str]]) -> str | None:
+    """The first of the wanted that is there besides what is known."""
+    others = (known.sub("", text) for text in texts)
+    return next((m[0] for text in others for pattern in wanted if (m := pattern.search(text))), None)
 
 
 def _defined_elsewhere(source: KernelSource, calls: Sequence[tuple[Node, str]]) -> str | None:

@@ -115,7 +115,7 @@ def a_hyper(space, noise=1e-3):
 def test_the_gradient_of_the_fit_is_the_slope_of_its_loss():
     space, _, rows, targets = random_points(20)
     tables = Columns(space).tables
-    fit = Fit(tables, [Weight()] * len(tables))
+    fit = Fit(tables)
     pairs = Pairs(tables, rows, np.linspace(-0.6, 0.6, 40).reshape(20, 2))
     spread = np.full(20, 0.01)
     at = np.array([-0.5, 0.3, -1.0, 0.7, 0.2, -3.0])
@@ -130,7 +130,7 @@ def test_the_gradient_of_the_fit_is_the_slope_of_its_loss():
 def test_the_loss_of_the_fit_falls_as_the_density_of_the_results_rises():
     space, _, rows, targets = random_points(20)
     tables = [distances(p.values) for p in space.parameters]
-    fit = Fit(tables, [Weight(deviation=1e6)] * len(tables))
+    fit = Fit(tables, Weight(deviation=1e6))
     shared = np.linspace(-0.6, 0.6, 40).reshape(20, 2)
     pairs = Pairs(tables, rows, shared)
     spread = np.full(20, 0.01)

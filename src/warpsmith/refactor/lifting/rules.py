@@ -16,7 +16,7 @@ from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.linking import AXES, Links
-from warpsmith.refactor.lifting.surplus import unguarded_effect
+from warpsmith.refactor.lifting.surplus import same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
@@ -76,9 +76,7 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
         done = unguarded_effect(lifted.names, axis, "blockIdx")  # a place may be told by the block and a step alone
         if done is not None and done.type != "call_expression":  # a function may ask for itself
             was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
-            now, then = (tidy(f"ceildiv({share.whole}, {part}) * ({part})") for part in (share.part, was))
-            reason = f"line {lifted.source.line_of(done)} asks no thread whether its place along {axis} exists"
-            yield Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
+            yield same_threads(share, was, unasked(lifted.names, done, axis))
 
 
 def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:

@@ -32,7 +32,7 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
     """What keeps threads along an axis from doing what nobody did, where their block has another size than it `was`."""
     done = unguarded_effect(names, axis)
     if done is not None:
-        reason = f"line {names.source.line_of(done)} asks no thread whether its place along {axis} exists"
+        reason = unasked(names, done, axis)
     elif _asks_for_more(subject, names, axis, share):
         reason = f"the kernel would do more than {share.whole} along {axis} if there were threads for it"
     else:
@@ -40,9 +40,19 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
     before = substituted(share.part, {parameter: str(was)})
     if share.rounds_down and all(value_at(f"({share.whole}) % ({before})", w.sizes) == 0 for w in subject.kernel.workloads):
         return  # so it must divide anyway
+    yield same_threads(share, before, reason)
+
+
+def same_threads(share: Shared, before: str, reason: str) -> Rule:
+    """As many threads as with blocks that had `before` of the whole each."""
     count = "({0}) / ({1}) * ({1})" if share.rounds_down else "ceildiv({0}, {1}) * ({1})"
     now, then = (tidy(count.format(share.whole, part)) for part in (share.part, before))
-    yield Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
+    return Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
+
+
+def unasked(names: Names, done: Node, axis: str) -> str:
+    """The reason that an effect without a guard is."""
+    return f"line {names.source.line_of(done)} asks no thread whether its place along {axis} exists"
 
 
 def unguarded_effect(names: Names, axis: str, place: str = "threadIdx") -> Node | None:

@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import Context
-from warpsmith.search.gp.hyper import Fit, Weight
+from warpsmith.search.gp.hyper import Fit
 from warpsmith.search.gp.kernel import covariance, matern
 from warpsmith.search.gp.targets import modelled
 
@@ -75,8 +75,7 @@ class Forecast:
         self.context = context
         count = len(context.rows)
         targets = modelled(context.above, np.zeros(count))[0] - columns.expected(context.rows)
-        fit = Fit(columns.tables, [Weight() for _ in columns.tables])
-        hyper = fit(context.rows, targets, np.zeros(count), None)
+        hyper = Fit(columns.tables)(context.rows, targets, np.zeros(count), None)
         self._rows = context.rows
         self._weighted = [weight * table for weight, table in zip(hyper.weights, columns.tables, strict=True)]
         self._signal = hyper.signal

@@ -30,7 +30,7 @@ _TWO_STARTS_BELOW = 40
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A parameter's prior: mean and deviation of the logarithm of its weight in the sum of squared distances."""
+    """A column's prior: mean and deviation of the logarithm of its weight in the sum of squared distances."""
 
     mean: float = -1.6
     deviation: float = 0.7
@@ -72,12 +72,12 @@ class Pairs:
 
 
 class Fit:
-    """`tables[c]` are the squared distances of column c's values, `priors[c]` the prior of its weight."""
+    """`tables[c]` are the squared distances of column c's values; all columns' weights have the same prior."""
 
-    def __init__(self, tables: Sequence[Array], priors: Sequence[Weight]) -> None:
+    def __init__(self, tables: Sequence[Array], prior: Weight = Weight()) -> None:  # noqa: B008 - it is frozen
         self._tables = tables
-        self._mean = np.array([*(prior.mean for prior in priors), _SIGNAL[0], _NOISE[0]])
-        self._deviation = np.array([*(prior.deviation for prior in priors), _SIGNAL[1], _NOISE[1]])
+        self._mean = np.array([*(prior.mean for _ in tables), _SIGNAL[0], _NOISE[0]])
+        self._deviation = np.array([*(prior.deviation for _ in tables), _SIGNAL[1], _NOISE[1]])
         self._bounds = [(-9.0, 5.0)] * len(tables) + [(-4.0, 4.0), (-12.0, 0.0)]
 
     def __call__(self, rows: Array, targets: Array, spread: Array, before: Hyper | None, shared: Array | None = None) -> Hyper:

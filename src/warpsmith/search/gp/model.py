@@ -15,7 +15,7 @@ from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST
 from warpsmith.search.gp.forecasts import Forecast, Forecasts
-from warpsmith.search.gp.hyper import Fit, Hyper, Weight
+from warpsmith.search.gp.hyper import Fit, Hyper
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
 
@@ -60,7 +60,7 @@ class Model:
         self._columns = columns
         self._forecasts = Forecasts(forecasts)
         self._rng = rng
-        self._fit = Fit(columns.tables, [Weight() for _ in columns.tables])
+        self._fit = Fit(columns.tables)
         self._hyper: Hyper | None = None
         self._fit_at = 0
         self._posterior: Posterior | None = None
