@@ -14,6 +14,7 @@ from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subje
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.spec.kernel import Kernel
+from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.probes import Lab, Probe, laboratory
 from warpsmith.tuning.templating import Templated, template_entry, templatize
 
@@ -59,7 +60,7 @@ LINE = "out[i] = 2.0f * in[i];"
 
 
 def made(kernel: Kernel, lab: Lab, folder: Path, *passes: Pass, combinations: int = 0) -> Templated:
-    return templatize(kernel, lab, passes=passes, folder=folder, combinations=combinations)
+    return templatize(kernel, lab, passes=passes, folder=folder, effort=Effort(combinations))
 
 
 def test_right_alternatives_are_kept_and_certified(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
@@ -153,12 +154,27 @@ def test_combinations_that_fail_are_excluded_with_what_was_seen(kernel: Kernel, 
     assert len(found.applications[1].notes) == 2
 
 
-@pytest.mark.parametrize("combinations", [0, 3])
-def test_values_that_wait_for_the_end_are_tried_there(kernel: Kernel, lab: Lab, tmp_path: Path, combinations: int) -> None:
+@pytest.mark.parametrize(("combinations", "kept"), [(0, (0, 1, 2)), (3, (0, 1))])
+def test_values_wait_for_the_end_and_are_tried_there_unless_a_search_will_verify_them(
+    kernel: Kernel, lab: Lab, tmp_path: Path, combinations: int, kept: tuple[int, ...]
+) -> None:
     original = twice(tmp_path / "original", SOURCE.replace("2.0f *", "(0 < 2 ? 2.0f : 3.0f) *"))
     few = Replacing("(0 <", "(A <", tunables=(Tunable("A", (0, 1, 2), 0, "?"),), name="few")
     found = made(original, lab, tmp_path / "made", few, combinations=combinations)
-    assert [p.values for p in found.kernel.parameters] == [(0, 1)]
+    assert [p.values for p in found.kernel.parameters] == [kept]
+
+
+def test_when_time_is_over_only_what_is_needed_goes_on(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    declining = Replacing("nowhere", name="declining")
+    passes = [
+        Replacing("2.0f", choice=Tunable(name.upper(), (0, 1), 0, "?"), others={1: f"({part}.0f + {2 - part}.0f)"}, name=name)
+        for part, name in enumerate(["first", "second", "third"])
+    ]
+    hasty = Effort(combinations=0, seconds=0.0, needed=frozenset({"third"}))
+    found = templatize(kernel, lab, passes=[declining, *passes], folder=tmp_path, effort=hasty)
+    # What does not apply takes no time, and makes no template: the next one has its turn.
+    assert [(done.name, done.applied) for done in found.applications] == [("declining", False), ("first", True), ("third", True)]
+    assert [p.name for p in found.kernel.parameters] == ["FIRST", "THIRD"]
 
 
 def test_an_original_that_does_not_work_is_the_users_to_mend(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from warpsmith.tuning.events import (
     EvaluationFinished,
     Event,
     MessageNoted,
+    PassesPostponed,
     RoundFinished,
     RoundPlanned,
     RoundStarted,
@@ -90,6 +91,8 @@ class _Reporter:
                 self._noted(event)
             case AgentGaveUp(reason=reason):
                 self._say(f"agent     {reason}: the run goes on with what it has")
+            case PassesPostponed(names=names):
+                self._say(f"template  left for a later round, since time is short: {', '.join(names)}")
             case RoundStarted():
                 self._round_started(event)
             case RoundFinished(number=number, evaluations=evaluations, speedup=speedup):

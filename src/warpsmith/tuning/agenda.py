@@ -12,16 +12,18 @@ from typing import Any, Protocol
 
 from warpsmith.record.store import RoundRecord
 from warpsmith.record.transcript import Kind, Message, Role
-from warpsmith.refactor.proposal import FORM, Proposal
+from warpsmith.refactor.proposal import FORM, PROPOSALS, Proposal
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.events import AgentGaveUp, RoundPlanned
+from warpsmith.tuning.effort import Effort
+from warpsmith.tuning.events import AgentGaveUp, PassesPostponed, RoundPlanned
 from warpsmith.tuning.order import kernel_fingerprint, round_kernel
 from warpsmith.tuning.planning import Agent, AgentStopped, Facts, PassReport, Plan, ProposalReport
 from warpsmith.tuning.workshop import Workshop
 from warpsmith.tuning.writing import written_form
 
 _MOST_PLANS = 3  # for one round, when nothing of what was planned applies
+_SHARE_OF_TIME = 0.3  # of what a run has left, for a round's template
 
 
 class Templating(Protocol):
@@ -31,8 +33,10 @@ class Templating(Protocol):
         """What is wrong with a form that an agent wrote; None when it can be searched."""
         ...
 
-    def make(self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path) -> tuple[Path, Mapping[str, Any]]:
-        """Writes the template into a folder: its kernel.toml, and a report of every pass."""
+    def make(
+        self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path, effort: Effort
+    ) -> tuple[Path, Mapping[str, Any]]:
+        """Writes the template into a folder: its kernel.toml, and a report of every pass that had its turn."""
         ...
 
 
@@ -47,6 +51,7 @@ class Agenda:
         self.proposals: list[ProposalReport] = []
         self.plans: list[RoundRecord] = []
         self.gave_up: str | None = None
+        self._took_s = 0.0  # to make the last template
 
     def recall(self, about: RoundRecord) -> Kernel:
         """The template of a round that an earlier part of the run began."""
@@ -56,7 +61,14 @@ class Agenda:
         return kernel
 
     def next_template(self, number: int, facts: Callable[[], Facts]) -> Kernel | None:
-        """The template of the next round, on record when this returns; None when the agent has nothing more to try."""
+        """The template of the next round, on record when this returns.
+
+        None when the agent has nothing more to try, or when making it would leave too little time to search it.
+        """
+        time_for_it = self._time_for_a_template()
+        if time_for_it is not None and time_for_it < self._took_s:  # the next one contains the last: it takes no less
+            self._decided(number, Role.PLANNER, "no further template: the time that is left goes to searching the last one")
+            return None
         try:
             for _ in range(_MOST_PLANS):
                 known = facts()
@@ -92,19 +104,33 @@ class Agenda:
         before = [p.name for p in self.passes if p.applied_in is not None]
         plan = replace(plan, passes=tuple(dict.fromkeys((*before, *plan.passes))))
         kept = [report.proposal for report in self.proposals if report.problem is None]
-        path, report = self._templating.make(plan.passes, [*kept, *plan.proposals], self._shop.folder / f"round-{number}")
+        folder, started_s = self._shop.folder / f"round-{number}", self._shop.elapsed_s()
+        # What is evaluated is verified then: no need to try it beforehand.
+        effort = Effort(combinations=0, seconds=self._time_for_a_template(), needed=frozenset({*before, PROPOSALS}))
+        path, report = self._templating.make(plan.passes, [*kept, *plan.proposals], folder, effort)
+        self._took_s = self._shop.elapsed_s() - started_s
         kernel = load_kernel(path)
+        waiting = [name for name in plan.passes if name not in report["applied"] and name not in report["declined"]]
+        plan = replace(plan, is_last=plan.is_last and not waiting)
         about = RoundRecord(number, asdict(plan), str(kernel.path), kernel_fingerprint(kernel), report)
         self._learn(about)
         new = [p.name for p in self.passes if p.applied_in == number]
         refused = [f"{name}: {reason}" for name, reason in report["declined"].items()]
         self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
+        if waiting:
+            self._decided(number, Role.TEMPLATER, f"left for a later round, since time is short: {', '.join(waiting)}")
+            self._shop.emit(PassesPostponed(tuple(waiting)))
         forms = next((p.values for p in kernel.parameters if p.name == FORM), ())
         if not new and not any(proposal.number in forms for proposal in plan.proposals):
             return None
         self._shop.store.begin_round(self._shop.run, about)
         self._begin(about)
         return kernel
+
+    def _time_for_a_template(self) -> float | None:
+        """In seconds; None without a limit. The search needs most of what is left."""
+        whole = self._shop.order.budget.seconds
+        return None if whole is None else _SHARE_OF_TIME * max(0.0, whole - self._shop.elapsed_s())
 
     def _learn(self, about: RoundRecord) -> None:
         """Which passes did what, as the template's report says."""

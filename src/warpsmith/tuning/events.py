@@ -74,6 +74,13 @@ class AgentGaveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class PassesPostponed:
+    """The time for a round's template was over before their turn."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RoundStarted:
     """The round's template stands, and its space is known."""
 
@@ -141,6 +148,7 @@ Event: TypeAlias = (
     | AdversariesChosen
     | MessageNoted
     | AgentGaveUp
+    | PassesPostponed
     | RoundStarted
     | RoundFinished
     | TemplateCertified

@@ -1,13 +1,14 @@
 """From a kernel to its template: passes are applied one by one, and only what the device shows to be right is kept.
 
 After each pass the default must still be the original, token by token, and every form and every value must compile and give right
-results on the smallest workloads (`tuning.trial` says when each is tried). What does not is dropped; a pass of which nothing is
-left did not apply, and says why. So a template is never broken because a pass is.
+results on the smallest workloads (`tuning.trial` says when each is tried, `tuning.effort` how much is). What does not is dropped;
+a pass of which nothing is left did not apply, and says why. So a template is never broken because a pass is.
 """
 
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, Template, template_of
+from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.probes import Lab, Probe, require_language
 from warpsmith.tuning.trial import Trial
@@ -44,15 +46,18 @@ class Templated:
 
 
 def templatize(
-    kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], folder: Path, combinations: int = 16, emit: Emit = ignore
+    kernel: Kernel,
+    lab: Lab,
+    *,
+    passes: Sequence[Pass],
+    folder: Path,
+    effort: Effort = Effort(),  # noqa: B008 - it is frozen
+    emit: Emit = ignore,
 ) -> Templated:
-    """`combinations` of all parameters are tried together in the end; a search that verifies as it goes needs none.
-
-    Raises InputError when the device does not take the kernel's language, or the original breaks one of its limits.
-    """
+    """Raises InputError when the device does not take the kernel's language, or the original breaks one of its limits."""
     require_language(kernel, lab.info)
     check_folder(folder, kernel)
-    draft = settled_draft(kernel, lab, passes=passes, combinations=combinations, emit=emit)
+    draft = settled_draft(kernel, lab, passes=passes, effort=effort, emit=emit)
     found = combined(draft)
     difference = Probe(found, lab).difference()
     assert difference is None, difference  # every pass was held to it
@@ -61,16 +66,19 @@ def templatize(
     return Templated(written, replace(template_of(written), certificate=certificate), certificate, found.parameters, draft)
 
 
-def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], combinations: int, emit: Emit = ignore) -> Draft:
+def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], effort: Effort, emit: Emit = ignore) -> Draft:
     """What the passes make of the kernel and the device finds right, written nowhere yet."""
+    started = time.monotonic()
     ordered = in_order(passes)
     emit(StageStarted("template", len(ordered) + 1))
     trial = Trial(_untouched(kernel, lab), lab)
     for number, transform in enumerate(ordered):
+        if effort.leaves_out(transform, trial.draft, time.monotonic() - started):
+            continue
         emit(StageAdvanced(number, transform.name))
         trial.apply(transform, ordered[number + 1 :])
     emit(StageAdvanced(len(ordered), "all of them together"))
-    return trial.settled(combinations)
+    return trial.settled(effort.combinations)
 
 
 def _untouched(kernel: Kernel, lab: Lab) -> Draft:

@@ -2,8 +2,8 @@
 
 Every value and every form is tried, but not all at once. With a pass come its forms, and one value of each parameter: what is
 wrong with a pass mostly shows there, and later passes should not build on it. The other values are tried when all passes are
-applied, many of them in one configuration. Values that no configuration can have yet wait as well, since a later pass may bring a
-form that allows them; what is still impossible in the end is left out then.
+applied, many of them in one configuration, or by the search that evaluates them. Values that no configuration can have yet wait
+as well, since a later pass may bring a form that allows them; what is still impossible in the end is left out then.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ class _Untried:
 
 class Trial:
     def __init__(self, draft: Draft, lab: Lab) -> None:
-        self._draft = draft
+        self.draft = draft
         self._lab = lab
         self._tried: dict[tuple[str, int], Configuration] = {}
         self._foreseen: dict[str, tuple[Draft, Draft]] = {}
 
     def apply(self, transform: Pass, coming: Iterable[Pass] = ()) -> None:
         """`coming` are the passes that follow: they are thought through while compilers are busy with this one."""
-        before, after = self._draft, self._applied(transform)
+        before, after = self.draft, self._applied(transform)
         if not after.applications[-1].applied:
-            self._draft = after
+            self.draft = after
             return
         probe = Probe(combined(after), self._lab)
         new = [name for name in after.origins if name not in before.origins]
-        self._draft = after
+        self.draft = after
         first = self._first_of_each(self._untried(probe, new))
         probe.prefetch(untried.configuration for untried in first)
         probe.prefetch(configuration for _, configuration in self._new_forms(probe, before))
@@ -58,7 +58,7 @@ class Trial:
         self._foresee(coming)
         difference = probe.difference()
         if difference is not None:
-            self._draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
+            self.draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
             return
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
@@ -66,31 +66,30 @@ class Trial:
         dropped += self._drop_forms(probe, before)
         if transform.stage is not Stage.RESTRUCTURE:  # what another form is good for may show with later passes only
             dropped += self._drop_idle(probe, new)
-        if any(name in self._draft.origins for name in new):
-            self._draft = self._draft.noted(transform.name, dropped)
+        if any(name in self.draft.origins for name in new):
+            self.draft = self.draft.noted(transform.name, dropped)
         else:
-            self._draft = before.not_applied(transform.name, "; ".join(dropped))
+            self.draft = before.not_applied(transform.name, "; ".join(dropped))
 
     def settled(self, combinations: int) -> Draft:
-        """The draft with what only all passes together tell: possible values, so many combinations, and values not tried yet."""
-        self._draft = with_possible_values(self._draft).tidied(_IMPOSSIBLE)
-        if combinations and self._draft.origins:
+        """The draft with what only all passes together tell: possible values; so many combinations, and values not tried yet."""
+        self.draft = with_possible_values(self.draft).tidied(_IMPOSSIBLE)
+        if combinations and self.draft.origins:
             together = Combinations(self._lab, combinations, np.random.default_rng(0))
-            self._draft = together.settled(self._draft)
+            self.draft = together.settled(self.draft)
             self._tried |= {(n, v): found for found in together.right for n, v in found.items() if isinstance(v, int)}
-        if self._draft.origins:
-            probe = Probe(combined(self._draft), self._lab)
-            dropped = self._drop_values(probe, self._untried(probe, self._draft.origins))
-            self._draft = self._draft.tidied("; ".join(dropped))
-        return self._draft.tidied("nothing it made is right here")
+            probe = Probe(combined(self.draft), self._lab)
+            dropped = self._drop_values(probe, self._untried(probe, self.draft.origins))
+            self.draft = self.draft.tidied("; ".join(dropped))
+        return self.draft.tidied("nothing it made is right here")
 
     def _applied(self, transform: Pass) -> Draft:
         before, after = self._foreseen.pop(transform.name, (None, None))
-        return after if after is not None and before == self._draft else apply_pass(self._draft, transform)
+        return after if after is not None and before == self.draft else apply_pass(self.draft, transform)
 
     def _foresee(self, coming: Iterable[Pass]) -> None:
         """What the passes up to the next that applies make of the draft, should nothing of it be dropped."""
-        draft = self._draft
+        draft = self.draft
         for transform in coming:
             after = apply_pass(draft, transform)
             self._foreseen[transform.name] = (draft, after)
@@ -102,7 +101,7 @@ class Trial:
         return [
             _Untried(p.name, value, configuration)
             for p in probe.found.parameters
-            if p.name in names and p.name in self._draft.origins
+            if p.name in names and p.name in self.draft.origins
             for value in p.values
             if value != p.default and (p.name, value) not in self._tried
             if (configuration := nearest_with(probe.space, p.name, value)) is not None
@@ -110,7 +109,7 @@ class Trial:
 
     def _first_of_each(self, untried: Sequence[_Untried]) -> list[_Untried]:
         """One for each parameter, and for each form that it selects."""
-        forms = {(name, v): key for name, groups in self._draft.groups.items() for key, vs in groups.items() for v in vs}
+        forms = {(name, v): key for name, groups in self.draft.groups.items() for key, vs in groups.items() for v in vs}
         found: dict[tuple[str, int | None], _Untried] = {}
         for each in untried:
             found.setdefault((each.name, forms.get((each.name, each.value))), each)
@@ -126,7 +125,7 @@ class Trial:
             if (problem := probe.problem(untried.configuration)) is not None:
                 alike = found.setdefault((name, str(problem).partition(":")[0]), [])
                 alike.append(str(value) if alike else f"{name}={value} {problem}")
-                self._draft = self._draft.without(name, value)
+                self.draft = self.draft.without(name, value)
         return [first + (f" (and so for {', '.join(others)})" if others else "") for first, *others in found.values()]
 
     def _drop_idle(self, probe: Probe, names: Iterable[str]) -> list[str]:
@@ -136,10 +135,10 @@ class Trial:
         probe.prefetch(untried.configuration for untried in self._untried(probe, idle))
         for name in idle:
             dropped += self._drop_values(probe, self._untried(probe, [name]))
-            if name in self._draft.origins and self._is_idle(probe, name):
+            if name in self.draft.origins and self._is_idle(probe, name):
                 dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
                 for value in self._tried_of(name):
-                    self._draft = self._draft.without(name, value)
+                    self.draft = self.draft.without(name, value)
         return dropped
 
     def _is_idle(self, probe: Probe, name: str) -> bool:
@@ -154,8 +153,8 @@ class Trial:
     def _new_forms(self, probe: Probe, before: Draft) -> list[tuple[Branch, Configuration]]:
         old = [branch.guard for branch in before.branches]
         found: list[tuple[Branch, Configuration]] = []
-        for branch in self._draft.branches[1:]:
-            guard = {name: self._draft.groups[name][key][0] for name, key in branch.guard.items()}
+        for branch in self.draft.branches[1:]:
+            guard = {name: self.draft.groups[name][key][0] for name, key in branch.guard.items()}
             configuration = Configuration.of({**probe.space.default, **guard})
             # Of one parameter, it was tried as a value.
             if branch.guard not in old and len(away(configuration, probe.space.default)) > 1 and configuration in probe.space:
@@ -169,7 +168,7 @@ class Trial:
             if (problem := probe.problem(configuration)) is not None:
                 shown = " ".join(f"{name}={configuration[name]}" for name in branch.guard)
                 dropped.append(f"{shown} {problem}")
-                self._draft = self._draft.without_form(branch.guard)
+                self.draft = self.draft.without_form(branch.guard)
         return dropped
 
 

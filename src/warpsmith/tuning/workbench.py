@@ -16,6 +16,7 @@ from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.values import nearest_with
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.cores import divide_cores
+from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.events import Emit, ignore
 from warpsmith.tuning.probes import Lab, Probe
 from warpsmith.tuning.templating import settled_draft, templatize
@@ -31,12 +32,13 @@ class Workbench:
     lab: Lab
     emit: Emit = ignore
 
-    def make(self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path) -> tuple[Path, Mapping[str, Any]]:
+    def make(
+        self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path, effort: Effort
+    ) -> tuple[Path, Mapping[str, Any]]:
         """Passes and forms as a template in a folder: its kernel.toml, and what each pass did or why it did not apply."""
         chosen = [*load_passes(passes), *([ProposedForms(proposals)] if proposals else [])]
-        # Every configuration is verified when it is evaluated: no need to try a sample beforehand.
         with self.lab.pool.reinforced(divide_cores().measuring):
-            made = templatize(self.kernel, self.lab, passes=chosen, folder=folder, combinations=0, emit=self.emit)
+            made = templatize(self.kernel, self.lab, passes=chosen, folder=folder, effort=effort, emit=self.emit)
         applied = [a.name for a in made.applications if a.applied]
         declined = {a.name: a.reason for a in made.applications if a.reason is not None}
         return made.kernel.path, {"applied": applied, "declined": declined}
@@ -44,7 +46,7 @@ class Workbench:
     def moves(self) -> Draft:
         """All that the passes make of the kernel and the device finds right, for an agent that picks single points of it."""
         with self.lab.pool.reinforced(divide_cores().measuring):
-            return settled_draft(self.kernel, self.lab, passes=load_passes(), combinations=0, emit=self.emit)
+            return settled_draft(self.kernel, self.lab, passes=load_passes(), effort=Effort(combinations=0), emit=self.emit)
 
     def problem_of(self, proposal: Proposal) -> str | None:
         """What keeps a form from being searched; None when it compiles and is right on the smallest workloads."""

@@ -15,6 +15,7 @@ from warpsmith.tuning.comparison.figures import Final, advantage, courses, media
 from warpsmith.tuning.comparison.plan import Plan
 from warpsmith.tuning.comparison.result import ComparisonResult
 from warpsmith.tuning.comparison.templates import SharedTemplates
+from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.order import Mode
 
 KERNEL = load_kernel("silu_and_mul")
@@ -117,7 +118,7 @@ class Maker:
     def problem_of(self, proposal):
         return None
 
-    def make(self, passes, proposals, folder):
+    def make(self, passes, proposals, folder, effort):
         self.made.append(tuple(passes))
         folder.mkdir(parents=True)
         (folder / "kernel.toml").write_text("")
@@ -126,9 +127,9 @@ class Maker:
 
 def test_the_same_passes_make_one_template_also_after_a_kill(tmp_path):
     maker = Maker()
-    first = SharedTemplates(maker, tmp_path).make(("a", "b"), (), tmp_path / "of run 1")
-    again = SharedTemplates(maker, tmp_path).make(("a", "b"), (), tmp_path / "of run 2")
-    other = SharedTemplates(maker, tmp_path).make(("a",), (), tmp_path / "of run 2")
+    first = SharedTemplates(maker, tmp_path).make(("a", "b"), (), tmp_path / "of run 1", Effort())
+    again = SharedTemplates(maker, tmp_path).make(("a", "b"), (), tmp_path / "of run 2", Effort())
+    other = SharedTemplates(maker, tmp_path).make(("a",), (), tmp_path / "of run 2", Effort())
     assert first == again
     assert first[0] != other[0]
     assert maker.made == [("a", "b"), ("a",)]

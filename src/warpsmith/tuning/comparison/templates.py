@@ -15,6 +15,7 @@ from warpsmith.core.fingerprint import fingerprint
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.bundled import FILE_NAME
 from warpsmith.tuning.agenda import Templating
+from warpsmith.tuning.effort import Effort
 
 _REPORT = "report.json"
 
@@ -29,13 +30,15 @@ class SharedTemplates:
     def problem_of(self, proposal: Proposal) -> str | None:
         return self.inner.problem_of(proposal)
 
-    def make(self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path) -> tuple[Path, Mapping[str, Any]]:
+    def make(
+        self, passes: Sequence[str], proposals: Sequence[Proposal], folder: Path, effort: Effort
+    ) -> tuple[Path, Mapping[str, Any]]:
         if proposals:  # what an agent wrote is its run's own
-            return self.inner.make(passes, proposals, folder)
+            return self.inner.make(passes, proposals, folder, effort)
         shared = self.shelf / fingerprint(*passes)[:16]
         report = shared / _REPORT
         if not report.is_file():
-            _, made = self.inner.make(passes, (), shared)
+            _, made = self.inner.make(passes, (), shared, effort)
             # Last, and at once: a template whose making was killed has no report, and is made again.
             partial = report.with_suffix(".part")
             partial.write_text(json.dumps(made), encoding="utf-8")
