@@ -17,8 +17,8 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
-demo: venv       ## tune the bundled fused_add_rmsnorm on this machine's CPU
-	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu --time 50s
+demo: venv       ## refactor and tune the bundled fused_add_rmsnorm on this machine's CPU
+	$(BIN)/warpsmith tune fused_add_rmsnorm --device cpu --agent rules --time 60s
 
 test: venv       ## all tests, two at a time
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -79,10 +79,16 @@ def _checked(evidence: Mapping[str, Any]) -> list[str]:
 
 def _rounds(result: Mapping[str, Any]) -> list[str]:
     return [
-        f"In round {entry['round']}: {entry['reason']}; {entry['evaluations']} evaluations, then {entry['speedup']:.2f}x."
+        f"In round {entry['round']}: {entry['reason']}{_postponed(entry)}; {entry['evaluations']} evaluations, "
+        f"then {entry['speedup']:.2f}x."
         for entry in result["plan"]
         if entry["speedup"] is not None
     ]
+
+
+def _postponed(entry: Mapping[str, Any]) -> str:
+    waiting = entry.get("postponed")  # results of earlier versions lack it
+    return f" (no time was left for {', '.join(waiting)})" if waiting else ""
 
 
 def warm_notes(result: Mapping[str, Any]) -> list[str]:

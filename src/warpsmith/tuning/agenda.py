@@ -112,14 +112,11 @@ class Agenda:
         kernel = load_kernel(path)
         waiting = [name for name in plan.passes if name not in report["applied"] and name not in report["declined"]]
         plan = replace(plan, is_last=plan.is_last and not waiting)
+        report = {**report, "postponed": waiting}
         about = RoundRecord(number, asdict(plan), str(kernel.path), kernel_fingerprint(kernel), report)
         self._learn(about)
         new = [p.name for p in self.passes if p.applied_in == number]
-        refused = [f"{name}: {reason}" for name, reason in report["declined"].items()]
-        self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
-        if waiting:
-            self._decided(number, Role.TEMPLATER, f"left for a later round, since time is short: {', '.join(waiting)}")
-            self._shop.emit(PassesPostponed(tuple(waiting)))
+        self._tell(number, new, report)
         forms = next((p.values for p in kernel.parameters if p.name == FORM), ())
         if not new and not any(proposal.number in forms for proposal in plan.proposals):
             return None
@@ -131,6 +128,13 @@ class Agenda:
         """In seconds; None without a limit. The search needs most of what is left."""
         whole = self._shop.order.budget.seconds
         return None if whole is None else _SHARE_OF_TIME * max(0.0, whole - self._shop.elapsed_s())
+
+    def _tell(self, number: int, new: Sequence[str], report: Mapping[str, Any]) -> None:
+        refused = [f"{name}: {reason}" for name, reason in report["declined"].items()]
+        self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
+        if waiting := report["postponed"]:
+            self._decided(number, Role.TEMPLATER, f"left for a later round, since time is short: {', '.join(waiting)}")
+            self._shop.emit(PassesPostponed(tuple(waiting)))
 
     def _learn(self, about: RoundRecord) -> None:
         """Which passes did what, as the template's report says."""

@@ -76,6 +76,7 @@ def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) 
             "forms": {entry["number"]: entry["hypothesis"] for entry in about.plan.get("proposals", ())},
             "applied": list(about.report["applied"]),
             "declined": dict(about.report["declined"]),
+            "postponed": list(about.report.get("postponed", ())),  # unknown to rounds of earlier versions
             "evaluations": searched[about.number].evaluations if about.number in searched else 0,
             "speedup": round(searched[about.number].speedup, 4) if about.number in searched else None,
             "template": about.kernel_path,
