@@ -19,11 +19,22 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the blocks along an axis share out, and each one's part. `rounds_down`: the launch leaves out what is left over."""
+    """What the blocks along an axis share out, and each one's part. `rounds_down`: the launch leaves out what is left over.
+
+    `spare`: so many blocks more than whole ones there are, as in `n / 256 + 1`, whether something is left over or not.
+    """
 
     whole: str
     part: str
     rounds_down: bool = False
+    spare: int = 0
+
+    def threads(self, part: str) -> str:
+        """How many there are with blocks of this part each."""
+        if self.spare:
+            return tidy(f"(({self.whole}) / ({part}) + {self.spare}) * ({part})")
+        count = f"({self.whole}) / ({part})" if self.rounds_down else f"ceildiv({self.whole}, {part})"
+        return tidy(f"{count} * ({part})")
 
 
 @dataclass(slots=True)
@@ -137,10 +148,16 @@ def link_grid(
         links.refuse(names_of(first) & lifted, f"there is one element for each block (line {line}), so their number is no choice")
     elif found:
         _, part, division = found[0]
-        rounded = _rounded_up(division)
+        rounded, all_of_it = _rounded_up(division), _with_spare(grid.tree, division)
         if rounded is not None:
             links.grid[number] = with_part(grid, division, f"ceildiv({spelled(rounded)}, {first})")
             links.shares[axis] = Shared(spelled(rounded), first)
+        elif all_of_it is not None and all_of_it[1] == 0:
+            links.grid[number] = tidy(f"ceildiv({all_of_it[0]}, {first})")
+            links.shares[axis] = Shared(all_of_it[0], first)
+        elif all_of_it is not None:
+            links.grid[number] = tidy(f"({all_of_it[0]}) / ({first}) + {all_of_it[1]}")
+            links.shares[axis] = Shared(all_of_it[0], first, spare=all_of_it[1])
         else:
             links.grid[number] = with_part(grid, part, first)
             links.shares[axis] = Shared(spelled(_numerator(division)), first, isinstance(division, Binary))
@@ -188,5 +205,27 @@ def _rounded_up(division: Node) -> Node | None:
     match division:
         case Binary(left=Binary(operator="+", left=what, right=Literal(value=int() as more)), right=Literal(value=int() as by)):
             return what if more == by - 1 else None
+        case _:
+            return None
+
+
+def _with_spare(grid: Node, division: Node) -> tuple[str, int] | None:
+    """What `n / 256 + 1` or `(n + 256) / 256` shares out, n, and the blocks beyond whole ones; none for `(n - 1) / 256 + 1`."""
+    match grid:
+        case Binary(operator="+", left=left, right=Literal(value=int() as more)) if left == division and more > 0:
+            pass
+        case Binary(operator="+", left=Literal(value=int() as more), right=right) if right == division and more > 0:
+            pass
+        case _ if grid == division:
+            more = 0
+        case _:
+            return None
+    match division:
+        case Binary(operator="/" | "//", left=Binary(operator="-", left=what, right=Literal(value=1))) if more == 1:
+            return spelled(what), 0
+        case Binary(left=Binary(operator="+", left=what, right=Literal(value=int() as by)), right=Literal(value=part)) if by == part:
+            return spelled(what), more + 1
+        case Binary(operator="/" | "//", left=what) if more:
+            return spelled(what), more
         case _:
             return None

@@ -61,21 +61,21 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
 def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
     """A kernel that does not ask where an axis ends needs blocks that end with it."""
     for axis, share in links.shares.items():
+        was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
+        is_exact = _always(subject, lifted, share.whole, share.part)
         if share.rounds_down:
-            yield Rule(
-                _divides(share.whole, share.part), f"the launch leaves out what is left of {share.whole} after whole blocks"
-            )
+            reason = f"the launch leaves out what is left of {share.whole} after whole blocks"
+            yield Rule(_divides(share.whole, share.part), reason) if is_exact else same_threads(share, was, reason)
             continue
         done = unguarded_effect(lifted.names, axis)
         if _has_guard(lifted.names, names_of(share.whole)) and done is None:
             continue
-        if _always(subject, lifted, share.whole, share.part):
+        if is_exact and not share.spare:
             reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"
             yield Rule(_divides(share.whole, share.part), reason)
             continue
         done = unguarded_effect(lifted.names, axis, "blockIdx")  # a place may be told by the block and a step alone
         if done is not None and done.type != "call_expression":  # a function may ask for itself
-            was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
             yield same_threads(share, was, unasked(lifted.names, done, axis))
 
 

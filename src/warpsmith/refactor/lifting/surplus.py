@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
-from warpsmith.refactor.extents import substituted, tidy, value_at
+from warpsmith.refactor.extents import substituted, value_at
 from warpsmith.refactor.lifting.linking import Shared
 from warpsmith.source.dataflow import base_name, dependents, identifiers, is_pure_call
 from warpsmith.source.effects import waits
@@ -45,9 +45,7 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
 
 def same_threads(share: Shared, before: str, reason: str) -> Rule:
     """As many threads as with blocks that had `before` of the whole each."""
-    count = "({0}) / ({1}) * ({1})" if share.rounds_down else "ceildiv({0}, {1}) * ({1})"
-    now, then = (tidy(count.format(share.whole, part)) for part in (share.part, before))
-    return Rule(f"{now} == {then}", f"{reason}: there must be as many threads as there were")
+    return Rule(f"{share.threads(share.part)} == {share.threads(before)}", f"{reason}: there must be as many threads as there were")
 
 
 def unasked(names: Names, done: Node, axis: str) -> str:

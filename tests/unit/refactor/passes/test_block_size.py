@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from pass_subjects import applied, bundled, declined, small
 
+from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Variant
 from warpsmith.refactor.passes.block_size import BlockSize
@@ -49,6 +50,33 @@ def test_the_grid_follows_blocks_side_by_side():
     assert _freed(small(_kernel(_INDEX + "  if (i < n) out[i] = x[i];"), grid=("(n + 255) / 256",))).grid == (
         "ceildiv(n, BLOCK)",
     )
+
+
+@pytest.mark.parametrize(
+    ("grid", "follows"),
+    [
+        ("n / 256 + 1", "n / BLOCK + 1"),
+        ("1 + n / 256", "n / BLOCK + 1"),
+        ("(n + 256) / 256", "n / BLOCK + 1"),
+        ("(n / 4 + 256) / 256", "n / 4 / BLOCK + 1"),
+        ("(n - 1) / 256 + 1", "ceildiv(n, BLOCK)"),
+    ],
+)
+def test_a_grid_with_a_block_to_spare_follows_too_and_allows_the_original(grid: str, follows: str):
+    made = _freed(small(_kernel(_INDEX + "  if (i < n) out[i] = x[i];"), grid=(grid,), sizes={"rows": 1, "n": 1003}))
+    assert made.grid == (follows,)
+    known = {"n": 1003, "rows": 1, "BLOCK": 256, "warp_size": 32}
+    assert all(Expression.parse(rule.expression).evaluate(known) for rule in made.rules)
+
+
+def test_what_a_launch_leaves_out_after_whole_blocks_stays_left_out():
+    made = _freed(small(_kernel(_INDEX + "  if (i < n) out[i] = x[i];"), grid=("n / 256",), sizes={"rows": 1, "n": 1003}))
+    assert _rules(made) == ["n / BLOCK * BLOCK == n / 256 * 256"]
+
+
+def test_spare_threads_that_do_something_stay_as_many():
+    made = _freed(small(_kernel(_INDEX + "  out[i] = x[i];"), grid=("n / 256 + 1",), sizes={"rows": 1, "n": 1024}))
+    assert "(n / BLOCK + 1) * BLOCK == (n / 256 + 1) * 256" in _rules(made)
 
 
 def test_a_grid_made_for_the_blocks_of_a_grid_stride_loop_goes_on_to_fit():
