@@ -223,7 +223,9 @@ def _with_spare(grid: Node, division: Node) -> tuple[str, int] | None:
     match division:
         case Binary(operator="/" | "//", left=Binary(operator="-", left=what, right=Literal(value=1))) if more == 1:
             return spelled(what), 0
-        case Binary(left=Binary(operator="+", left=what, right=Literal(value=int() as by)), right=Literal(value=part)) if by == part:
+        case Binary(left=Binary(operator="+", left=what, right=Literal(value=int() as by)), right=Literal(value=part)) if (
+            by == part
+        ):
             return spelled(what), more + 1
         case Binary(operator="/" | "//", left=what) if more:
             return spelled(what), more

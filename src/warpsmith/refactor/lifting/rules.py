@@ -16,7 +16,7 @@ from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.linking import AXES, Links
-from warpsmith.refactor.lifting.surplus import same_threads, unasked, unguarded_effect
+from warpsmith.refactor.lifting.surplus import asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
@@ -69,6 +69,8 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
             continue
         done = unguarded_effect(lifted.names, axis)
         if _has_guard(lifted.names, names_of(share.whole)) and done is None:
+            if asks_for_more(subject, lifted.names, axis, share):
+                yield same_threads(share, was, beyond(share, axis))
             continue
         if is_exact and not share.spare:
             reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"

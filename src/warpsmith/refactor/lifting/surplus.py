@@ -33,8 +33,8 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
     done = unguarded_effect(names, axis)
     if done is not None:
         reason = unasked(names, done, axis)
-    elif _asks_for_more(subject, names, axis, share):
-        reason = f"the kernel would do more than {share.whole} along {axis} if there were threads for it"
+    elif asks_for_more(subject, names, axis, share):
+        reason = beyond(share, axis)
     else:
         return
     before = substituted(share.part, {parameter: str(was)})
@@ -45,12 +45,19 @@ def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, wa
 
 def same_threads(share: Shared, before: str, reason: str) -> Rule:
     """As many threads as with blocks that had `before` of the whole each."""
-    return Rule(f"{share.threads(share.part)} == {share.threads(before)}", f"{reason}: there must be as many threads as there were")
+    return Rule(
+        f"{share.threads(share.part)} == {share.threads(before)}", f"{reason}: there must be as many threads as there were"
+    )
 
 
 def unasked(names: Names, done: Node, axis: str) -> str:
     """The reason that an effect without a guard is."""
     return f"line {names.source.line_of(done)} asks no thread whether its place along {axis} exists"
+
+
+def beyond(share: Shared, axis: str) -> str:
+    """The reason that a question is which allows for more than there is."""
+    return f"the kernel would do more than {share.whole} along {axis} if there were threads for it"
 
 
 def unguarded_effect(names: Names, axis: str, place: str = "threadIdx") -> Node | None:
@@ -68,18 +75,21 @@ class _Questions:
 
     def guard(self, effect: Node) -> bool:
         """Whether one of them decides if this is done."""
+        return any(True for _ in self.asked_before(effect))
+
+    def asked_before(self, effect: Node) -> Iterator[Node]:
+        """The statements whose condition must let a thread through before this is done."""
         inner = effect
         for outer in ancestors(effect):
             if not is_within(outer, self._names.source.body):
-                return False
+                return
             if outer.type == "if_statement" and is_within(inner, field(outer, "consequence")) and self._is_one(outer):
-                return True
+                yield outer
             if outer.type in _LOOPS and self._is_one(outer):
-                return True
-            if outer.type == "compound_statement" and any(map(self._turns_back, _branches_before(outer, inner))):
-                return True
+                yield outer
+            if outer.type == "compound_statement":
+                yield from filter(self._turns_back, _branches_before(outer, inner))
             inner = outer
-        return False
 
     def _is_one(self, statement: Node) -> bool:
         condition = statement.child_by_field_name("condition")
@@ -122,17 +132,28 @@ def _is_own(target: Node, names: Names) -> bool:
     return not any(True for _ in of_kind(found.node, "pointer_declarator", "reference_declarator"))
 
 
-def _asks_for_more(subject: Subject, names: Names, axis: str, share: Shared) -> bool:
-    """Whether every question about the place that can be computed lets through more than there is, on some workload."""
-    place = Polynomial.atom(f"blockIdx.{axis}") * Polynomial.atom(f"blockDim.{axis}") + Polynomial.atom(f"threadIdx.{axis}")
-    found = [limit for body in names.source.reached() for limit in _limits(body, place, names)]
+def asks_for_more(subject: Subject, names: Names, axis: str, share: Shared) -> bool:
+    """Whether all that is asked before something is done, as far as it can be computed, lets through more than there is.
+
+    One effect is enough: a second table may be longer than what the launch was made for.
+    """
+    questions = _Questions(names, f"threadIdx.{axis}")
     defaults = {t.name: t.default for t in subject.variant.tunables}
-    answers = []
-    for limit, more in found:
+
+    def is_within_it(limit: Node, more: int) -> bool:
         text = names.expression(limit)
         within = [_fits(text, more, share.whole, {**w.sizes, **defaults}) for w in subject.kernel.workloads]
-        answers.append(all(fits is not False for fits in within) and not _is_recomputed(limit, names))
-    return bool(answers) and not any(answers)
+        return all(fits is not False for fits in within) and not _is_recomputed(limit, names)
+
+    elsewhere = [limit for body in names.source.reached() if body != names.source.body for limit in _limits(body, axis, names)]
+    for effect in _effects(names):
+        asked = [field(statement, "condition") for statement in questions.asked_before(effect)]
+        limits = [limit for condition in asked for limit in _limits(condition, axis, names)]
+        if effect.type == "call_expression":  # a function may ask for itself
+            limits += elsewhere
+        if limits and not any(is_within_it(*limit) for limit in limits):
+            return True
+    return False
 
 
 def _fits(limit: str | None, more: int, whole: str, known: dict[str, int]) -> bool | None:
@@ -146,10 +167,17 @@ def _is_recomputed(limit: Node, names: Names) -> bool:
     return any(definition.origin is Origin.PARAMETER and not definition.is_fixed for definition in found)
 
 
-def _limits(body: Node, place: Polynomial, names: Names) -> Iterator[tuple[Node, int]]:
-    for node in of_kind(body, "binary_expression"):
-        sign = text_of(field(node, "operator"))
-        sides = (field(node, "left"), field(node, "right"))
+def _limits(node: Node, axis: str, names: Names) -> Iterator[tuple[Node, int]]:
+    for comparison in of_kind(node, "binary_expression"):
+        sign = text_of(field(comparison, "operator"))
+        sides = (field(comparison, "left"), field(comparison, "right"))
         for (one, other), operator in ((sides, sign), (sides[::-1], _MIRRORED.get(sign, ""))):
-            if operator in _BELOW and Polynomial.of(one, names) == place:
+            if operator in _BELOW and _is_place(Polynomial.of(one, names), axis):
                 yield other, _BELOW[operator]
+
+
+def _is_place(value: Polynomial, axis: str) -> bool:
+    """A thread's place among all of them along an axis: its own, after so many for each block before."""
+    before = value - Polynomial.atom(f"threadIdx.{axis}")
+    blocks = before.coefficient(f"blockIdx.{axis}")
+    return blocks is not None and bool(blocks.terms) and before == blocks * Polynomial.atom(f"blockIdx.{axis}")

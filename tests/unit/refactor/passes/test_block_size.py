@@ -79,6 +79,21 @@ def test_spare_threads_that_do_something_stay_as_many():
     assert "(n / BLOCK + 1) * BLOCK == (n / 256 + 1) * 256" in _rules(made)
 
 
+@pytest.mark.parametrize("before", ["", "  if (rows < 0) return;\n"])
+def test_a_second_array_longer_than_what_the_launch_covers_keeps_the_number_of_threads(before: str):
+    body = _INDEX + before + "  if (i < n) out[i] = x[i];\n  if (i < rows) out[n + i] = 1.0f;"
+    text = _kernel(body).replace("int n)", "int n, int rows)")
+    made = _freed(small(text, grid=("ceildiv(n, 256)",), sizes={"rows": 200, "n": 7}, scalars={"n": "n", "rows": "rows"}))
+    assert _rules(made) == ["ceildiv(n, BLOCK) * BLOCK == ceildiv(n, 256) * 256"]
+    shorter = _freed(small(text, grid=("ceildiv(n, 256)",), sizes={"rows": 7, "n": 200}, scalars={"n": "n", "rows": "rows"}))
+    assert _rules(shorter) == []
+    nested = text.replace("  if (i < rows)", "  if (i < n) if (i < rows)")
+    assert (
+        _rules(_freed(small(nested, grid=("ceildiv(n, 256)",), sizes={"rows": 200, "n": 7}, scalars={"n": "n", "rows": "rows"})))
+        == []
+    )
+
+
 def test_a_grid_made_for_the_blocks_of_a_grid_stride_loop_goes_on_to_fit():
     assert _freed(bundled("reduction")).grid == ("min(ceildiv(n, BLOCK * 4), 1024)",)
     own = "  for (int i = blockIdx.x * n + threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];"

@@ -365,3 +365,13 @@ def test_opencl_spelling():
 
 def test_source_with_errors_is_left_alone():
     assert "parsed: `=` is not understood" in declined(LiftConstants(), small(_kernel("  int i = = 3;", "#define T 4\n")))
+
+
+def test_a_second_array_longer_than_what_the_launch_covers_keeps_the_number_of_threads():
+    text = (
+        "#define T 256\n__global__ void k(float* out, const float* x, int n, int rows) {\n"
+        "  int i = blockIdx.x * T + threadIdx.x;\n"
+        "  if (i < n) out[i] = x[i];\n  if (i < rows) out[n + i] = 1.0f;\n}\n"
+    )
+    made = _lifted(small(text, grid=("ceildiv(n, 256)",), sizes={"rows": 200, "n": 7}, scalars={"n": "n", "rows": "rows"}))
+    assert "ceildiv(n, T) * T == ceildiv(n, 256) * 256" in [rule.expression for rule in made.rules]
