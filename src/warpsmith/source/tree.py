@@ -19,7 +19,7 @@ from warpsmith.core.hardware import Language
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-_ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+_ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
 # Macros of ours that stand where only an attribute can (passes launch_bounds, read_only).
 _ATTRIBUTE_MACROS = re.compile(rb"(?<!#define )\b(?:LAUNCH_BOUNDS|NO_OVERLAP)_*\b")
 # `#if BLOCKS_PER_SM > 0`, a promise, `#endif` in the middle of a declaration: the promise counts as made, which is the safe side.

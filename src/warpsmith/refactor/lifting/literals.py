@@ -14,6 +14,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.extents import spelled, tidy, value_at
 from warpsmith.refactor.lifting.linking import AXES, divisors
+from warpsmith.refactor.lifting.required import required_sizes
 from warpsmith.source import Names
 from warpsmith.source.constants import Constant, ConstantKind
 from warpsmith.source.polynomial import Polynomial
@@ -44,6 +45,11 @@ def literal_families(subject: Subject, named: Collection[int]) -> list[Constant]
         if places and all(_may_be_size(place, names) for place in places):
             found += [
                 Constant(name, value, ConstantKind.LITERAL, p.start_byte, p.end_byte, names.source.line_of(p)) for p in places
+            ]
+            found += [
+                Constant(name, value, ConstantKind.LITERAL, size.start, size.end, None)
+                for size in required_sizes(names.source) or ()
+                if size.text == str(value)
             ]
     return found
 

@@ -26,6 +26,7 @@ from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
 from warpsmith.refactor.lifting.reach import covers, halos
+from warpsmith.refactor.lifting.required import REASON, misnamed
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.turns import asked_of_block, found_by_division, not_looked_into, read_at_thread
@@ -79,6 +80,7 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     if apart and (stored := combined_in_block(lifted.names)) is not None:
         refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
     refused |= _turns(lifted, links)
+    refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = variant.shared if shared is None else shared
     if shared is None:

@@ -375,3 +375,28 @@ def test_a_second_array_longer_than_what_the_launch_covers_keeps_the_number_of_t
     )
     made = _lifted(small(text, grid=("ceildiv(n, 256)",), sizes={"rows": 200, "n": 7}, scalars={"n": "n", "rows": "rows"}))
     assert "ceildiv(n, T) * T == ceildiv(n, 256) * 256" in [rule.expression for rule in made.rules]
+
+
+_REQUIRED = (
+    "#define T 16\n__attribute__((reqd_work_group_size({sizes})))\n"
+    "__kernel void k(__global float* out, __global float* x, int n) {{\n"
+    "  int i = get_group_id(0) * {t} + get_local_id(0), j = get_group_id(1) * {t} + get_local_id(1);\n"
+    "  if (i < n && j < n) out[j * n + i] = x[j * n + i];\n}}\n"
+)
+
+
+@pytest.mark.parametrize(("sizes", "t", "follows"), [("T, T, 1", "T", "T, T, 1"), ("16, 16, 1", "16", "TILE, TILE, 1")])
+def test_the_required_size_of_a_work_group_follows(sizes: str, t: str, follows: str):
+    text = _REQUIRED.format(sizes=sizes, t=t)
+    grid = ("ceildiv(n, 16)", "ceildiv(n, 16)")
+    made = _lifted(
+        small(text if t == "T" else text[len("#define T 16\n") :], grid=grid, block=("16", "16"), language=Language.OPENCL)
+    )
+    assert f"reqd_work_group_size({follows})" in made.text
+
+
+@pytest.mark.parametrize("sizes", ["16, 16, 1", "T, 8 + 8, 1", "SIZE(T), T, 1"])
+def test_a_required_size_of_a_work_group_that_says_another_number_keeps_the_block(sizes: str):
+    grid = ("ceildiv(n, 16)", "ceildiv(n, 16)")
+    subject = small(_REQUIRED.format(sizes=sizes, t="T"), grid=grid, block=("16", "16"), language=Language.OPENCL)
+    assert "reqd_work_group_size" in declined(LiftConstants(), subject)
