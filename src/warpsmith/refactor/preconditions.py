@@ -10,6 +10,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Declined, Subject
 from warpsmith.source import KernelSource, Names
 from warpsmith.source.intervals import Intervals
+from warpsmith.source.required import required_sizes
 from warpsmith.source.statements import has_directives
 from warpsmith.source.tree import text_of
 from warpsmith.spec.kernel import Launch
@@ -74,6 +75,11 @@ def unreadable(source: KernelSource) -> Declined | None:
         f"`{shown if len(shown) <= _SHOWN else shown[:_SHOWN] + ' …'}`" if shown and node != source.function else "a part of it"
     )
     return Declined(f"the kernel cannot be parsed: {what} is not understood", source.line_of(node))
+
+
+def require_free_block(source: KernelSource) -> None:
+    """For passes that give the block another shape."""
+    require(required_sizes(source) is None, "the source itself requires a size of work-group (reqd_work_group_size)")
 
 
 def require_parsed(source: KernelSource) -> None:

@@ -14,10 +14,10 @@ from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.extents import spelled, tidy, value_at
 from warpsmith.refactor.lifting.linking import AXES, divisors
-from warpsmith.refactor.lifting.required import required_sizes
 from warpsmith.source import Names
 from warpsmith.source.constants import Constant, ConstantKind
 from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.required import required_sizes
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped

@@ -29,6 +29,7 @@ from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Names
+from warpsmith.source.required import required_sizes
 from warpsmith.source.threads import teamwork
 
 _AXIS_VALUES = {"x": (8, 256), "y": (1, 32), "z": (1, 8)}
@@ -45,7 +46,7 @@ class BlockSize:
         source = subject.source
         if (unclear := unreadable(source)) is not None:
             return unclear
-        if "reqd_work_group_size" in source.text:
+        if required_sizes(source) is not None:
             return Declined("the source itself requires a size of work-group")
         reasons: list[str] = []
         for number, axis in enumerate(AXES[: len(subject.variant.block)]):

@@ -14,13 +14,24 @@ Constraints: COLS divides E; where the guard is on the index, E divides the numb
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.index_split import Region, find_region
 from warpsmith.refactor.map_2d_code import Map2DWriter, Parameters
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
+from warpsmith.refactor.preconditions import (
+    answered,
+    axis,
+    names_of,
+    on_workloads,
+    present,
+    require,
+    require_free_block,
+    require_readable,
+)
 from warpsmith.refactor.sorting import HandedOn
 from warpsmith.source.threads import teamwork
 
@@ -47,6 +58,7 @@ class _Attempt:
     def rewrite(self) -> Rewrite:
         subject, variant = self._subject, self._subject.variant
         require_readable(subject)
+        require_free_block(subject.source)
         together = teamwork(subject.source)
         require(together.none, f"the kernel {together.described()}: its threads must stay where they are")
         one_row = axis(variant.block, "y") == axis(variant.block, "z") == "1"
@@ -89,5 +101,12 @@ class _Attempt:
             grid=grid,
             block=(f"{extent} / {called.cols}", called.rows),
             tunables=(*variant.tunables, *tunables),
-            rules=(*variant.rules, whole, *region.rows.rules),
+            rules=(*variant.rules, whole, *self._promised(f"({extent}) / {called.cols} * {called.rows}"), *region.rows.rules),
         )
+
+    def _promised(self, threads: str) -> Iterator[Rule]:
+        """What __launch_bounds__ says of the block stays true."""
+        for node in (c for c in self._subject.source.function.children if c.type == "launch_bounds"):
+            first = next((c for c in node.named_children if c.type != "comment"), node)
+            most = present(self._names.expression(first), "its launch bounds cannot be computed by kernel.toml", node)
+            yield Rule(f"{tidy(threads)} <= {tidy(most)}", f"__launch_bounds__ promises at most {tidy(most)} threads")

@@ -17,7 +17,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.passes.direct_reads import DirectReads
-from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
+from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_free_block, require_readable
 from warpsmith.refactor.square_code import NAMES, square_code
 from warpsmith.refactor.tiles import SumWriter
 from warpsmith.refactor.turned import Turned, turned
@@ -44,6 +44,7 @@ class Squares:
 
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
+    require_free_block(subject.source)
     require(subject.source.language is not Language.OPENCL, "squares are written in C++")
     before, subject = subject.variant, _without_tiles(subject)
     names = names_of(subject)

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
+from warpsmith.refactor.preconditions import (
+    answered,
+    axis,
+    names_of,
+    on_workloads,
+    present,
+    require,
+    require_free_block,
+    require_readable,
+)
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.dataflow import base_name
 from warpsmith.source.threads import all_launch_uses, launch_uses, teamwork
@@ -43,6 +52,7 @@ class SwapAxes:
 
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
+    require_free_block(subject.source)
     names, variant, source = names_of(subject), subject.variant, subject.source
     together = teamwork(source)
     helped = present(_runs_along_y(subject, names), "no access to global memory runs along threadIdx.y rather than threadIdx.x")

@@ -186,3 +186,21 @@ def test_declines_a_launch_that_leaves_elements_out():
 def test_declines_values_carried_from_step_to_step():
     loop = "float sum = 0.0f;\n  for (int i = threadIdx.x; i < rows * n; i += blockDim.x) { sum += x[i % n]; }\n  out[0] = sum;"
     assert "carries sum from step to step" in declined(Map2D(), small(_kernel(loop), **_FLAT))
+
+
+_ROW_AND_COLUMN = "if (i >= rows * n) return;\n  int r = i / n, c = i % n;\n  out[r * n + c] = x[c];"
+
+
+@pytest.mark.parametrize("most", ["256", "THREADS"])
+def test_a_promise_about_the_launch_is_kept(most: str):
+    text = _kernel(_INDEX + _ROW_AND_COLUMN).replace("void k", f"__launch_bounds__({most}) void k")
+    made = _alternative(small("#define THREADS 256\n" + text, **_FLAT))
+    assert "n / COLS * ROWS <= 256" in [rule.expression for rule in made.rules]
+
+
+def test_a_required_size_of_a_work_group_stays():
+    text = (
+        "__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k(__global float* out, __global const float* x, int rows,"
+        f" int n) {{\n  int i = get_global_id(0);\n  {_ROW_AND_COLUMN}\n}}\n"
+    )
+    assert "reqd_work_group_size" in declined(Map2D(), small(text, language=Language.OPENCL, **_FLAT))

@@ -36,6 +36,16 @@ def test_opencl():
     assert "x[get_group_id(1)] + get_local_size(0);" in made
 
 
+def test_a_required_size_of_a_work_group_stays():
+    text = """__kernel __attribute__((reqd_work_group_size(16, 8, 1)))
+void k(__global float* out, const __global float* x, const int rows, const int n) {
+  const int r = get_global_id(0), c = get_global_id(1);
+  if (r < rows && c < n) out[r * n + c] = x[r * n + c];
+}
+"""
+    assert "reqd_work_group_size" in declined(SwapAxes(), small(text, language=Language.OPENCL, **_GRID))
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
