@@ -188,9 +188,15 @@ class _Reader:
         above = [w for w in digits if self._at_default(w) >= self._at_default(own)]
         if above:
             yield Threads(axis, _ratio(min(above, key=self._at_default), own), Strength.DIGIT, line)
-        share = self._weight(polynomial, f"blockIdx.{axis}")
+        share = self._share(polynomial, axis)
         if share is not None and not above:
             yield Threads(axis, _ratio(share, own), Strength.COORDINATE, line)
+
+    def _share(self, polynomial: Polynomial, axis: str) -> str | None:
+        """How far blocks are apart where threads lie along the axis: `blockIdx.x * ROWS + threadIdx.y` has blocks along another."""
+        others = [a for a in "xyz" if a != axis and not polynomial.mentions(f"threadIdx.{a}")]
+        found = [w for a in (axis, *others) if (w := self._weight(polynomial, f"blockIdx.{a}")) is not None]
+        return found[0] if len(found) == 1 or self._weight(polynomial, f"blockIdx.{axis}") is not None else None
 
     def _groups(self, node: Node, polynomial: Polynomial) -> Iterator[Threads]:
         """`blockIdx.x * kWarps + threadIdx.x / 32`: groups of 32 threads, as many to a block as blocks are apart."""

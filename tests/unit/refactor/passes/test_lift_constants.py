@@ -400,3 +400,14 @@ def test_a_required_size_of_a_work_group_that_says_another_number_keeps_the_bloc
     grid = ("ceildiv(n, 16)", "ceildiv(n, 16)")
     subject = small(_REQUIRED.format(sizes=sizes, t="T"), grid=grid, block=("16", "16"), language=Language.OPENCL)
     assert "reqd_work_group_size" in declined(LiftConstants(), subject)
+
+
+def test_blocks_along_one_axis_and_their_threads_along_another():
+    text = (
+        "#define ROWS 4\n__global__ void k(float* out, const float* x, int rows, int n) {\n"
+        "  int row = blockIdx.x * ROWS + threadIdx.y;\n  if (row >= rows) return;\n"
+        "  for (int i = threadIdx.x; i < n; i += 32) out[row * n + i] = x[row * n + i];\n}\n"
+    )
+    launch = {"grid": ("ceildiv(rows, 4)",), "block": ("32", "4"), "scalars": {"rows": "rows", "n": "n"}}
+    made = _lifted(small(text, **launch))
+    assert (made.grid, made.block) == (("ceildiv(rows, ROWS)",), ("32", "ROWS"))
