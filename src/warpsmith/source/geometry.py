@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LAUNCH_NAME = re.compile(r"\b(blockDim|gridDim)\.([xyz])")
+_PLAIN = re.compile(r"threadIdx\.[xyz]")
+_GROUP = re.compile(r"\(threadIdx\.([xyz])(?:/(\w+)|>>(\d+))\)")  # a thread's group of so many
 
 
 class Strength(IntEnum):
@@ -59,17 +61,22 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """`per_block` has, by axis, the line of an element of an argument that belongs to one block."""
+    """`per_block` has, by axis, the line of an element of an argument that belongs to one block; `mixed`, where threads go over a
+    block's share by a number that several of their coordinates are mixed in.
+    """
 
     threads: tuple[Threads, ...]
     shares: tuple[Share, ...]
     per_block: Mapping[str, int]
+    mixed: Mapping[str, int]
 
 
 def geometry_of(names: Names, defaults: Mapping[str, int]) -> Geometry:
     """All that the kernel and the functions it reaches say. `defaults` are the parameters' values as the author had them."""
     reader = _Reader(names, defaults)
-    return Geometry(tuple(reader.threads()), tuple(dict.fromkeys(reader.shares())), dict(reader.per_block()))
+    return Geometry(
+        tuple(reader.threads()), tuple(dict.fromkeys(reader.shares())), dict(reader.per_block()), dict(reader.mixed())
+    )
 
 
 def as_text(polynomial: Polynomial) -> str | None:
@@ -141,6 +148,14 @@ class _Reader:
                 if based and block == Polynomial.constant(1) and thread is not None and not thread.terms:
                     yield axis, self.names.source.line_of(node)
 
+    def mixed(self) -> Iterator[tuple[str, int]]:
+        """`blockIdx.x * kWarps + (threadIdx.y * blockDim.x + threadIdx.x) / 32`."""
+        for node, polynomial in self.sums:
+            unclear = [a for a in polynomial.atoms if "threadIdx." in a and not _PLAIN.fullmatch(a) and not _GROUP.fullmatch(a)]
+            for axis in "xyz" if unclear else "":
+                if self._weight(polynomial, f"blockIdx.{axis}") is not None:
+                    yield axis, self.names.source.line_of(node)
+
     def _base(self, node: Node) -> str:
         """The name of what the expression indexes."""
         parent = outer(node)
@@ -193,7 +208,7 @@ class _Reader:
             yield Threads(axis, _ratio(share, own), Strength.COORDINATE, line)
 
     def _share(self, polynomial: Polynomial, axis: str) -> str | None:
-        """How far blocks are apart where threads lie along the axis: `blockIdx.x * ROWS + threadIdx.y` has blocks along another."""
+        """How far blocks are apart where threads lie along the axis; `blockIdx.x * ROWS + threadIdx.y`: blocks along another."""
         others = [a for a in "xyz" if a != axis and not polynomial.mentions(f"threadIdx.{a}")]
         found = [w for a in (axis, *others) if (w := self._weight(polynomial, f"blockIdx.{a}")) is not None]
         return found[0] if len(found) == 1 or self._weight(polynomial, f"blockIdx.{axis}") is not None else None
@@ -201,7 +216,7 @@ class _Reader:
     def _groups(self, node: Node, polynomial: Polynomial) -> Iterator[Threads]:
         """`blockIdx.x * kWarps + threadIdx.x / 32`: groups of 32 threads, as many to a block as blocks are apart."""
         for atom in polynomial.atoms:
-            found = re.fullmatch(r"\(threadIdx\.([xyz])(?:/(\w+)|>>(\d+))\)", atom)
+            found = _GROUP.fullmatch(atom)
             if found is None:
                 continue
             size = found[2] or str(1 << int(found[3]))

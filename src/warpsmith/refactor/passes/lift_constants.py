@@ -13,7 +13,7 @@ so, shared arrays fit and hold all that is read of them, and a thread's arrays s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
@@ -79,7 +79,7 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     apart = parameters & frozenset().union(*(names_of(share.part) for share in links.shares.values()))
     if apart and (stored := combined_in_block(lifted.names)) is not None:
         refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
-    refused |= _turns(lifted, links)
+    refused |= _turns(lifted, links, geometry.mixed)
     refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = variant.shared if shared is None else shared
@@ -104,8 +104,8 @@ def _sizes(lifted: Symbolic, links: Links) -> frozenset[str]:
     return frozenset(lifted.constants) & frozenset().union(*map(names_of, links.block))
 
 
-def _turns(lifted: Symbolic, links: Links) -> dict[str, str]:
-    """By parameter: why the size of a block, or of its share of the work, is no choice."""
+def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str, str]:
+    """By parameter: why the size of a block, or of its share of the work, is no choice. `mixed`: see `Geometry`."""
     refused: dict[str, str] = {}
     unclear = not_looked_into(lifted.names)
     if unclear is not None:
@@ -115,6 +115,8 @@ def _turns(lifted: Symbolic, links: Links) -> dict[str, str]:
         extent = links.block[AXES.index(axis)] if AXES.index(axis) < len(links.block) else "1"
         sizes = {*apart, *([f"blockDim.{axis}"] if names_of(extent) & apart else [])}
         reason = asked_of_block(lifted.names, axis, sizes) or read_at_thread(lifted.names, axis)
+        if reason is None and axis in mixed and not apart & _sizes(lifted, links):
+            reason = f"which threads go over a block's {share.part} is not clear (line {mixed[axis]})"
         if reason is not None:
             refused |= dict.fromkeys(sorted(apart), reason)
     for axis, blocks in zip(AXES, links.grid, strict=False):

@@ -411,3 +411,14 @@ def test_blocks_along_one_axis_and_their_threads_along_another():
     launch = {"grid": ("ceildiv(rows, 4)",), "block": ("32", "4"), "scalars": {"rows": "rows", "n": "n"}}
     made = _lifted(small(text, **launch))
     assert (made.grid, made.block) == (("ceildiv(rows, ROWS)",), ("32", "ROWS"))
+
+
+def test_a_share_that_a_number_made_of_two_coordinates_goes_over_stays():
+    text = (
+        "#define WARPS 4\n__global__ void k(float* out, const float* x, int rows, int n) {\n"
+        "  int tid = threadIdx.y * blockDim.x + threadIdx.x;\n  int row = blockIdx.x * WARPS + tid / 32;\n"
+        "  if (row >= rows) return;\n"
+        "  for (int i = tid % 32; i < n; i += 32) out[row * n + i] = x[row * n + i];\n}\n"
+    )
+    launch = {"grid": ("ceildiv(rows, 4)",), "block": ("32", "4"), "scalars": {"rows": "rows", "n": "n"}}
+    assert "which threads go over a block's WARPS is not clear" in declined(LiftConstants(), small(text, **launch))
