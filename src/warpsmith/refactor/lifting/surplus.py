@@ -63,7 +63,7 @@ def beyond(share: Shared, axis: str) -> str:
 def unguarded_effect(names: Names, axis: str, place: str = "threadIdx") -> Node | None:
     """The first thing the kernel does to memory without a condition on the thread's (or the block's) place along the axis."""
     questions = _Questions(names, f"{place}.{axis}")
-    return next((effect for effect in _effects(names) if not questions.guard(effect)), None)
+    return next((effect for effect in effects(names.source.body, names) if not questions.guard(effect)), None)
 
 
 class _Questions:
@@ -111,9 +111,9 @@ def _branches_before(block: Node, statement: Node) -> Iterator[Node]:
     return (child for child in block.named_children if child.end_byte <= statement.start_byte and child.type == "if_statement")
 
 
-def _effects(names: Names) -> Iterator[Node]:
+def effects(within: Node, names: Names) -> Iterator[Node]:
     """Writes to memory that is not the block's own, and calls that may do anything."""
-    for node in of_kind(names.source.body, "assignment_expression", "update_expression", "call_expression"):
+    for node in of_kind(within, "assignment_expression", "update_expression", "call_expression"):
         if node.type == "call_expression":
             if not is_pure_call(node, names.source) and not waits(node, names):
                 yield node
@@ -146,7 +146,7 @@ def asks_for_more(subject: Subject, names: Names, axis: str, share: Shared) -> b
         return all(fits is not False for fits in within) and not _is_recomputed(limit, names)
 
     elsewhere = [limit for body in names.source.reached() if body != names.source.body for limit in _limits(body, axis, names)]
-    for effect in _effects(names):
+    for effect in effects(names.source.body, names):
         asked = [field(statement, "condition") for statement in questions.asked_before(effect)]
         limits = [limit for condition in asked for limit in _limits(condition, axis, names)]
         if effect.type == "call_expression":  # a function may ask for itself

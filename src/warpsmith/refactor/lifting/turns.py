@@ -2,6 +2,7 @@
 
     out[i] = in[i] + blockIdx.x;              blocks of another size are other blocks
     if (blockIdx.x == gridDim.x - 1) …        and another one is the last
+    out[i] = in[i] - last; last = in[i];      and the thread that had the element before has another one
     in[i + blockDim.x]                        and a block's width is another distance
     table[threadIdx.x]                        and a thread's place in its block another one
     blockIdx.x % columns * kTile              and columns, an argument, counts tiles of one size
@@ -15,16 +16,17 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.collecting import require_no_own_results
+from warpsmith.refactor.lifting.surplus import effects
 from warpsmith.refactor.preconditions import Unmet
 from warpsmith.source.arrays import arrays_of
-from warpsmith.source.dataflow import base_name
+from warpsmith.source.dataflow import base_name, declared_names, dependents, exits, identifiers, is_in_inner_loop
 from warpsmith.source.geometry import subscripts_of
 from warpsmith.source.independence import carried
-from warpsmith.source.loops import LoopKind, loops_of
+from warpsmith.source.loops import Loop, LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import ancestors, field, is_within, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 from warpsmith.source.wholes import ARITHMETIC, is_alias, whole_expressions
 
 if TYPE_CHECKING:
@@ -53,6 +55,57 @@ def asked_in_loops(names: Names, axis: str) -> str | None:
     except Unmet as unmet:
         return unmet.reason
     return None
+
+
+def known_from_before(names: Names, axis: str) -> str | None:
+    """Why the threads along an axis cannot be more or fewer: what a step of a loop does depends on the thread's steps before."""
+    shared = {array.name for array in arrays_of(names) if array.is_shared}
+    for body in names.source.reached():
+        for loop in loops_of(body, names):
+            if loop.step is None or not Polynomial.of(loop.start, names).mentions(f"threadIdx.{axis}"):
+                continue
+            leave = next((way for way in _ways_out(loop) if not _asks_for_the_end(way, loop, names)), None)
+            if leave is not None:
+                line = names.source.line_of(leave)
+                return f"line {line} leaves the loop over {loop.variable}: how far a thread gets depends on its elements"
+            own = set(carried(loop, names)) - {loop.variable} - shared
+            told = _told(loop, own, names)
+            if told is not None:
+                known = " and ".join(sorted(own))
+                return f"line {names.source.line_of(told)} depends on {known} of the thread's steps before"
+    return None
+
+
+def _told(loop: Loop, own: Collection[str], names: Names) -> Node | None:
+    """The first effect of a step that depends on what the steps before left in these variables."""
+    known = dependents(own, [loop.body]) if own else frozenset()
+    for effect in effects(loop.body, names) if known else ():
+        conditions = (a.child_by_field_name("condition") for a in ancestors(effect) if is_within(a, loop.body))
+        if any(not known.isdisjoint(identifiers(part)) for part in (effect, *conditions) if part is not None):
+            return effect
+    return None
+
+
+def _ways_out(loop: Loop) -> Iterator[Node]:
+    yield from exits(loop.body)
+    yield from of_kind(loop.body, "goto_statement")
+    yield from (node for node in of_kind(loop.body, "break_statement") if not is_in_inner_loop(node, loop.body))
+
+
+def _asks_for_the_end(leave: Node, loop: Loop, names: Names) -> bool:
+    """`if (i >= n) break;`: all later steps would be left out, too."""
+    decision = next((a for a in ancestors(leave) if a.type == "if_statement"), None)
+    if decision is None or not is_within(decision, loop.body):
+        return False
+    clause = field(decision, "condition")
+    condition = unwrapped(clause.child_by_field_name("value") or clause)
+    if condition.type != "binary_expression" or text_of(field(condition, "operator")) not in {"<", "<=", ">", ">="}:
+        return False
+    sides = [unwrapped(field(condition, side)) for side in ("left", "right")]
+    changed = set(carried(loop, names)) | {name for node in of_kind(loop.body, "declaration") for name in declared_names(node)}
+    return any(text_of(side) == loop.variable for side in sides) and all(
+        side.type in {"identifier", "number_literal"} and text_of(side) not in changed for side in sides
+    )
 
 
 def asked_of_block(names: Names, axis: str, extents: Collection[str], within: Sequence[Node] = ()) -> str | None:

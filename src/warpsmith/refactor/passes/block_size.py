@@ -24,7 +24,7 @@ from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.meaning import launch_name_in_data
 from warpsmith.refactor.lifting.rules import WHOLE_WARPS, waiting_loops
-from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, not_looked_into
+from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, known_from_before, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
@@ -87,6 +87,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     waiting = list(waiting_loops(subject, names, block, defaults))
     unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
     unclear = unclear or not_looked_into(names) or _turns(names, axis, found) or left_out_of(names)
+    unclear = unclear or known_from_before(names, axis)
     if unclear is not None:
         return Declined(unclear)
     for more in bounds(names, block, parameter, value):

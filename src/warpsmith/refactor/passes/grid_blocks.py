@@ -18,6 +18,7 @@ from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tu
 from warpsmith.refactor.extents import tidy, with_part
 from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.meaning import launch_name_in_data
+from warpsmith.refactor.lifting.turns import known_from_before
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, present, require, require_readable
 from warpsmith.source import LoopKind, Names, loops_of
@@ -61,6 +62,8 @@ def _apply(subject: Subject) -> Answer:
     reason = launch_name_in_data(names, "gridDim.x") or teamwork(subject.source).library
     if reason is not None:
         raise Unmet(f"the number of blocks is used: {reason}")
+    reason = known_from_before(names, "x")
+    require(reason is None, reason or "")
     name = fresh_name(subject, "BLOCKS")
     # A quarter at a time: how many blocks there are matters less and less the more there are.
     values = {value >> shift for shift in (0, 2, 4, 6) if value >> shift >= _LEAST}

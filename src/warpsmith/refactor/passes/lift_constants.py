@@ -29,7 +29,13 @@ from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.required import REASON, misnamed
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
-from warpsmith.refactor.lifting.turns import asked_of_block, found_by_division, not_looked_into, read_at_thread
+from warpsmith.refactor.lifting.turns import (
+    asked_of_block,
+    found_by_division,
+    known_from_before,
+    not_looked_into,
+    read_at_thread,
+)
 from warpsmith.refactor.lifting.values import tunable
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
@@ -119,6 +125,10 @@ def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str
             reason = f"which threads go over a block's {share.part} is not clear (line {mixed[axis]})"
         if reason is not None:
             refused |= dict.fromkeys(sorted(apart), reason)
+    for axis, extent in zip(AXES, links.block, strict=False):
+        sizes = lifted.constants.keys() & names_of(extent)
+        if sizes and (reason := known_from_before(lifted.names, axis)) is not None:
+            refused |= dict.fromkeys(sorted(sizes), reason)
     for axis, blocks in zip(AXES, links.grid, strict=False):
         for parameter in sorted(lifted.constants.keys() - names_of(blocks)):
             if (reason := found_by_division(lifted.names, parameter, axis)) is not None:

@@ -7,6 +7,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Variant
 from warpsmith.refactor.passes.block_size import BlockSize
+from warpsmith.refactor.passes.grid_blocks import GridBlocks
 from warpsmith.refactor.passes.lift_constants import LiftConstants
 
 
@@ -359,3 +360,36 @@ def test_values_brought_together_for_any_size_leave_it_free():
     assert _freed(small(_kernel(_SLOTS + whole))).block == ("BLOCK",)
     warps = "  if (threadIdx.x == 0) out[0] = lane < blockDim.x / 32 ? s[lane] : 0.0f;"
     assert _freed(small(_kernel(_WARPS + warps))).block == ("BLOCK",)
+
+
+_STEPS = "  float last = 0.0f;\n  for (int i = threadIdx.x; i < n; i += blockDim.x) {{ {0} }}"
+
+
+@pytest.mark.parametrize(
+    "loop", [_STEPS, "  float last = 0.0f;\n" + _OVER_GRID.replace("{", "{{").replace("}", "}}") + "{{ {0} }}"]
+)
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("out[i] = x[i] - last; last = x[i];", "depends on last of the thread's steps before"),
+        ("last += 1.0f; if (last > 2.0f) out[i] = x[i];", "depends on last of the thread's steps before"),
+        ("const float now = last + x[i]; last = now; out[i] = now;", "depends on last of the thread's steps before"),
+        ("out[i] = x[i]; if (x[i] > 1.0f) break;", "leaves the loop over i"),
+        ("if (x[i] > 1.0f) return; out[i] = x[i];", "leaves the loop over i"),
+        ("if (i == 7) break; out[i] = x[i];", "leaves the loop over i"),
+    ],
+)
+def test_steps_that_depend_on_a_threads_steps_before_keep_the_block(loop: str, step: str, reason: str):
+    text = _kernel(loop.format(step))
+    assert reason in declined(BlockSize(), small(text, grid=("64",)))
+    assert reason in declined(GridBlocks(), small(text, grid=("64",))) or "grid" not in loop.lower()
+    lifted = "#define T 256\n" + text.replace("i += blockDim.x)", "i += T)")
+    if "i += T" in lifted:
+        assert reason in declined(LiftConstants(), small(lifted, grid=("64",)))
+
+
+@pytest.mark.parametrize(
+    "step", ["last += x[i]; out[i] = x[i];", "if (i >= n) break; out[i] = x[i];", "for (;;) { out[i] = x[i]; break; }"]
+)
+def test_sums_and_ends_of_a_range_do_not(step: str):
+    assert _freed(small(_kernel(_STEPS.format(step)), grid=("64",))).block == ("BLOCK",)
