@@ -24,6 +24,9 @@ _OF_LANGUAGE = re.compile(
     r"atom|__|(?:f?m(?:in|ax)|fma|exp|log|sqrt|rsqrt|abs|fabs|pow)f?$|(?:static|reinterpret)_cast\b|(?:u?int|float)$"
 )
 
+_VOTE = re.compile(r"__syncthreads_(?:and|or|count)|work_group_(?:all|any|broadcast|reduce_\w+|scan_\w+)")
+_BRANCHES = ("if_statement", "while_statement", "do_statement", "for_statement", "conditional_expression")
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +38,8 @@ def combined_in_block(names: Names) -> Node | None:
     single = (n for node in teamwork(names.source).shared for n in node.children_by_field_name("declarator"))
     shared = {array.name for array in arrays_of(names) if array.is_shared} | {base_name(n) for n in single} - {""}
     body = names.source.body
+    if (stored := _voted(names, shared)) is not None:
+        return stored
     sharing = {name.partition("<")[0].rpartition("::")[2] for name, _ in sharing_calls(body, names)} | _handed(body, shared)
     if not shared | sharing:
         return None
@@ -46,6 +51,20 @@ def combined_in_block(names: Names) -> Node | None:
     for place, value in _assigned(body):
         touched = identifiers(value) | identifiers(place)
         if not _is_own(place, names, shared) and not taken.isdisjoint(touched):
+            return place
+    return None
+
+
+def _voted(names: Names, shared: set[str]) -> Node | None:
+    """What is stored by a vote of the block: its value, or because of it."""
+    body = names.source.body
+    votes = {name for call in of_kind(body, "call_expression") if _VOTE.fullmatch(name := text_of(field(call, "function")))}
+    told = dependents(votes, [body]) if votes else frozenset()
+    conditions = [c for c in (n.child_by_field_name("condition") for n in of_kind(body, *_BRANCHES)) if c is not None]
+    decides = any(not told.isdisjoint(identifiers(condition)) for condition in conditions) if told else False
+    for place, value in _assigned(body) if told else ():
+        touched = identifiers(value) | identifiers(place)
+        if not _is_own(place, names, shared) and (decides or not told.isdisjoint(touched)):
             return place
     return None
 

@@ -393,3 +393,16 @@ def test_steps_that_depend_on_a_threads_steps_before_keep_the_block(loop: str, s
 )
 def test_sums_and_ends_of_a_range_do_not(step: str):
     assert _freed(small(_kernel(_STEPS.format(step)), grid=("64",))).block == ("BLOCK",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  int any = __syncthreads_or(i < n && x[i] > 0.0f);\n  if (i < n) out[i] = any;",
+        "  if (__syncthreads_count(i < n && x[i] > 0.0f) > 3) { if (i < n) out[i] = 1.0f; }",
+        "  if (!__syncthreads_and(i < n)) return;\n  if (i < n) out[i] = 1.0f;",
+    ],
+)
+def test_a_vote_of_the_block_keeps_it(body: str):
+    reason = declined(BlockSize(), small(_kernel(_INDEX + body), grid=("ceildiv(n, 256)",)))
+    assert "which elements share a block matters" in reason
