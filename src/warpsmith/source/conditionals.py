@@ -42,8 +42,13 @@ class Definitions:
     assumed: set[str] = field(default_factory=set)
 
     def only(self, name: str) -> Macro | None:
-        """The macro's one definition; None when there is none, or more, or when it ends somewhere."""
+        """The macro's one definition; None when there is none, or more, or when it ends somewhere.
+
+        One with arguments may end after all that uses it, as helpers of a function do: its name alone would mean nothing then.
+        """
         found = self.live.get(name, [])
+        if len(found) == 2 and found[1].is_end and found[0].parameters is not None:
+            found = found[:1]
         alike = len({(macro.parameters, macro.replacement.strip(), macro.is_end) for macro in found}) == 1
         return found[0] if alike and not found[0].is_end else None
 

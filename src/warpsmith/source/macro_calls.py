@@ -176,7 +176,7 @@ class _Writer:
 def _problem(macro: Macro | None) -> str | None:
     """Why a macro cannot be written out."""
     if macro is None:
-        return "is defined in several ways"
+        return "is defined in several ways, or undefined somewhere"
     if "#" in macro.replacement:
         return "puts tokens together"
     if "__VA_ARGS__" in macro.replacement:

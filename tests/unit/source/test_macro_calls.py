@@ -63,13 +63,23 @@ def test_arithmetic_stays_as_it_is(defines: str, body: str):
     [
         ("#define WAIT(...) __syncthreads(); f(__VA_ARGS__)", "takes any number of arguments"),
         ("#define WAIT(a) __syncthreads ## a", "puts tokens together"),
-        ("#define WAIT(a) __syncthreads()\n#undef WAIT\n#define WAIT(a) f(a)", "is defined in several ways"),
+        (
+            "#define WAIT(a) __syncthreads()\n#undef WAIT\n#define WAIT(a) f(a)",
+            "is defined in several ways, or undefined somewhere",
+        ),
     ],
 )
 def test_what_cannot_be_written_out_is_told(define: str, reason: str):
     text = f"{define}\n__global__ void k(float* out) {{ WAIT(()); }}\n"
     assert expanded(text, "k").hidden == f"WAIT {reason}"
     assert expanded(text, "k").text == text
+
+
+def test_a_helper_that_ends_after_its_function_is_written_out():
+    text = "__global__ void k(float* out) {\n#define WAIT(a) __syncthreads(); f(a)\n  WAIT(1);\n#undef WAIT\n}\n"
+    found = expanded(text, "k")
+    assert found.hidden is None
+    assert "__syncthreads(); f(1);" in found.text.replace("\n#undef WAIT", "")
 
 
 def test_functions_that_the_kernel_reaches_are_read_too():
@@ -83,4 +93,6 @@ def test_macros_of_the_authors_headers_are_written_out_too():
     text = '#include "grid.h"\n__global__ void k(int* out) { out[AT(1, ID)] = 2 * SIZE; }\n'
     header = "#ifndef GRID_H\n#define GRID_H\n#define ID threadIdx.x\n#define AT(r, c) ((r) * SIZE + (c))\n#endif\n"
     assert "out[((1) * SIZE + (threadIdx.x))] = 2 * SIZE;" in expanded(text, "k", headers=[header]).text
-    assert expanded(text, "k", headers=[header, "#define ID 0\n"]).hidden == "ID is defined in several ways"
+    assert (
+        expanded(text, "k", headers=[header, "#define ID 0\n"]).hidden == "ID is defined in several ways, or undefined somewhere"
+    )
