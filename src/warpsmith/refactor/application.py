@@ -54,13 +54,15 @@ class _Applying:
         return self._grown(kept, forms)
 
     def _note_where_not(self, answers: list[Answer]) -> None:
-        where: dict[str, list[Guard]] = {}
+        where: dict[tuple[str, str], list[Guard]] = {}
         for branch, answer in zip(self._draft.branches, answers, strict=True):
-            if isinstance(answer, Declined):
-                where.setdefault(answer.reason, []).append(branch.guard)
-        for reason, guards in where.items():
+            said = [("not where", answer.reason)] if isinstance(answer, Declined) else [("where", note) for note in answer.notes]
+            for each in said:
+                where.setdefault(each, []).append(branch.guard)
+        for (how, reason), guards in where.items():
             rest = [branch.guard for branch in self._draft.branches if branch.guard not in guards]
-            self._notes.append(f"not where {condition_for(guards, rest).spoken(self._draft.groups)}: {reason}")
+            place = f"{how} {condition_for(guards, rest).spoken(self._draft.groups)}: " if rest else ""
+            self._notes.append(f"{place}{reason}")
 
     def _grown(self, kept: list[Branch], forms: list[dict[int, Variant]]) -> Draft:
         draft, name, choice = self._draft, self._pass.name, self._choice

@@ -78,12 +78,13 @@ class Rewrite:
     """What a pass made of a variant.
 
     `variant` takes its place: the same tokens as before when all parameters are at their defaults. With a `choice`, each of its
-    values but the default has an alternative form of the kernel.
+    values but the default has an alternative form of the kernel. `notes` say what could not be offered, and why.
     """
 
     variant: Variant
     choice: Tunable | None = None
     alternatives: Mapping[int, Variant] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,13 +75,16 @@ class _Combining:
         )
 
     def _all_parameters(self) -> tuple[Tunable, ...]:
-        """Every parameter once, in the order they came: the default form's view of it, with the values of all forms."""
+        """Every parameter once, in the order they came: the first form's view of it, with the values of all forms."""
         found = {choice.name: replace(choice.tunable, values=choice.values) for choice in self._draft.choices}
         for branch in self._branches:
             for tunable in branch.variant.tunables:
                 known = found.get(tunable.name)
                 values = {*tunable.values, *(known.values if known else ())}
-                found[tunable.name] = replace(known or tunable, values=tuple(sorted(values)))
+                likely = {*tunable.likely, *(known.likely if known else ())}
+                fuller = tunable if known is None or set(tunable.values) > set(known.values) else known  # it says what all mean
+                seen = replace(fuller, line=known.line) if known else fuller
+                found[tunable.name] = replace(seen, values=tuple(sorted(values)), likely=tuple(sorted(likely)))
         return tuple(found[name] for name in self._draft.origins if name in found)
 
     def _chosen(self, texts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from refactor_support import LIMITS, SOURCE, Choosing, Failing, Naming, scale_ke
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.application import MOST_BRANCHES, apply_pass, apply_passes
-from warpsmith.refactor.base import Pass, Rewrite, Rule, Tunable
+from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Draft
@@ -263,6 +263,32 @@ def test_without_a_form(start: Draft) -> None:
     assert "WHOLE == 0 or MAP != 2" in rules_of(combined(left))
     fewer = left.without_form({"MAP": 2, "WHOLE": 0})
     assert fewer.choices[0].values == (0, 1)
+
+
+class Offering:
+    """More values where the guard is gone, and a note where it is not."""
+
+    name = "offering"
+    summary = "for tests"
+    stage = Stage.DECORATE
+    concerns = frozenset({Concern.BALANCE})
+
+    def apply(self, subject: Subject) -> Answer:
+        found, more = subject.variant, GUARD not in subject.variant.text
+        tunable = Tunable("HOW", (0, 1, 2) if more else (0, 1), 0, "1, 2" if more else "1", likely=(1, 2) if more else (1,))
+        text = found.text.replace(ADD, f"{ADD}  // HOW\n#if HOW\n#endif")
+        notes = () if more else ("no HOW=2: it is guarded",)
+        return Rewrite(replace(found, text=text, tunables=(*found.tunables, tunable)), notes=notes)
+
+
+def test_forms_with_more_values_say_what_they_mean_and_others_why_not(start: Draft) -> None:
+    draft = apply_passes(start, [Choosing(GUARD, {1: "{"}), Offering()])
+    found = combined(draft)
+    how = found.parameters[-1]
+    assert (how.values, how.likely, how.meaning) == ((0, 1, 2), (1, 2), "1, 2")
+    assert "HOW != 2 or MAP == 1" in rules_of(found)
+    assert draft.applications[-1].notes == ("where MAP is 0: no HOW=2: it is guarded",)
+    assert apply_pass(start, Offering()).applications[-1].notes == ("no HOW=2: it is guarded",)
 
 
 def test_values_that_nothing_allows_are_left_out(start: Draft) -> None:
