@@ -44,12 +44,12 @@ def check_of(node: Node, extremes: Extremes, names: Names) -> Check | None:
     if any(a.type == "init_statement" for a in field(node, "condition").children):
         return None
     if _leaves(node):
-        parts = tuple(_parts(condition, names, "||"))
+        parts = tuple(parts_of(condition, names, "||"))
         never = [hardest_case(part, extremes, negated=True) for part in parts]
         return None if None in never else Check(node, parts, tuple(text for text in never if text), leaves=True)
     asked: list[str] = []
     rest: list[str] = []
-    parts = tuple(_parts(condition, names))
+    parts = tuple(parts_of(condition, names))
     for part in parts:
         hardest = hardest_case(part, extremes)
         (rest if hardest is None else asked).append(hardest or text_of(part))
@@ -65,17 +65,17 @@ def _leaves(node: Node) -> bool:
     return len(done) == 1 and done[0].type in _LEAVING
 
 
-def _parts(condition: Node, names: Names, operator: str = "&&") -> Iterator[Node]:
+def parts_of(condition: Node, names: Names, operator: str = "&&") -> Iterator[Node]:
     """What is joined by the operator, also where a constant stands for it."""
     condition = unwrapped(condition)
     if condition.type == "identifier":
         found = names.definition(condition)
         if found.is_fixed and found.value is not None and _is_join(found.value):
-            yield from _parts(found.value, names, operator)
+            yield from parts_of(found.value, names, operator)
             return
     if condition.type == "binary_expression" and text_of(field(condition, "operator")) == operator:
-        yield from _parts(field(condition, "left"), names, operator)
-        yield from _parts(field(condition, "right"), names, operator)
+        yield from parts_of(field(condition, "left"), names, operator)
+        yield from parts_of(field(condition, "right"), names, operator)
         return
     yield condition
 

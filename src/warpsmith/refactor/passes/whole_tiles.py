@@ -6,6 +6,9 @@ loops. If that holds, they run without checks; else as they stand, but only for 
 after the other where these are independent (`source.own_elements`) and some row does not exist, else for threads of which
 something lies inside (`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.row_checks`).
 
+With WHOLE = 2, tiles that would stick out begin earlier instead, where an element's value follows from its coordinates alone
+(`refactor.moved_tiles`).
+
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
 change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
 out changes only the thread's own variables, and these are read elsewhere under such checks alone.
@@ -24,9 +27,10 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.bounds_checks import COMPARED, Check, check_of, hardest_case, without_check
 from warpsmith.refactor.geometry import block_extent
+from warpsmith.refactor.moved_tiles import moved_tiles
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
-from warpsmith.refactor.preconditions import answered, require, require_parsed
+from warpsmith.refactor.preconditions import Unmet, answered, require, require_parsed
 from warpsmith.refactor.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
@@ -98,11 +102,19 @@ def _rewrite(subject: Subject) -> Rewrite:
     regions = list(_regions(subject, names))
     require(regions, "no loop checks in each step whether an element of a tile exists")
     name = fresh_name(subject, "WHOLE")
+    edits = [_written(names, region, name) for region in regions]
+    values: tuple[int, ...] = (0, 1)
+    notes: tuple[str, ...] = ()
     meaning = "1: a tile that lies inside as a whole is not checked"
+    try:
+        edits.append(moved_tiles(subject, f"{name} == 2"))
+        values, meaning = (0, 1, 2), f"{meaning} · 2: the last tiles move back until they do"
+    except Unmet as why:
+        notes = (f"no {name}=2: {why.reason}",)
     gains = any(not check.leaves for region in regions for check in region.checks)  # one compare a row makes no difference
-    tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(regions[0].node), likely=(1,) if gains else ())
-    text = source.edited(*(_written(names, region, name) for region in regions))
-    return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
+    tunable = Tunable(name, values, 0, meaning, source.line_of(regions[0].node), likely=values[1:] if gains else ())
+    text = source.edited(*edits)
+    return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)), notes=notes)
 
 
 def _holds_pragmas_only(group: Node) -> bool:
