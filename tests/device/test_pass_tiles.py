@@ -16,7 +16,7 @@ from warpsmith.refactor.passes.whole_tiles import WholeTiles
     ("name", "workloads", "passes"),
     [
         ("matmul", {"odd-edges", "attention"}, [TileRows(), DirectReads()]),
-        ("conv2d", {"odd-edges", "stem-112"}, [TileRows(), LateLoads()]),
+        ("conv2d", {"odd-edges", "stem-112"}, [TileRows(), LateLoads(), DirectReads()]),
         ("convolution_opencl", {"odd-edges", "tiny"}, [TileRows(), DirectReads()]),
     ],
 )
@@ -27,7 +27,8 @@ def test_with_tiles_inside_and_at_the_edge(name, workloads, passes, pool):
     unchecked = [rewritten(WholeTiles(), kernel, form, limits).variant for form in forms]
     assert all(form.text.count("#if WHOLE") for form in unchecked)
     chosen = [w for w in kernel.workloads if w.name in workloads]
-    Runner(pool, kernel, variant, chosen).check([(form, {"WHOLE": 1}) for form in unchecked])
+    values = [(form, value) for form in unchecked for value in form.tunables[-1].values[1:]]
+    Runner(pool, kernel, variant, chosen).check([(form, {"WHOLE": value}) for form, value in values])
 
 
 @pytest.mark.parametrize("workloads", [{"odd-edges", "tiny"}, {"square"}])
