@@ -37,6 +37,7 @@ class OwnElements:
     """`counters` are the loops that pick an element, or a row of them. Nobody reads one for which not all of `stored` hold;
     `checks` are where that is asked. `is_rolled`: the loop as a whole counts through no register, so it need not be unrolled.
     `half`: of rows, when half of a row's elements or more are read, for some thread along the axes that do not count.
+    `for_some`: what `stored` asks, where it holds most easily of all threads along x. Those are lanes of one vector.
     """
 
     counters: tuple[Loop, ...]
@@ -44,6 +45,13 @@ class OwnElements:
     checks: tuple[Node, ...]
     is_rolled: bool
     half: tuple[str, ...] = ()
+    for_some: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    node: Node
+    for_some: str
 
 
 def own_elements(loop: Loop, names: Names, extents: Mapping[str, str], axes: str = _AXES) -> OwnElements | None:
@@ -62,10 +70,10 @@ def own_elements(loop: Loop, names: Names, extents: Mapping[str, str], axes: str
     counters = _counters(uses, loop, names)
     if not counters:
         return None
-    stored: dict[str, Node] | None = None
+    stored: dict[str, _Asked] | None = None
     for read in reads_of(changed, loop, names):
         parts = _exact(read, loop, [counter.variable for counter in counters], names, extents)
-        stored = parts if stored is None else {text: node for text, node in stored.items() if text in parts}
+        stored = parts if stored is None else {text: asked for text, asked in stored.items() if text in parts}
     stored = stored or {}
     half: list[str] = []
     if axes != _AXES:
@@ -73,11 +81,12 @@ def own_elements(loop: Loop, names: Names, extents: Mapping[str, str], axes: str
         counters = [counter for counter in counters if counter not in others]
         free = {counter.variable for counter in others}
         half = [_halfway(t, others, axes, names) for t in stored if free & set(_WORD.findall(t))]
-        stored = {t: node for t, node in stored.items() if _is_along(t, axes, names) and not free & set(_WORD.findall(t))}
+        stored = {t: asked for t, asked in stored.items() if _is_along(t, axes, names) and not free & set(_WORD.findall(t))}
     if not counters or not stored or not _are_independent(loop, counters, declarator, names):
         return None
     is_rolled = _is_rolled(loop, counters, names)
-    return OwnElements(_outermost_first(counters), tuple(stored), tuple(stored.values()), is_rolled, tuple(half))
+    nodes, for_some = tuple(a.node for a in stored.values()), tuple(a.for_some for a in stored.values())
+    return OwnElements(_outermost_first(counters), tuple(stored), nodes, is_rolled, tuple(half), for_some)
 
 
 def _asks(text: str, counter: Loop, axes: str, names: Names) -> bool:
@@ -156,7 +165,7 @@ def _turn(node: Node, counters: list[Loop]) -> int:
     return sum(is_within(node, counter.node) for counter in counters)
 
 
-def _exact(read: Node, loop: Loop, called: list[str], names: Names, extents: Mapping[str, str]) -> dict[str, Node]:
+def _exact(read: Node, loop: Loop, called: list[str], names: Names, extents: Mapping[str, str]) -> dict[str, _Asked]:
     """What holds where an element is read, said of an element that is counted by `called`, before the loop begins."""
     subscripts, signs = _subscripts(read), Signs(names)
     loops = [signs.loop_of(index) if index.type == "identifier" else None for index in subscripts]
@@ -165,17 +174,18 @@ def _exact(read: Node, loop: Loop, called: list[str], names: Names, extents: Map
     kept = {_declared_at(each): f"counter_{number}__" for number, each in enumerate(loops) if each is not None}
     if len(kept) != len(called):
         return {}
-    extremes = Extremes(names, loop.node, extents, _AXES, kept)
-    found: dict[str, Node] = {}
+    extremes, over_lanes = (Extremes(names, loop.node, extents, axes, kept) for axes in (_AXES, _AXES.replace("x", "")))
+    found: dict[str, _Asked] = {}
     for part in checks_at(read, names):
         text = _spelled(part, extremes)
         if text is None or not holds_in_all_steps(text, loop, names):
             continue
         if any(re.search(rf"\b{re.escape(name)}\b", text) for name in called):
             continue  # something else of that name would be meant
+        for_some = _easiest(part, over_lanes) or text
         for number, name in enumerate(called):
-            text = text.replace(f"counter_{number}__", name)
-        found[text] = part
+            text, for_some = (each.replace(f"counter_{number}__", name) for each in (text, for_some))
+        found[text] = _Asked(part, for_some)
     return found
 
 
@@ -198,6 +208,15 @@ def _spelled(part: Node, extremes: Extremes) -> str | None:
     if any(least is None or least != greatest for least, greatest in ends):
         return None  # it depends on more than the element
     return f"{ends[0][0]} {operator} {ends[1][0]}"
+
+
+def _easiest(part: Node, extremes: Extremes) -> str | None:
+    """The comparison where it holds most easily: if not even there, then for no thread."""
+    operator = text_of(field(part, "operator"))
+    least_first = operator[0] == "<"
+    left = extremes.of(field(part, "left"), End.LEAST if least_first else End.GREATEST)
+    right = extremes.of(field(part, "right"), End.GREATEST if least_first else End.LEAST)
+    return None if left is None or right is None else f"{left} {operator} {right}"
 
 
 def _outermost_first(counters: list[Loop]) -> tuple[Loop, ...]:

@@ -43,6 +43,22 @@ def test_the_check_is_said_of_the_element_that_the_loops_count():
     assert elements.is_rolled
 
 
+@pytest.mark.parametrize(
+    ("check", "for_some"),
+    [
+        ("col + 16 * c < n", "static_cast<int>(blockIdx.x) * 16 + 16 * j < n"),
+        ("n >= col + 16 * c", "n >= static_cast<int>(blockIdx.x) * 16 + 16 * j"),
+        ("16 * c - col < n", "16 * j - (static_cast<int>(blockIdx.x) * 16 + 15) < n"),  # the last thread's is the smallest
+        ("col + 16 * c > n", "static_cast<int>(blockIdx.x) * 16 + 15 + 16 * j > n"),
+    ],
+)
+def test_what_must_hold_for_some_lane_to_have_its_element_stored(check: str, for_some: str):
+    elements = found(store=STORE.replace("col + 16 * c < n", check))
+    assert elements is not None
+    rows = "static_cast<int>(blockIdx.y) * 64 + static_cast<int>(threadIdx.y) * 4 + i < m"
+    assert elements.for_some == (rows, for_some)
+
+
 def test_what_is_worked_out_for_all_elements_is_worked_out_for_each():
     work = "float a[4]; for (int i = 0; i < 4; ++i) a[i] = x[i + d]; " + SUM.replace("x[i]", "a[i]")
     assert found(work) is not None
