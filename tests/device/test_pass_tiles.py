@@ -45,7 +45,7 @@ def test_tiles_that_move_back_to_end_with_the_image(workloads, pool):
 
 
 BLURRED = """
-__global__ void k(float* out, const float* x, int rows, int n) {{
+__global__ void k(float* __restrict__ out, const float* x, int rows, int n) {{
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const float* from = x + blockIdx.x * 64;
   const int first = blockIdx.x * 64;

@@ -3,8 +3,8 @@
 Then it does not matter which block does it, which of its threads, and in which of the thread's turns; and an element that two
 blocks do gets the same value from both. What is asked for that:
 
-* Threads have nothing to do with each other. What is written is not read, and is stored under checks that say which elements
-  exist (`refactor.coordinates`); those are the axes along which tiles may move.
+* Threads have nothing to do with each other. What is written is not read, not even through another pointer (`__restrict__`),
+  and is stored under checks that say which elements exist (`refactor.coordinates`); those are the axes that tiles may move along.
 * Whatever depends on a thread's or a block's place along such an axis is a sum in which both have the weights that they have in
   the coordinate. Where a thread has several elements, the loop over them stands around it, with its weight in the sum.
 * A variable that changes belongs to one element: it is declared inside the loops over elements, or is an array with an element
@@ -114,6 +114,10 @@ def _stores(names: Names) -> list[Place]:
     body = names.source.body
     stores = list(written_places(body, names))
     written = frozenset[str]().union(*(place.roots for place in stores))
+    for parameter in (p for p in names.source.parameters if p.name in written):
+        # A kernel that works in place on elements of its own would take what two blocks do twice.
+        alone = names.source.is_restrict(parameter)
+        require(alone, f"{parameter.name} is not __restrict__: what is stored may be what others read", parameter.node)
     for place in (*stores, *read_places(body, names)):
         require("?" not in place.roots, "memory is used of which it is not known what buffer it is", place.node)
     for place in read_places(body, names):

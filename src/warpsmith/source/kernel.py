@@ -32,6 +32,9 @@ class KernelParameter:
     node: Node = field(compare=False, repr=False)
 
 
+_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+
+
 class KernelSource:
     """The syntax of one kernel. `bindings` maps template parameters to the instance's arguments (`T` → `float`)."""
 
@@ -43,6 +46,16 @@ class KernelSource:
     @property
     def text(self) -> str:
         return self.tree.text
+
+    def declaration_of(self, parameter: KernelParameter) -> str:
+        """As it stands in the parameter list, with OpenCL's qualifiers, which the grammar does not know."""
+        data, node = self.tree.data, parameter.node
+        start = max(data.rfind(mark, 0, node.start_byte) for mark in (b"(", b","))
+        return data[start + 1 : node.end_byte].decode(errors="replace")
+
+    def is_restrict(self, parameter: KernelParameter) -> bool:
+        """Whether its author promises that nothing else leads to what is written through it."""
+        return _RESTRICT.search(self.declaration_of(parameter)) is not None
 
     @property
     def language(self) -> Language:

@@ -20,11 +20,10 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
-from warpsmith.source.kernel import KernelParameter
+from warpsmith.source.kernel import KernelParameter, KernelSource
 from warpsmith.source.tree import of_kind
 from warpsmith.spec.kernel import Buffer
 
-_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _CONSTANT = re.compile(r"\b(?:__constant|constant)\b")
 
 
@@ -40,7 +39,7 @@ class ReadOnly:
         if (unclear := unreadable(source)) is not None:
             return unclear
         buffers = zip(source.parameters, subject.kernel.arguments, strict=False)
-        lacking = [p for p, a in buffers if isinstance(a, Buffer) and _lacks_restrict(p, source.tree.data)]
+        lacking = [p for p, a in buffers if isinstance(a, Buffer) and _lacks_restrict(p, source)]
         if not lacking:
             return Declined("every pointer says already that it does not overlap others")
         name, macro = fresh_name(subject, "READ_ONLY"), fresh_name(subject, "NO_OVERLAP")
@@ -57,9 +56,8 @@ class ReadOnly:
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
 
-def _lacks_restrict(parameter: KernelParameter, data: bytes) -> bool:
+def _lacks_restrict(parameter: KernelParameter, source: KernelSource) -> bool:
     """A plain pointer, not an array or a reference, without the word; constant memory is written by nobody."""
-    start = max(data.rfind(mark, 0, parameter.node.start_byte) for mark in (b"(", b","))  # OpenCL's qualifiers stand before it
-    declared = data[start + 1 : parameter.node.end_byte].decode(errors="replace")
-    said = _RESTRICT.search(declared) or _CONSTANT.search(declared)
-    return parameter.depth == 1 and said is None and "[" not in declared and "&" not in declared
+    declared = source.declaration_of(parameter)
+    said = source.is_restrict(parameter) or _CONSTANT.search(declared)
+    return parameter.depth == 1 and not said and "[" not in declared and "&" not in declared

@@ -11,7 +11,7 @@ from warpsmith.refactor.passes.whole_tiles import WholeTiles
 
 # Sixteen threads with four elements each; every place in {braces} is what a test changes.
 KERNEL = """
-__global__ void k(float* out, const float* x, int n) {{
+__global__ void k(float* {restrict} out, const float* x, int n) {{
   {before}
   float sums[4];
   for (int q = 0; q < 4; ++q) sums[q] = 0.0f;
@@ -29,6 +29,7 @@ __global__ void k(float* out, const float* x, int n) {{
 }}
 """
 PLAIN = {
+    "restrict": "__restrict__",
     "before": "const int first = blockIdx.x * 64;",
     "turns": "4",
     "column": "first + q * 16 + threadIdx.x",
@@ -91,6 +92,7 @@ def test_what_follows_from_the_coordinate(changed, written):
         ({"between": "__syncthreads();"}, "has barriers"),
         ({"before": "const int first = blockIdx.x * 64; if (first > n) return;"}, "a thread may leave"),
         ({"store": "out[col] += sums[q];"}, "what is stored is read as well"),
+        ({"restrict": ""}, "out is not __restrict__: what is stored may be what others read"),
         ({"store": "atomicAdd(&out[col], sums[q]);"}, "atomicAdd is called"),
         ({"store": "out[threadIdx.x] = sums[q];"}, "`out[threadIdx.x]` does not follow"),
         ({"store": "out[col] = sums[q] + blockIdx.x;"}, "does not follow from an element's coordinate along x"),
@@ -128,7 +130,7 @@ def test_a_name_that_hides_a_block_s_place():
 
 def test_the_place_in_the_grid_is_a_block_s_place_too():
     source = """
-    __kernel void k(__global float* out, const __global float* x, const int n) {
+    __kernel void k(__global float* restrict out, const __global float* x, const int n) {
       const int col = get_global_id(0);
       float sum = 0.0f;
       for (int i = 0; i < 3; ++i) {
