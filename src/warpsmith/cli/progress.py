@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import assert_never
@@ -37,6 +38,8 @@ from warpsmith.tuning.events import (
 
 _LINES_EVERY = 10  # evaluations, where there is no terminal to draw on
 
+_INDENT = " " * 10  # where the text stands after its label
+
 
 @contextlib.contextmanager
 def progress() -> Iterator[Emit]:
@@ -62,6 +65,7 @@ class _Reporter:
         self._task: TaskID | None = None
         self._total: int | None = None
         self._best: float | None = None
+        self._space = ""
         self._counts: Counter[str] = Counter()
         self._begin("start", None)  # workers, inputs: seconds in which nothing else would move
 
@@ -114,6 +118,8 @@ class _Reporter:
                 assert_never(never)
 
     def _say(self, text: str) -> None:
+        if self._console.is_terminal:  # elsewhere a line stays one line, for those who search it
+            text = textwrap.fill(text, self._console.width, subsequent_indent=_INDENT, break_on_hyphens=False)
         self._console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     def _started(self, event: RunStarted) -> None:
@@ -140,10 +146,13 @@ class _Reporter:
 
     def _round_started(self, event: RoundStarted) -> None:
         self._total = event.evaluations if event.evaluations is not None else event.configurations
-        self._say(
+        space = (
             f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations of"
             f" {', '.join(event.parameters) or 'no parameters'}"
         )
+        if space != self._space:  # what is left of a budget is spent on the last one again
+            self._say(space)
+        self._space = space
         self._begin("search", self._total)
 
     def _evaluated(self, event: EvaluationFinished) -> None:
