@@ -251,7 +251,7 @@ def _otherwise(names: Names, region: _Region, stands: str) -> str:
     blanks = tree.indentation(region.node)
     text = one_by_one(tree, region.start, region.node, region.elements)
     if region.elements.half and region.singles is not None:
-        # Asked for each lane, the masks were computed where all of it lies inside as well: 4 % of matmul.
+        # Asked for each lane, the masks were computed where all of it lies inside as well: about 3 % of matmul.
         by_lanes = replace(region.singles, stored=region.singles.for_some)
         singles = one_by_one(tree, region.start, region.node, by_lanes)
         text = _either(region.elements.half, text, singles, blanks)
