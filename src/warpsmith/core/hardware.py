@@ -44,6 +44,7 @@ class Limits:
     warp_size: int
     compute_units: int
     shared_banks: int = 32  # 1 where shared memory is ordinary memory
+    registers_per_thread: int = 255  # of 4 bytes; where threads run as vectors, vectors
 
     @property
     def is_gpu(self) -> bool:

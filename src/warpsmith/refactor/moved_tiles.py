@@ -15,12 +15,12 @@ from warpsmith.refactor.base import Subject
 from warpsmith.refactor.bounds_checks import Check, parts_of, without_check
 from warpsmith.refactor.coordinates import Axis, whole_arguments
 from warpsmith.refactor.free_tiles import FreeTiles, free_tiles
+from warpsmith.refactor.lane_accesses import from_row, lane_accesses
 from warpsmith.refactor.preconditions import require
 from warpsmith.refactor.tiles import SumWriter
 from warpsmith.refactor.writing import FreeNames, cast, indented, joined_if, operand, statements_of
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.scopes import Origin
-from warpsmith.source.signs import Signs
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import field, is_within, of_kind, text_of
 from warpsmith.source.wholes import SUMS
@@ -46,7 +46,8 @@ def _lines(subject: Subject, tiles: FreeTiles, condition: str) -> Iterator[str]:
     source, free = subject.source, FreeNames(subject.variant.text)
     writer = SumWriter(source.language, {})
     moved = {axis: free.take(f"back_{axis.name}") for axis in tiles.axes}
-    edits = [*_without_checks(tiles), *_by_rows(tiles.names)]
+    edits = list(_without_checks(tiles))
+    edits += [edit for access in lane_accesses(source.body, tiles.names, edits) for edit in from_row(access)]
     edits += [edit for axis, name in moved.items() for edit in _moved(tiles, axis, name, edits)]
     yield f"#if {condition}"
     yield "  // Tiles that would reach beyond the end begin earlier, so as to end there. What two of them have in common"
@@ -73,29 +74,6 @@ def _without_checks(tiles: FreeTiles) -> Iterator[Edit]:
         rest = tuple(text_of(part) for part in parts if not tiles.holds_inside(part))
         if len(rest) < len(parts):
             yield from without_check(Check(node, parts, (), rest), names.source.tree)
-
-
-def _by_rows(names: Names) -> Iterator[Edit]:
-    """`out[row * n + col]` as `(out + row * n)[col]`: where a row begins is the same for all lanes, and computed once. As one sum
-    of ints it was 4 % slower in convolution_opencl.
-    """
-    signs = Signs(names)
-    pointers = {p.name for p in names.source.parameters if p.depth == 1}
-    for node in of_kind(names.source.body, "subscript_expression"):
-        buffer, indices = field(node, "argument"), field(node, "indices").named_children
-        index = indices[0] if len(indices) == 1 else node
-        if text_of(buffer) not in pointers or names.definition(buffer).origin is not Origin.PARAMETER:
-            continue
-        if index.type != "binary_expression" or text_of(field(index, "operator")) != "+":
-            continue
-        row, column = field(index, "left"), field(index, "right")
-        lane = Polynomial.of(column, names).coefficient("threadIdx.x")
-        beside = lane is not None and lane.terms and not lane.atoms and not Polynomial.of(row, names).mentions("threadIdx.x")
-        # Apart, an unsigned sum would not come round again from below 0.
-        if beside and all(signs.is_signed(side) or signs.is_natural(side) for side in (row, column)):
-            yield Edit(node.start_byte, node.start_byte, "(")
-            yield Edit(buffer.end_byte, row.start_byte, " + ")
-            yield Edit(row.end_byte, column.start_byte, ")[")
 
 
 def _moved(tiles: FreeTiles, axis: Axis, name: str, edits: list[Edit]) -> Iterator[Edit]:

@@ -19,7 +19,7 @@ from warpsmith.spec.kernel import Buffer, Role
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_BUILTIN = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
+LAUNCH_NAME = re.compile(r"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 _LOCAL = re.compile(r"\b([A-Za-z_]\w*)@(\d+)")
 
 
@@ -131,4 +131,4 @@ class SumWriter:
         if atom in self._subscripts:
             return self._subscripts[atom]
         plain = _LOCAL.sub(r"\1", atom)
-        return _BUILTIN.sub(lambda m: self._int.format(spelled(m.group(), self._language)), plain)
+        return LAUNCH_NAME.sub(lambda m: self._int.format(spelled(m.group(), self._language)), plain)

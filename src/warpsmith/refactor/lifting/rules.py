@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
+from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
@@ -31,7 +32,7 @@ from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_REGISTERS = 32  # values of one array that a thread keeps without spilling
+_REGISTERS = 32  # values of one array that a thread keeps without spilling, where a device has as many
 _WARP = 32
 WHOLE_WARPS = "lanes exchange values: warps must be whole"
 _COMPARISONS = {"<", "<=", ">", ">="}
@@ -94,13 +95,13 @@ def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:
     yield Rule(f"{total} <= shared_bytes_per_block", f"{listed} must fit in shared memory{as_it_was}")
 
 
-def private_arrays(lifted: Symbolic) -> Iterator[Rule]:
+def private_arrays(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
     """What a thread keeps for itself must stay in registers; only arrays that two choices multiply are in danger."""
     for array in arrays_of(lifted.names):
         elements = array.elements(lifted.names)
         if array.is_shared or elements is None or len(names_of(elements) & lifted.constants.keys()) < 2:
             continue
-        most = max(_REGISTERS, value_at(elements, lifted.defaults) or 0)
+        most = max(min(_REGISTERS, limits.registers_per_thread), value_at(elements, lifted.defaults) or 0)
         yield Rule(f"{tidy(elements)} <= {most}", f"a thread's {array.name} must stay in registers")
 
 

@@ -163,7 +163,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *halos(lifted, links.block),
         *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),
         *rules.asserted(lifted),
-        *rules.private_arrays(lifted),
+        *rules.private_arrays(lifted, limits),
         *rules.shared_memory(lifted, links.shared),
     ]
     return Rewrite(

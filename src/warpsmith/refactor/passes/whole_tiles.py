@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.bounds_checks import COMPARED, Check, check_of, hardest_case, without_check
 from warpsmith.refactor.geometry import block_extent
+from warpsmith.refactor.lane_accesses import from_first_lane, lane_accesses
 from warpsmith.refactor.moved_tiles import moved_tiles
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
@@ -225,6 +226,7 @@ def _written(names: Names, region: _Region, name: str) -> Edit:
     blanks, end = tree.indentation(region.node), region.node.end_byte
     stands = tree.data[region.start : end].decode()
     edits = [edit for check in region.checks for edit in without_check(check, tree)]
+    edits += [edit for access in lane_accesses(region.node, names, edits) for edit in from_first_lane(access, names)]
     otherwise = _otherwise(names, region, stands)
     unchecked = text_between(tree, region.start, end, edits)
     lines = [

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from pass_subjects import applied, bundled, declined, small
+from pass_subjects import CPU_LIMITS, applied, bundled, declined, small
 
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
@@ -81,6 +81,14 @@ def test_tiles_of_a_matrix_product():
     assert "constexpr int kTileM = TILE_M;" in made.text
     assert "4 * TILE_K * TILE_M + 4 * TILE_K * TILE_N <= shared_bytes_per_block" in _rules(made)
     assert "THREAD_M * THREAD_N <= 32" in _rules(made)
+
+
+def test_a_thread_keeps_no_more_than_it_has_registers():
+    """Of the author's own values there may be more."""
+    few = replace(CPU_LIMITS, registers_per_thread=16)
+    assert "WORK_M * WORK_N <= 16" in _rules(_lifted(bundled("matmul_opencl", few)))
+    fewer = replace(CPU_LIMITS, registers_per_thread=8)
+    assert "THREAD_M * THREAD_N <= 16" in _rules(_lifted(bundled("matmul", fewer)))
 
 
 def test_macros_become_the_parameters_and_the_filter_stays():

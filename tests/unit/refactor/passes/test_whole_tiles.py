@@ -3,7 +3,7 @@
 import pytest
 from pass_subjects import applied, bundled, declined, small, squeezed
 
-from warpsmith.refactor.base import Subject
+from warpsmith.refactor.base import Rewrite, Subject
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.unroll import Unroll
 from warpsmith.refactor.passes.whole_tiles import WholeTiles
@@ -152,3 +152,44 @@ def test_opencl_and_pragmas_of_the_unrolling():
 def test_branches_of_its_own():
     text = KERNEL.format(step="\n#if FAST\nout[col] = 1;\n#endif\nif (col < n) out[col] = 2;")
     assert "#if branches" in declined(WholeTiles(), small(text, block=("16",)))
+
+
+LANES = """
+__global__ void k(float* out, const float* x, int n, int m) {{
+  for (int i = 0; i < 2; ++i) {{
+    const int row = blockIdx.y * 2 + i;
+    for (int j = 0; j < 4; ++j) {{
+      {step}
+    }}
+  }}
+}}
+"""
+COL = "const int col = blockIdx.x * 64 + j * 16 + threadIdx.x;"
+
+
+@pytest.mark.parametrize(
+    ("step", "unchecked"),
+    [
+        (f"{COL} if (col < n) out[row * n + col] = 1;", "(out + row * n + (static_cast<int>(blockIdx.x) * 64 + j * 16))[threadIdx.x]"),
+        (f"{COL} if (col < n) out[(long long)row * n + col] = x[m * row + col];", "= (x + m * row + (static_cast<int>(blockIdx.x) * 64 + j * 16))[threadIdx.x];"),
+        ("const int col = threadIdx.x; if (col < n) out[row * n + col] = 1;", "(out + row * n)[threadIdx.x] = 1;"),
+    ],
+)  # fmt: skip
+def test_where_a_row_begins_is_kept_apart_from_the_lanes(step, unchecked):
+    text = squeezed(applied(WholeTiles(), small(LANES.format(step=step), block=("16",))).variant.text)
+    assert text.count(unchecked) == 1
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "const int col = blockIdx.x * 64 + threadIdx.x * 4 + j; if (col < n) out[row * n + col] = 1;",  # a lane's own neighbours
+        f"{COL} for (int j = 0; j < 2; ++j) {{ if (col < n) out[row * n + col] = j; }}",  # another j
+        f"int first = n; while (m > first) first += m; {COL.replace('64', '64 + first')} first = 0; if (col < n) out[row * n + col] = 1;",
+        "const unsigned col = threadIdx.x - 1; if (col < n) out[row * n + col] = 1;",  # comes round again from below 0
+        f"{COL} if (out[row * n + col] > 0 && col < n) x[0];",  # in what is left of a check
+    ],
+)
+def test_sums_that_stay_as_they_are(step):
+    answer = WholeTiles().apply(small(LANES.format(step=step), block=("16",)))
+    assert not isinstance(answer, Rewrite) or "(out +" not in answer.variant.text
