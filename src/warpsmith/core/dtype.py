@@ -45,6 +45,10 @@ class DType(StrEnum):
         return self.value.startswith(("f", "bf"))
 
     @property
+    def is_whole(self) -> bool:
+        return self.value.startswith(("i", "u"))
+
+    @property
     def itemsize(self) -> int:
         return self.numpy.itemsize
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.writing import removed
 from warpsmith.source import Edit, Names
+from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.extremes import End, Extremes
 from warpsmith.source.tree import Tree, field, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-COMPARED = frozenset(_NEGATED)
 _LEAVING = frozenset({"break_statement", "continue_statement", "return_statement"})
 
 
@@ -88,9 +87,9 @@ def _is_join(value: Node) -> bool:
 def hardest_case(part: Node, extremes: Extremes, *, negated: bool = False) -> str | None:
     """The comparison, or its opposite, at its extremes: if it holds there, it holds always. None where that is not known."""
     operator = text_of(field(part, "operator")) if part.type == "binary_expression" else ""
-    if operator not in COMPARED:
+    if operator not in NEGATED:
         return None
-    operator = _NEGATED[operator] if negated else operator
+    operator = NEGATED[operator] if negated else operator
     if not extremes.signs.is_about_data(part):
         return None  # it is about the tile's own size: that the last thread has nothing to do there is no sign of an edge
     small, large = (field(part, side) for side in (("left", "right") if operator[0] == "<" else ("right", "left")))

@@ -118,9 +118,5 @@ def whole_arguments(names: Names) -> Iterator[str]:
     """Arguments that are whole numbers, and that the kernel does not change."""
     kernel: Kernel | None = names.kernel
     for parameter, argument in zip(names.source.parameters, kernel.arguments if kernel is not None else (), strict=False):
-        if (
-            isinstance(argument, Scalar)
-            and argument.dtype.value[0] in "iu"
-            and not may_change(parameter.name, names.source.body, names)
-        ):
+        if isinstance(argument, Scalar) and argument.dtype.is_whole and not may_change(parameter.name, names.source.body, names):
             yield parameter.name

@@ -18,6 +18,7 @@ from warpsmith.spec.kernel import Launch
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+REQUIRED_BLOCK = "the source itself requires a size of work-group (reqd_work_group_size)"
 _SHOWN = 40  # characters of what is not understood
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -79,7 +80,7 @@ def unreadable(source: KernelSource) -> Declined | None:
 
 def require_free_block(source: KernelSource) -> None:
     """For passes that give the block another shape."""
-    require(required_sizes(source) is None, "the source itself requires a size of work-group (reqd_work_group_size)")
+    require(required_sizes(source) is None, REQUIRED_BLOCK)
 
 
 def require_parsed(source: KernelSource) -> None:

@@ -68,7 +68,7 @@ def count_argument(subject: Subject) -> str | None:
     """The scalar parameter that is the number of blocks along x, by kernel.toml; None when there is none."""
     wanted = tidy(subject.variant.grid[0])
     for parameter, argument in zip(subject.source.parameters, subject.kernel.arguments, strict=False):
-        if isinstance(argument, Scalar) and argument.dtype.value[0] in "iu" and tidy(argument.value.text) == wanted:
+        if isinstance(argument, Scalar) and argument.dtype.is_whole and tidy(argument.value.text) == wanted:
             return parameter.name
     return None
 

@@ -17,6 +17,7 @@ from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import Unmet, axis, on_workloads, present, require
 from warpsmith.refactor.tiles import read_only
 from warpsmith.source import Loop, Names, Polynomial, loops_of
+from warpsmith.source.comparisons import MIRRORED, NEGATED
 from warpsmith.source.dataflow import is_pure
 from warpsmith.source.guards import is_return
 from warpsmith.source.reaching import ReachingNames
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ONE = Polynomial.constant(1)
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ class _Recogniser:
 
     def _bound(self, left: Node, operator: str, right: Node, blocks: dict[str, str]) -> tuple[str, Bound]:
         if operator[0] == ">":
-            left, operator, right = right, _MIRRORED[operator], left
+            left, operator, right = right, MIRRORED[operator], left
         place = self._by_place(self._polynomial(left), blocks, left)
         along = next((a for a in "xy" if place == Polynomial.atom(f"threadIdx.{a}")), None)
         own, value = present(along, "a condition is no end of the matrix", left), self._polynomial(right)
@@ -262,4 +261,4 @@ def _comparisons(condition: Node, names: Names, *, negated: bool) -> Iterator[tu
             yield from _comparisons(field(condition, side), names, negated=negated)
         return
     require(re.fullmatch("[<>]=?", operator), "a condition is no end of the matrix", condition)
-    yield field(condition, "left"), _NEGATED[operator] if negated else operator, field(condition, "right")
+    yield field(condition, "left"), NEGATED[operator] if negated else operator, field(condition, "right")

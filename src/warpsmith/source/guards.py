@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from dataclasses import field as data
 from typing import TYPE_CHECKING
 
+from warpsmith.source.comparisons import MIRRORED
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.tree import field, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_MIRRORED = {">=": "<=", "<=": ">=", "<": ">", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ def guard_of(node: Node, names: Names) -> tuple[Guard, ...]:
     left, right = field(condition, "left"), field(condition, "right")
     leaves = is_return(consequence)
     found = []
-    for one, other, sign in ((left, right, operator), (right, left, _MIRRORED.get(operator, ""))):
+    for one, other, sign in ((left, right, operator), (right, left, MIRRORED.get(operator, ""))):
         if sign == (">=" if leaves else "<"):
             found.append(Guard(Polynomial.of(one, names), other, None if leaves else consequence, node))
     return tuple(found)

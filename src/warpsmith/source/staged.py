@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.dataflow import dependents
 from warpsmith.source.loaded import VECTOR_CAST, Loading, NotATile, indices_of
 from warpsmith.source.names import Names
@@ -24,7 +25,6 @@ from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of,
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_COMPARISONS = frozenset({"<", "<=", ">", ">="})
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 
@@ -219,7 +219,7 @@ def _conjuncts(condition: Node, names: Names) -> Iterator[Node]:
     if operator == "&&":
         yield from _conjuncts(field(condition, "left"), names)
         yield from _conjuncts(field(condition, "right"), names)
-    elif operator in _COMPARISONS:
+    elif operator in NEGATED:
         yield condition
     else:
         raise NotATile("its guard is more than comparisons joined by &&", condition)

@@ -21,6 +21,7 @@ from warpsmith.refactor.lifting.surplus import asks_for_more, beyond, same_threa
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
+from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.effects import waits
 from warpsmith.source.geometry import Geometry, Strength, as_text
 from warpsmith.source.loops import Loop, LoopKind, loops_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 _REGISTERS = 32  # values of one array that a thread keeps without spilling, where a device has as many
 _WARP = 32
 WHOLE_WARPS = "lanes exchange values: warps must be whole"
-_COMPARISONS = {"<", "<=", ">", ">="}
 
 
 def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> Iterator[Rule]:
@@ -184,7 +184,7 @@ def _truth(node: Node, names: Names) -> str | None:
     operator = text_of(field(node, "operator"))
     parts = [field(node, side) for side in ("left", "right")]
     texts = [_truth(part, names) if operator in {"&&", "||"} else names.expression(part) for part in parts]
-    if None in texts or operator not in {"&&", "||", "==", "!=", *_COMPARISONS}:
+    if None in texts or operator not in {"&&", "||", "==", "!=", *NEGATED}:
         return None
     word = {"&&": "and", "||": "or"}.get(operator, operator)
     return f"({texts[0]}) {word} ({texts[1]})"
@@ -249,7 +249,7 @@ def _has_guard(names: Names, sizes: frozenset[str]) -> bool:
     """Whether some comparison of a thread's place asks for one of these sizes."""
     for body in names.source.reached():
         for node in of_kind(body, "binary_expression"):
-            if text_of(field(node, "operator")) not in _COMPARISONS or _is_plain_header(node, names):
+            if text_of(field(node, "operator")) not in NEGATED or _is_plain_header(node, names):
                 continue
             for side in ("left", "right"):
                 text = names.expression(field(node, side))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Rule, Subject
 from warpsmith.refactor.extents import substituted, value_at
 from warpsmith.refactor.lifting.linking import Shared
+from warpsmith.source.comparisons import MIRRORED
 from warpsmith.source.dataflow import base_name, dependents, identifiers, is_pure_call
 from warpsmith.source.effects import waits
 from warpsmith.source.guards import is_return
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
 _BELOW = {"<": 0, ">=": 0, "<=": 1, ">": 1}  # how far a comparison with a limit lets a place reach beyond it
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, was: int, parameter: str) -> Iterator[Rule]:
@@ -171,7 +171,7 @@ def _limits(node: Node, axis: str, names: Names) -> Iterator[tuple[Node, int]]:
     for comparison in of_kind(node, "binary_expression"):
         sign = text_of(field(comparison, "operator"))
         sides = (field(comparison, "left"), field(comparison, "right"))
-        for (one, other), operator in ((sides, sign), (sides[::-1], _MIRRORED.get(sign, ""))):
+        for (one, other), operator in ((sides, sign), (sides[::-1], MIRRORED.get(sign, ""))):
             if operator in _BELOW and _is_place(Polynomial.of(one, names), axis):
                 yield other, _BELOW[operator]
 

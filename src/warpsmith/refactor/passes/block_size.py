@@ -27,7 +27,7 @@ from warpsmith.refactor.lifting.rules import WHOLE_WARPS, waiting_loops
 from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, known_from_before, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import unreadable
+from warpsmith.refactor.preconditions import REQUIRED_BLOCK, unreadable
 from warpsmith.source import Edit, Names
 from warpsmith.source.required import required_sizes
 from warpsmith.source.threads import teamwork
@@ -47,7 +47,7 @@ class BlockSize:
         if (unclear := unreadable(source)) is not None:
             return unclear
         if required_sizes(source) is not None:
-            return Declined("the source itself requires a size of work-group")
+            return Declined(REQUIRED_BLOCK)
         reasons: list[str] = []
         for number, axis in enumerate(AXES[: len(subject.variant.block)]):
             answer = _lifted(subject, number, axis)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.bounds_checks import COMPARED, Check, check_of, hardest_case, without_check
+from warpsmith.refactor.bounds_checks import Check, check_of, hardest_case, without_check
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.lane_accesses import from_first_lane, lane_accesses
 from warpsmith.refactor.moved_tiles import moved_tiles
@@ -35,6 +35,7 @@ from warpsmith.refactor.preconditions import Unmet, answered, require, require_p
 from warpsmith.refactor.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
+from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.effects import declares_shared, waits
 from warpsmith.source.extremes import Extremes
 from warpsmith.source.needed import needed
@@ -200,7 +201,7 @@ def _elements(subject: Subject, names: Names, loop: Loop, *, lanes: bool) -> Own
 
 
 def _checks_lanes(node: Node, names: Names) -> bool:
-    parts = [p for p in of_kind(field(node, "condition"), "binary_expression") if text_of(field(p, "operator")) in COMPARED]
+    parts = [p for p in of_kind(field(node, "condition"), "binary_expression") if text_of(field(p, "operator")) in NEGATED]
     sides = [field(part, side) for part in parts for side in ("left", "right")]
     return any(Polynomial.of(side, names).mentions("threadIdx.x") for side in sides)
 
