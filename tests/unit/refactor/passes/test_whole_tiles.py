@@ -165,16 +165,17 @@ __global__ void k(float* out, const float* x, int n, int m) {{
 }}
 """
 COL = "const int col = blockIdx.x * 64 + j * 16 + threadIdx.x;"
+FIRST = "(static_cast<int>(blockIdx.x) * 64 + j * 16)"
 
 
 @pytest.mark.parametrize(
     ("step", "unchecked"),
     [
-        (f"{COL} if (col < n) out[row * n + col] = 1;", "(out + row * n + (static_cast<int>(blockIdx.x) * 64 + j * 16))[threadIdx.x]"),
-        (f"{COL} if (col < n) out[(long long)row * n + col] = x[m * row + col];", "= (x + m * row + (static_cast<int>(blockIdx.x) * 64 + j * 16))[threadIdx.x];"),
+        (f"{COL} if (col < n) out[row * n + col] = 1;", f"(out + row * n + {FIRST})[threadIdx.x] = 1;"),
+        (f"{COL} if (col < n) out[(long)row * n + col] = x[m * row + col];", f"= (x + m * row + {FIRST})[threadIdx.x];"),
         ("const int col = threadIdx.x; if (col < n) out[row * n + col] = 1;", "(out + row * n)[threadIdx.x] = 1;"),
     ],
-)  # fmt: skip
+)
 def test_where_a_row_begins_is_kept_apart_from_the_lanes(step, unchecked):
     text = squeezed(applied(WholeTiles(), small(LANES.format(step=step), block=("16",))).variant.text)
     assert text.count(unchecked) == 1
@@ -185,7 +186,7 @@ def test_where_a_row_begins_is_kept_apart_from_the_lanes(step, unchecked):
     [
         "const int col = blockIdx.x * 64 + threadIdx.x * 4 + j; if (col < n) out[row * n + col] = 1;",  # a lane's own neighbours
         f"{COL} for (int j = 0; j < 2; ++j) {{ if (col < n) out[row * n + col] = j; }}",  # another j
-        f"int first = n; while (m > first) first += m; {COL.replace('64', '64 + first')} first = 0; if (col < n) out[row * n + col] = 1;",
+        f"int f = n; while (m > f) f += m; {COL.replace('64', '64 + f')} f = 0; if (col < n) out[row * n + col] = 1;",
         "const unsigned col = threadIdx.x - 1; if (col < n) out[row * n + col] = 1;",  # comes round again from below 0
         f"{COL} if (out[row * n + col] > 0 && col < n) x[0];",  # in what is left of a check
     ],
