@@ -74,6 +74,7 @@ class Agenda:
                 known = facts()
                 plan = self._agent.plan(known, self._agent.analyse(known))
                 if plan is None:
+                    self._decided(number, Role.PLANNER, f"no further round: nothing more is asked for{_standing(known)}")
                     return None
                 self._shop.emit(RoundPlanned(number, plan))
                 self._decided(number, Role.PLANNER, plan.reason)
@@ -152,3 +153,9 @@ class Agenda:
 
     def _decided(self, number: int, role: Role, text: str) -> None:
         self._shop.note(Message(role, Kind.DECISION, text, number))
+
+
+def _standing(facts: Facts) -> str:
+    """How far the best so far is, where that is known."""
+    fractions = facts.roofline_fraction
+    return f", at {min(fractions.values()):.0%} of the roofline or more" if fractions else ""

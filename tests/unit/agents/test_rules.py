@@ -51,7 +51,7 @@ def test_conditions_in_the_steps_of_a_loop_are_found():
 
 
 def test_a_kernel_at_its_roof_has_no_findings_and_no_further_round():
-    at_the_roof = facts(roofline_fraction={"a": 0.9, "b": 0.87}, rounds=(RoundReport(1, (), "", 9, 2.0),))
+    at_the_roof = facts(roofline_fraction={"a": 1.0, "b": 0.96}, rounds=(RoundReport(1, (), "", 9, 2.0),))
     assert AGENT.analyse(at_the_roof) == ()
     assert AGENT.plan(at_the_roof, ()) is None
 
