@@ -19,6 +19,7 @@ from warpsmith.space.quantities import Quantity, quantities
 from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
 from warpsmith.space.threads import Threads, threads_along_x, threads_by_launch, threads_by_listing
+from warpsmith.space.waste import Waste, waste_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
 
@@ -53,8 +54,10 @@ class Space:
     Parameters that constraints tie together count as if they had been declared one after another.
     """
 
-    def __init__(self, problem: Problem, members: Members, default: Configuration) -> None:
+    def __init__(self, problem: Problem, members: Members, default: Configuration, waste: Waste | None = None) -> None:
+        """`waste`: how much of a launch is for nothing; None where that cannot be told."""
         self._problem = problem
+        self.waste = waste
         self._members = members
         self.parameters = problem.parameters
         self.default = default
@@ -79,7 +82,8 @@ class Space:
         for target, others in also.items():
             settings |= {f"{w.name} on {target}": {**others.names(), **w.sizes} for w in workloads}
         problem = Problem(parameters, rules_of(constraints, launch, limits, also), settings)
-        space = cls(problem, construct(problem), Configuration(tuple((p.name, p.default) for p in parameters)))
+        default = Configuration(tuple((p.name, p.default) for p in parameters))
+        space = cls(problem, construct(problem), default, waste_of(parameters, launch, workloads, limits))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
             where = "on this device and on every target named" if also else "on this device"

@@ -31,6 +31,7 @@ _USUAL_THREADS = (7, 8)  # 128 and 256, as powers of two
 _TOO_MANY = 0.5  # against too few, which leave a GPU idle for sure
 _FEWEST_NEIGHBOURS = 3  # 8, as a power of two: a CPU's vector, and the 32 bytes that a GPU's memory delivers at a time, of floats
 _FEW_NEIGHBOURS = 0.5  # for each power of two that is missing
+WASTED = 1.0  # for each time that what a launch needs is doubled
 _UNLIKELY = 0.5  # likewise, for a value that is not among those found likely
 
 

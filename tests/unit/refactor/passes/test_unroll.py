@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from pass_subjects import applied, bundled, declined, small, squeezed
+from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Tunable
@@ -66,6 +66,15 @@ def test_same_headers_follow_one_parameter_and_inner_loops_come_first():
     answer = applied(Unroll(), bundled("transpose"))
     assert [t.name for t in answer.variant.tunables] == ["UNROLL_J"]
     assert answer.variant.text.count("#if UNROLL_J == ") == 2
+
+
+def test_a_cpu_needs_fewer_choices():
+    """One factor, of the innermost loops; none where it would be all of the loop."""
+    (tunable,) = applied(Unroll(), bundled("convolution_opencl", CPU_LIMITS)).variant.tunables
+    assert (tunable.name, tunable.values) == ("UNROLL_J", (0, 4))
+    short = _kernel("#pragma unroll\n  for (int t = 0; t < 4; ++t) {\n    out[t] = x[t];\n  }")
+    subject = small(short)
+    assert "no loop" in declined(Unroll(), Subject(subject.kernel, CPU_LIMITS, subject.variant))
 
 
 def test_loops_over_registers_must_stay_unrolled():
