@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.compile.pool import CompilePool
+from warpsmith.core.hardware import Limits
 from warpsmith.refactor.passes.unroll import Unroll
 
 _HORNER = """
@@ -37,9 +39,14 @@ one = { n = 33, degree = 1 }
 """
 
 
+def _of_a_gpu(pool: CompilePool) -> Limits:
+    """All that there is to choose: a CPU is offered less."""
+    return replace(pool.describe().limits, shared_banks=32)
+
+
 def test_bundled_convolution_with_two_loops(pool: CompilePool):
     kernel, variant = original("convolution_opencl")
-    unrolled = rewritten(Unroll(), kernel, variant, pool.describe().limits).variant
+    unrolled = rewritten(Unroll(), kernel, variant, _of_a_gpu(pool)).variant
     assert {t.name: t.values for t in unrolled.tunables} == {"UNROLL_J": (0, 1, 2, 4), "UNROLL_I": (0, 1, 2, 4, 9)}
     cases = [(unrolled, {"UNROLL_J": j, "UNROLL_I": i}) for j, i in ((0, 0), (4, 2), (1, 9))]
     Runner(pool, kernel, variant, kernel.heldout_workloads).check(cases)
@@ -47,7 +54,7 @@ def test_bundled_convolution_with_two_loops(pool: CompilePool):
 
 def test_factor_that_does_not_divide_the_trips(tmp_path: Path, pool: CompilePool):
     kernel, variant = foreign(tmp_path, _HORNER, _HORNER_TOML)
-    unrolled = rewritten(Unroll(), kernel, variant, pool.describe().limits).variant
+    unrolled = rewritten(Unroll(), kernel, variant, _of_a_gpu(pool)).variant
     (tunable,) = unrolled.tunables
     assert (tunable.default, tunable.values) == (2, (1, 2, 4))
     Runner(pool, kernel, variant).check([(unrolled, {tunable.name: v}) for v in tunable.values])
