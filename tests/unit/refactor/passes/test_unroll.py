@@ -69,12 +69,10 @@ def test_same_headers_follow_one_parameter_and_inner_loops_come_first():
 
 
 def test_a_cpu_needs_fewer_choices():
-    """One factor, of the innermost loops; none where it would be all of the loop."""
-    (tunable,) = applied(Unroll(), bundled("convolution_opencl", CPU_LIMITS)).variant.tunables
-    assert (tunable.name, tunable.values) == ("UNROLL_J", (0, 4))
-    short = _kernel("#pragma unroll\n  for (int t = 0; t < 4; ++t) {\n    out[t] = x[t];\n  }")
-    subject = small(short)
-    assert "no loop" in declined(Unroll(), Subject(subject.kernel, CPU_LIMITS, subject.variant))
+    """One factor, of the innermost loops; none of short ones that are unrolled altogether."""
+    (tunable,) = applied(Unroll(), bundled("matmul_opencl", CPU_LIMITS)).variant.tunables
+    assert (tunable.name, tunable.values) == ("UNROLL_DEPTH", (0, 4))
+    assert "no loop" in declined(Unroll(), bundled("convolution_opencl", CPU_LIMITS))
 
 
 def test_loops_over_registers_must_stay_unrolled():
