@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from math import prod
 from typing import Any, Protocol, TypeAlias
 
@@ -54,10 +54,12 @@ class Space:
     Parameters that constraints tie together count as if they had been declared one after another.
     """
 
-    def __init__(self, problem: Problem, members: Members, default: Configuration, waste: Waste | None = None) -> None:
-        """`waste`: how much of a launch is for nothing; None where that cannot be told."""
+    def __init__(
+        self, problem: Problem, members: Members, default: Configuration, waste: Callable[[], Waste | None] | None = None
+    ) -> None:
+        """`waste` tells how much of a launch is for nothing, when it is asked; None where no launch is known."""
         self._problem = problem
-        self.waste = waste
+        self._waste = waste
         self._members = members
         self.parameters = problem.parameters
         self.default = default
@@ -83,7 +85,7 @@ class Space:
             settings |= {f"{w.name} on {target}": {**others.names(), **w.sizes} for w in workloads}
         problem = Problem(parameters, rules_of(constraints, launch, limits, also), settings)
         default = Configuration(tuple((p.name, p.default) for p in parameters))
-        space = cls(problem, construct(problem), default, waste_of(parameters, launch, workloads, limits))
+        space = cls(problem, construct(problem), default, partial(waste_of, parameters, launch, workloads, limits))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
             where = "on this device and on every target named" if also else "on this device"
@@ -236,6 +238,11 @@ class Space:
     def neighbouring_threads(self) -> Threads | None:
         """How many threads of a block follow each other along x; None where that cannot be told."""
         return threads_along_x(self._problem)
+
+    @cached_property
+    def waste(self) -> Waste | None:
+        """How much of a launch is for nothing; None where that cannot be told."""
+        return None if self._waste is None else self._waste()
 
     # ── why ──
 
