@@ -93,7 +93,8 @@ def _is_steady(value: Polynomial, names: Names, place: Node) -> bool:
 def _means(atom: str, names: Names, place: Node) -> bool:
     """Whether the name is not hidden by another of the same spelling."""
     name, _, start = atom.partition("@")
-    declared = names.source.scopes.declaration(name, place)
-    if declared is None or not start:
-        return declared is not None and declared.origin is Origin.PARAMETER
-    return declared.node.start_byte == int(start)
+    scopes = names.source.scopes
+    if start:
+        return scopes.means(name, int(start), place)
+    declared = scopes.declaration(name, place)
+    return declared is not None and declared.origin is Origin.PARAMETER

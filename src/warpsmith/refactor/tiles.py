@@ -34,8 +34,7 @@ def require_visible(subject: Subject, tile: Tile, places: Iterable[Node]) -> Non
     polynomials = [tile.address, *(side for g in tile.guards for side in (g.left, g.right))]
     for place in places:
         for name, start in _LOCAL.findall(" ".join(map(str, polynomials))):
-            declared = subject.source.scopes.declaration(name, place)
-            if declared is None or declared.node.start_byte != int(start):
+            if not subject.source.scopes.means(name, int(start), place):
                 raise NotATile(
                     f"{name}, which says where {tile.array.name} comes from, is not known where it would be used", place
                 )

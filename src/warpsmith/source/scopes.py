@@ -76,6 +76,11 @@ class Scopes:
                 best = found
         return best
 
+    def means(self, name: str, start: int, use: Node) -> bool:
+        """Whether the name stands there for what is declared at `start`, and not for another of the same spelling."""
+        declared = self.declaration(name, use)
+        return declared is not None and declared.node.start_byte == start
+
     def assignments(self, name: str, within: Node) -> Iterator[Node]:
         """Where the variable itself (not what it points to) is changed, or its address taken."""
         return (node for node in self._assigned.get(name, ()) if is_within(node, within))
