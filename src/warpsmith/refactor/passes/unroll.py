@@ -4,8 +4,8 @@ Exposes: the `#pragma unroll` of the innermost loops, one that stands there alre
 Precondition: the loop counts up to a bound, stands on lines of its own, has a few trips at least, and does not index an array in
 registers (such a loop must stay unrolled), meet a barrier, do the rest of another loop, or go from tile to tile around loops.
 Parameters: UNROLL_<VARIABLE>, at most four; loops with the same header follow the same one. The default is the pragma as it
-stands, or none. Constraints: a compiler may unroll by any number, but there are limits to copies of what branches, and loops are
-unrolled from within.
+stands, or none. A CPU is offered less. Constraints: a compiler may unroll by any number, but there are limits to copies of what
+branches, and loops are unrolled from within.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ _FACTORS = (1, 2, 4)
 # A CPU runs ahead by itself: of matmul_opencl and convolution_opencl the other factors were within 4 % of this one or slower,
 # and copies of an outer loop 5 to 12 % slower.
 _FACTORS_OF_CPUS = (4,)
-_WHOLE_ON_CPUS = (
-    16  # trips up to which a loop that its author unrolls altogether stays so: rolled up, convolution_opencl was 9 % slower
-)
+# Trips up to which a loop that its author unrolls altogether stays so there: rolled up, convolution_opencl was 9 % slower.
+_WHOLE_ON_CPUS = 16
 _MOST_WHOLE = 32  # trips up to which unrolling a loop altogether is tried
 _PRAGMA = re.compile(r"#\s*pragma\s+unroll(?:\s+\(?(\d+)\)?)?\s*")
 
