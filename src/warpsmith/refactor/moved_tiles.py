@@ -18,7 +18,7 @@ from warpsmith.refactor.free_tiles import FreeTiles, free_tiles
 from warpsmith.refactor.lane_accesses import from_row, lane_accesses
 from warpsmith.refactor.preconditions import require
 from warpsmith.refactor.tiles import SumWriter
-from warpsmith.refactor.writing import FreeNames, cast, indented, joined_if, operand, statements_of
+from warpsmith.refactor.writing import FreeNames, barrier, cast, indented, joined_if, operand, statements_of
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import spelled
@@ -53,6 +53,9 @@ def _lines(subject: Subject, tiles: FreeTiles, condition: str) -> Iterator[str]:
     yield "  // Tiles that would reach beyond the end begin earlier, so as to end there. What two of them have in common"
     yield "  // is computed twice, to the same values, and nothing has to be checked."
     yield from joined_if([f"{writer.plain(axis.span)} <= {writer.plain(axis.end)}" for axis in tiles.axes], "  ")
+    if not subject.limits.is_gpu:
+        # In one loop over the threads, what is computed beforehand for the other way took 4 % of convolution_opencl's time.
+        yield f"    {barrier(source.language)}  // both ways become loops of their own"
     kind = "long" if source.language is Language.OPENCL else "long long"
     for axis, name in moved.items():
         place = cast(source.language, kind, spelled(axis.block, source.language))

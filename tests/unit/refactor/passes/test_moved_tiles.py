@@ -1,7 +1,7 @@
 """Tiles that move back to end with the data: where `whole_tiles` offers them, what it writes, and why it does not elsewhere."""
 
 import pytest
-from pass_subjects import applied, bundled, small, squeezed
+from pass_subjects import CPU_LIMITS, applied, bundled, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rewrite, Subject
@@ -119,6 +119,13 @@ def test_what_does_not(changed, reason):
     if step and "col < n" not in step:
         changed = {**changed, "step": f"{step} if (col < n) sums[q] += x[col];"}
     assert reason in left_out(**changed)
+
+
+def test_on_a_cpu_a_barrier_keeps_the_two_ways_apart():
+    gpu = small(KERNEL.format(**PLAIN), block=("16",))
+    subject = Subject(gpu.kernel, CPU_LIMITS, gpu.variant)
+    assert moved(applied(WholeTiles(), subject)).partition("if (64 <= n) { ")[2].startswith("__syncthreads();")
+    assert "__syncthreads" not in moved(made())
 
 
 def test_a_name_that_hides_a_block_s_place():
