@@ -66,6 +66,8 @@ def render_space(facts: Mapping[str, Any]) -> None:
         for entry in facts["removed"]:
             removed.add_row(("~" if entry["estimate"] else "") + f"{entry['removes']:,}", entry["constraint"], entry["reason"])
         _print(removed)
+    for expected in facts["likely"]:
+        _print(Text.assemble("tried first: ", (expected["expr"], "bold"), f"   {expected['reason']}"))
     if "violations" in facts:
         _print(Text(configuration_text(facts["configuration"]), style="bold"))
         _print(*(f"  out: {violation}" for violation in facts["violations"]) if facts["violations"] else ("  feasible",))

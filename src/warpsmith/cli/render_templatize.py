@@ -22,8 +22,9 @@ def render_template(result: Mapping[str, Any]) -> None:
     console.print()
     if result["parameters"]:
         console.print(_parameters(result))
-        for constraint in result["constraints"]:
-            console.print(Text.assemble("  ", (constraint["expr"], "bold"), f"   {constraint['reason']}"), soft_wrap=True)
+        for lead, rules in (("", result["constraints"]), ("tried first: ", result["likely"])):
+            for rule in rules:
+                console.print(Text.assemble(f"  {lead}", (rule["expr"], "bold"), f"   {rule['reason']}"), soft_wrap=True)
         console.print()
     for entry in result["passes"]["applied"]:
         console.print(

@@ -71,6 +71,7 @@ class Variant:
     shared: str = "0"
     tunables: tuple[Tunable, ...] = ()
     rules: tuple[Rule, ...] = ()
+    likely: tuple[Rule, ...] = ()  # of combinations, as a tunable's `likely` is of its values
 
 
 @dataclass(frozen=True, slots=True)

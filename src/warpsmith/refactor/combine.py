@@ -28,6 +28,7 @@ class Refactored:
     shared: str
     parameters: tuple[Tunable, ...]
     rules: tuple[Rule, ...]
+    expectations: tuple[Rule, ...] = ()
 
     @cached_property
     def body(self) -> str:
@@ -41,7 +42,11 @@ class Refactored:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        return tuple(Constraint(Expression.parse(rule.expression), rule.reason) for rule in self.rules)
+        return _parsed(self.rules)
+
+    @property
+    def likely(self) -> tuple[Constraint, ...]:
+        return _parsed(self.expectations)
 
     @property
     def spec_parameters(self) -> tuple[Parameter, ...]:
@@ -63,7 +68,8 @@ class _Combining:
     def result(self) -> Refactored:
         variants = [branch.variant for branch in self._branches]
         grid, block = (max(len(v.grid) for v in variants), max(len(v.block) for v in variants))
-        rules = [*self._existing_forms(), *self._effective_values(), *self._conditional_rules(), *self._draft.exclusions]
+        bound = self._conditional([v.rules for v in variants])
+        rules = [*self._existing_forms(), *self._effective_values(), *bound, *self._draft.exclusions]
         return Refactored(
             draft=self._draft,
             entry=variants[0].entry,
@@ -72,6 +78,7 @@ class _Combining:
             shared=self._chosen([v.shared for v in variants]),
             parameters=self._parameters,
             rules=tuple({rule.expression: rule for rule in reversed(rules)}.values())[::-1],
+            expectations=tuple(self._conditional([v.likely for v in variants])),
         )
 
     def _all_parameters(self) -> tuple[Tunable, ...]:
@@ -156,18 +163,22 @@ class _Combining:
         words = f"({words})" if len(condition.cases) == 1 and condition.tests > 1 else words
         return Rule(f"{otherwise} or {words}", f"{said} only when {condition.spoken(self._groups)}")
 
-    def _conditional_rules(self) -> list[Rule]:
+    def _conditional(self, of_forms: Sequence[tuple[Rule, ...]]) -> list[Rule]:
         """A form's rules bind that form only."""
         where: dict[Rule, list[Guard]] = {}
-        for branch in self._branches:
-            for rule in dict.fromkeys(branch.variant.rules):
-                where.setdefault(rule, []).append(branch.guard)
+        for guard, rules_of_form in zip(self._guards, of_forms, strict=True):
+            for rule in dict.fromkeys(rules_of_form):
+                where.setdefault(rule, []).append(guard)
         rules = []
         for rule, guards in where.items():
             others = [guard for guard in self._guards if guard not in guards]
             elsewhere = condition_for(others, guards).in_words(self._groups) if others else ""
             rules.append(replace(rule, expression=f"{elsewhere} or ({rule.expression})") if others else rule)
         return rules
+
+
+def _parsed(rules: tuple[Rule, ...]) -> tuple[Constraint, ...]:
+    return tuple(Constraint(Expression.parse(rule.expression), rule.reason) for rule in rules)
 
 
 def _at(extents: tuple[str, ...], axis: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.refactor.base import Variant
+from warpsmith.refactor.base import Rule, Variant
 
 _IF = re.compile(r"\s*#\s*if(n?def)?\b")
 _ENDIF = re.compile(r"\s*#\s*endif\b")
@@ -33,8 +33,13 @@ def with_constant(variant: Variant, name: str, value: int) -> Variant:
         block=tuple(with_words(extent, word) for extent in variant.block),
         shared=with_words(variant.shared, word),
         tunables=tuple(tunable for tunable in variant.tunables if tunable.name != name),
-        rules=tuple(replace(rule, expression=with_words(rule.expression, word)) for rule in variant.rules),
+        rules=_with_word(variant.rules, word),
+        likely=_with_word(variant.likely, word),
     )
+
+
+def _with_word(rules: tuple[Rule, ...], word: Mapping[str, str]) -> tuple[Rule, ...]:
+    return tuple(replace(rule, expression=with_words(rule.expression, word)) for rule in rules)
 
 
 def _decided(text: str, word: Mapping[str, str]) -> str:

@@ -98,7 +98,8 @@ def kernel_toml(found: Refactored, folder: Path) -> str:
     if found.parameters:
         entries = {p.name: _parameter(p) for p in found.parameters}
         parts.append(toml_table("parameters", entries, {p.name: _origin(found, p) for p in found.parameters}))
-    parts += [toml_table("[constraints]", {"expr": rule.expression, "reason": rule.reason}) for rule in found.rules]
+    for section, rules in (("[constraints]", found.rules), ("[likely]", found.expectations)):
+        parts += [toml_table(section, {"expr": rule.expression, "reason": rule.reason}) for rule in rules]
     return "\n".join(parts)
 
 

@@ -33,6 +33,7 @@ def untouched(kernel: Kernel) -> Kernel:
         launch=launch,
         parameters=(),
         constraints=(),
+        likely=(),
         template_source=None,
         template_entry=None,
         defines={**kernel.defines, **_missing_defines(kernel, values)},

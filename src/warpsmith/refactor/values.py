@@ -16,7 +16,7 @@ _SAMPLE = 20_000
 def space_of_refactored(found: Refactored) -> Space:
     """Raises InputError when the original itself breaks a limit of the device."""
     kernel, limits = found.draft.kernel, found.draft.limits
-    return Space.build(found.spec_parameters, found.constraints, found.launch, kernel.workloads, limits)
+    return Space.build(found.spec_parameters, found.constraints, found.launch, kernel.workloads, limits, likely=found.likely)
 
 
 def with_possible_values(draft: Draft) -> Draft:

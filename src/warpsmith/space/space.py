@@ -18,8 +18,10 @@ from warpsmith.space.problem import Problem
 from warpsmith.space.quantities import Quantity, quantities
 from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
+from warpsmith.space.tables import Table
 from warpsmith.space.threads import Threads, threads_along_x, threads_by_launch, threads_by_listing
-from warpsmith.space.waste import Waste, waste_of
+from warpsmith.space.unlikely import unlikely_of
+from warpsmith.space.waste import waste_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
 
@@ -55,11 +57,17 @@ class Space:
     """
 
     def __init__(
-        self, problem: Problem, members: Members, default: Configuration, waste: Callable[[], Waste | None] | None = None
+        self,
+        problem: Problem,
+        members: Members,
+        default: Configuration,
+        waste: Callable[[], Table | None] = lambda: None,
+        unlikely: Callable[[], tuple[Table, ...]] = tuple,
     ) -> None:
-        """`waste` tells how much of a launch is for nothing, when it is asked; None where no launch is known."""
+        """`waste` and `unlikely` are computed when they are asked for."""
         self._problem = problem
         self._waste = waste
+        self._unlikely = unlikely
         self._members = members
         self.parameters = problem.parameters
         self.default = default
@@ -74,10 +82,11 @@ class Space:
         workloads: tuple[Workload, ...],
         limits: Limits,
         also: Mapping[str, Limits] = NO_LIMITS,
+        likely: tuple[Constraint, ...] = (),
     ) -> Space:
         """What is allowed on *all* workloads, held out or not: the shipped configuration must run on every declared shape.
 
-        `also` has the limits of further targets, by name, on which it must be allowed as well.
+        `also` has the limits of further targets, by name, on which it must be allowed as well. `likely` forbids nothing.
         Raises InputError, with the reasons, when the default configuration is not among them.
         """
         settings = {w.name: {**limits.names(), **w.sizes} for w in workloads}
@@ -85,7 +94,8 @@ class Space:
             settings |= {f"{w.name} on {target}": {**others.names(), **w.sizes} for w in workloads}
         problem = Problem(parameters, rules_of(constraints, launch, limits, also), settings)
         default = Configuration(tuple((p.name, p.default) for p in parameters))
-        space = cls(problem, construct(problem), default, partial(waste_of, parameters, launch, workloads, limits))
+        waste = partial(waste_of, parameters, launch, workloads, limits)
+        space = cls(problem, construct(problem), default, waste, partial(unlikely_of, parameters, likely, workloads, limits))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
             where = "on this device and on every target named" if also else "on this device"
@@ -240,9 +250,14 @@ class Space:
         return threads_along_x(self._problem)
 
     @cached_property
-    def waste(self) -> Waste | None:
-        """How much of a launch is for nothing; None where that cannot be told."""
-        return None if self._waste is None else self._waste()
+    def waste(self) -> Table | None:
+        """How much of a launch is for nothing, in doublings of what is needed; None where that cannot be told."""
+        return self._waste()
+
+    @cached_property
+    def unlikely(self) -> tuple[Table, ...]:
+        """For each expectation of the author, 1 where it is not met."""
+        return self._unlikely()
 
     # ── why ──
 
@@ -288,4 +303,5 @@ class Space:
 
 
 def space_of(kernel: Kernel, template: Template, limits: Limits, also: Mapping[str, Limits] = NO_LIMITS) -> Space:
-    return Space.build(template.parameters, template.constraints, template.launch, kernel.workloads, limits, also)
+    rules, launch = template.constraints, template.launch
+    return Space.build(template.parameters, rules, launch, kernel.workloads, limits, also, template.likely)

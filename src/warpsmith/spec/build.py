@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from warpsmith.core.configuration import Value
     from warpsmith.spec.document import Document
-    from warpsmith.spec.schema import ArgumentTable, KernelFile, KernelTable
+    from warpsmith.spec.schema import ArgumentTable, ConstraintTable, KernelFile, KernelTable
     from warpsmith.spec.toml_positions import TomlPath
 
 LANGUAGES = {".cu": Language.CUDA, ".cuh": Language.CUDA, ".hip": Language.HIP, ".cl": Language.OPENCL}
@@ -79,14 +79,17 @@ class Builder:
             parameters=tuple(
                 self._parameter(name, tuple(t.values), t.default, tuple(t.likely)) for name, t in file.parameters.items()
             ),
-            constraints=tuple(
-                Constraint(self._expression(("constraints", index, "expr"), table.expr), table.reason)
-                for index, table in enumerate(file.constraints)
-            ),
+            constraints=self._constraints("constraints", file.constraints),
+            likely=self._constraints("likely", file.likely),
             template_source=self._existing(("template", "source"), file.template.source) if file.template else None,
             template_entry=file.template.entry if file.template else None,
             defines={name: value for name, value in file.kernel.defines.items() if self._name(("kernel", "defines", name), name)},
             include_dirs=(*include_dirs, *folders_reached(source, (source.parent, *include_dirs))),
+        )
+
+    def _constraints(self, section: str, tables: list[ConstraintTable]) -> tuple[Constraint, ...]:
+        return tuple(
+            Constraint(self._expression((section, index, "expr"), table.expr), table.reason) for index, table in enumerate(tables)
         )
 
     def _existing(self, path: TomlPath, text: str) -> Path:

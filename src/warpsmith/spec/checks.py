@@ -97,14 +97,14 @@ class _Checks:
         everything = self._sizes | self._parameters | self._limits
         for expression in (*kernel.launch.grid, *kernel.launch.block, kernel.launch.shared_bytes):
             yield expression, everything
-        for constraint in kernel.constraints:
+        for constraint in (*kernel.constraints, *kernel.likely):
             yield constraint.expression, everything
 
     def _unknown(self, expression: Expression, name: str, known: frozenset[str]) -> None:
         if name in self._parameters:
             hint: str | None = "shapes and traffic are the same for every configuration: they use workload sizes only"
         elif name in self._limits:
-            hint = "device limits can be used in [launch] and [[constraints]]"
+            hint = "device limits can be used in [launch], [[constraints]] and [[likely]]"
         elif any(name in w.sizes for w in self._kernel.workloads):
             without = next(w.name for w in self._kernel.workloads if name not in w.sizes)
             hint = f"workload {without!r} has no size {name!r}, and only sizes that every workload has can be used"

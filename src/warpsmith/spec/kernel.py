@@ -142,6 +142,7 @@ class Kernel:
     traffic: Traffic
     parameters: tuple[Parameter, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    likely: tuple[Constraint, ...] = ()  # what its author expects fast configurations to have: a search begins there
     template_source: Path | None = None
     template_entry: str | None = None
     defines: Mapping[str, Value] = field(default_factory=dict)

@@ -115,6 +115,7 @@ class KernelFile(_Table):
     traffic: TrafficTable = TrafficTable()
     parameters: dict[str, ParameterTable] = {}
     constraints: list[ConstraintTable] = []
+    likely: list[ConstraintTable] = []
 
 
 def read_schema(document: Document, problems: Problems) -> KernelFile | None:
@@ -243,6 +244,7 @@ def _known_keys(path: TomlPath) -> list[str]:
         "traffic": TrafficTable,
         "parameters": ParameterTable,
         "constraints": ConstraintTable,
+        "likely": ConstraintTable,
     }
     return list(tables[path[0]].model_fields)
 

@@ -27,6 +27,7 @@ class Template:
     launch: Launch
     used: frozenset[str] = frozenset()
     certificate: Certificate | None = None
+    likely: tuple[Constraint, ...] = ()
 
     def defines(self, configuration: Configuration) -> Mapping[str, Value]:
         """What the compiler is told: the values of the parameters that the source uses."""
@@ -54,6 +55,7 @@ def template_of(kernel: Kernel) -> Template:
         constraints=kernel.constraints,
         launch=kernel.launch,
         used=frozenset(p.name for p in kernel.parameters if p.name in names),
+        likely=kernel.likely,
     )
     problems = Problems(path)
     _check_uses(template, [a.value for a in kernel.arguments if isinstance(a, Scalar)], problems)

@@ -48,11 +48,13 @@ def empty_space() -> Space:
     return plain_space()
 
 
-def plain_space(*parameters: Parameter, constraints: tuple[str, ...] = (), kind: type[Space] = Space) -> Space:
+def plain_space(
+    *parameters: Parameter, constraints: tuple[str, ...] = (), likely: tuple[str, ...] = (), kind: type[Space] = Space
+) -> Space:
     """These parameters, and a launch that depends on none of them."""
-    rules = tuple(Constraint(Expression.parse(text)) for text in constraints)
+    rules, expected = (tuple(Constraint(Expression.parse(text)) for text in texts) for texts in (constraints, likely))
     launch = Launch((Expression.parse(1),), (Expression.parse(32),), Expression.parse(0))
-    return kind.build(parameters, rules, launch, (Workload("w", {}),), _LIMITS)
+    return kind.build(parameters, rules, launch, (Workload("w", {}),), _LIMITS, likely=expected)
 
 
 class Unlistable(Space):

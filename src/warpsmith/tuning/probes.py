@@ -183,6 +183,7 @@ def _kernel_of(found: Refactored) -> Kernel:
         launch=found.launch,
         parameters=found.spec_parameters,
         constraints=found.constraints,
+        likely=found.likely,
         template_source=template_path(kernel.source.parent, kernel),
         template_entry=found.entry,
     )
@@ -199,4 +200,5 @@ def _template_of(found: Refactored, kernel: Kernel, form: str | None) -> Templat
         constraints=kernel.constraints,
         launch=kernel.launch,
         used=frozenset(parameter.name for parameter in kernel.parameters if parameter.name in names),
+        likely=kernel.likely,
     )

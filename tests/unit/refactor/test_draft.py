@@ -278,7 +278,8 @@ class Offering:
         tunable = Tunable("HOW", (0, 1, 2) if more else (0, 1), 0, "1, 2" if more else "1", likely=(1, 2) if more else (1,))
         text = found.text.replace(ADD, f"{ADD}  // HOW\n#if HOW\n#endif")
         notes = () if more else ("no HOW=2: it is guarded",)
-        return Rewrite(replace(found, text=text, tunables=(*found.tunables, tunable)), notes=notes)
+        likely = (Rule("HOW + 1 > 1", "it is so"),) if more else ()
+        return Rewrite(replace(found, text=text, tunables=(*found.tunables, tunable), likely=likely), notes=notes)
 
 
 def test_forms_with_more_values_say_what_they_mean_and_others_why_not(start: Draft) -> None:
@@ -287,6 +288,7 @@ def test_forms_with_more_values_say_what_they_mean_and_others_why_not(start: Dra
     how = found.parameters[-1]
     assert (how.values, how.likely, how.meaning) == ((0, 1, 2), (1, 2), "1, 2")
     assert "HOW != 2 or MAP == 1" in rules_of(found)
+    assert [str(expected.expression) for expected in found.likely] == ["MAP == 0 or (HOW + 1 > 1)"], "of that form alone"
     assert draft.applications[-1].notes == ("where MAP is 0: no HOW=2: it is guarded",)
     assert apply_pass(start, Offering()).applications[-1].notes == ("no HOW=2: it is guarded",)
 

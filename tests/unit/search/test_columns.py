@@ -8,7 +8,7 @@ import pytest
 from warpsmith.core.configuration import Configuration
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.design import spread_out
-from warpsmith.search.gp.encoding import handicaps, handicaps_of_blocks, handicaps_of_rows
+from warpsmith.search.gp.encoding import UNLIKELY, handicaps, handicaps_of_blocks, handicaps_of_rows
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Parameter
 from warpsmith.testing.strategies import plain_space
@@ -82,6 +82,16 @@ def test_what_is_likely_is_tried_first_as_far_as_it_is_allowed():
     for configuration in first[1:]:
         better = [space.index(Configuration.of({**configuration, "STAGE": value})) for value in (2, 1)]
         assert configuration["STAGE"] != 0 or better == [None, None]
+
+
+def test_combinations_that_are_not_likely_are_expected_to_be_slower_and_left_out_at_first():
+    space = plain_space(TILE, EACH, likely=("TILE * EACH >= 128",))
+    met = np.array([configuration["TILE"] * configuration["EACH"] >= 128 for configuration in space])
+    expected = Columns(space).expected(space.rows)
+    assert expected == pytest.approx(np.where(met, 0.0, UNLIKELY))
+    first = spread_out(space, Columns(space), 4, np.random.default_rng(0))
+    assert first[0] == space.index(space.default)
+    assert met[first[1:]].all()
 
 
 def test_what_is_not_likely_is_expected_to_be_slower():

@@ -24,20 +24,20 @@ def test_elements_beyond_the_data():
     """96 elements in tiles of 32, 64 and 128; there are blocks enough for every unit."""
     waste = space("ceildiv(n, TILE)", "4").waste
     assert waste.places == (0,)
-    np.testing.assert_allclose(2**waste.doublings, [1, 128 / 96, 128 / 96])
+    np.testing.assert_allclose(2**waste.values, [1, 128 / 96, 128 / 96])
 
 
 def test_units_without_a_block():
     """Three blocks on two units take two turns. A GPU's unit runs several at once: there, units that have none count."""
-    np.testing.assert_allclose(2 ** space("96 / TILE").waste.doublings, [4 / 3, 2, 2])
-    np.testing.assert_allclose(2 ** space("96 / TILE", limits=GPU).waste.doublings, [8 / 3, 8, 8])
-    np.testing.assert_allclose(2 ** space("9 * ROWS", limits=GPU).waste.doublings, [1, 1])
+    np.testing.assert_allclose(2 ** space("96 / TILE").waste.values, [4 / 3, 2, 2])
+    np.testing.assert_allclose(2 ** space("96 / TILE", limits=GPU).waste.values, [8 / 3, 8, 8])
+    np.testing.assert_allclose(2 ** space("9 * ROWS", limits=GPU).waste.values, [1, 1])
 
 
 def test_held_out_workloads_do_not_count_and_weights_do():
     listed = (Workload("a", {"n": 128}, weight=3.0), Workload("b", {"n": 64}), Workload("c", {"n": 1}, heldout=True))
     waste = space("ceildiv(n, TILE)", "2", workloads=listed).waste
-    np.testing.assert_allclose(waste.doublings, [0, 0, 0.25])
+    np.testing.assert_allclose(waste.values, [0, 0, 0.25])
 
 
 @pytest.mark.parametrize("grid", ["n", "ceildiv(n, 32)"])

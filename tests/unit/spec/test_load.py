@@ -194,6 +194,8 @@ MISTAKES = [
     ('bytes = "12 *', 'bytes = "@@warp_size *', "unknown name 'warp_size'", "[launch]"),
     ("d % VEC == 0", "d % @@VCE == 0", "unknown name 'VCE'", "'VEC'"),
     ("d % VEC == 0", "d == 0 or d % @@VCE == 0", "unknown name 'VCE'", "'VEC'"),
+    ("[[constraints]]", '[[likely]]\nexpr = "@@VCE > 1"\n\n[[constraints]]', "unknown name 'VCE'", "'VEC'"),
+    ("[[constraints]]", '[[likely]]\n@@if = "VEC > 1"\n\n[[constraints]]', "unknown key 'if'", None),
     ("d % VEC == 0", "d % VEC @@= 0", "unexpected character '='", "=="),
     ('"min(d / VEC', '"@@mim(d / VEC', "unknown function 'mim'", "min"),
     ("d = 11008 }", "d = 8, @@VEC = 1 }", "'VEC' is a workload size and also a parameter", "rename"),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _REGISTERS = 32  # values of one array that a thread keeps without spilling, where a device has as many
+_UNDER_WAY = 8  # multiply-adds at once: two units, four cycles each, on CPUs of the last ten years
 _WARP = 32
 WHOLE_WARPS = "lanes exchange values: warps must be whole"
 
@@ -97,12 +98,25 @@ def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:
 
 def private_arrays(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
     """What a thread keeps for itself must stay in registers; only arrays that two choices multiply are in danger."""
-    for array in arrays_of(lifted.names):
-        elements = array.elements(lifted.names)
-        if array.is_shared or elements is None or len(names_of(elements) & lifted.constants.keys()) < 2:
-            continue
+    for array, elements in _multiplied(lifted):
         most = max(min(_REGISTERS, limits.registers_per_thread), value_at(elements, lifted.defaults) or 0)
         yield Rule(f"{tidy(elements)} <= {most}", f"a thread's {array.name} must stay in registers")
+
+
+def enough_sums(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
+    """What fast configurations have on a CPU: sums for every multiply-add unit. A GPU's has other threads to go on with."""
+    for array, elements in _multiplied(lifted):
+        if not limits.is_gpu:
+            reason = f"fewer of a thread's {array.name} than that leave multiply-add units waiting for each other's results"
+            yield Rule(f"{tidy(elements)} >= {_UNDER_WAY}", reason)
+
+
+def _multiplied(lifted: Symbolic) -> Iterator[tuple[Array, str]]:
+    """A thread's own arrays whose size is a product of several choices."""
+    for array in arrays_of(lifted.names):
+        elements = array.elements(lifted.names)
+        if not array.is_shared and elements is not None and len(names_of(elements) & lifted.constants.keys()) > 1:
+            yield array, elements
 
 
 def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunables: Sequence[Tunable]) -> Iterator[Rule]:

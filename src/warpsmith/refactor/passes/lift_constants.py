@@ -174,5 +174,6 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
             shared=links.shared,
             tunables=tunables,
             rules=(*variant.rules, *rules.without_idle(found, tunables)),
+            likely=(*variant.likely, *rules.without_idle([*rules.enough_sums(lifted, limits)], tunables)),
         )
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from warpsmith.search.gp.encoding import WASTED, between, distances, handicaps, handicaps_of_blocks, handicaps_of_rows
+from warpsmith.search.gp.encoding import UNLIKELY, WASTED, between, distances, handicaps, handicaps_of_blocks, handicaps_of_rows
 from warpsmith.space import Quantity, Space
 from warpsmith.spec.kernel import Parameter
 
@@ -56,7 +56,8 @@ def _handicaps(space: Space) -> list[tuple[tuple[int, ...], Array]]:
     if (row := space.neighbouring_threads) is not None:
         found.append((row.places, handicaps_of_rows(row.counts)))
     if (waste := space.waste) is not None:
-        found.append((waste.places, WASTED * waste.doublings))
+        found.append((waste.places, WASTED * waste.values))
+    found += [(table.places, UNLIKELY * table.values) for table in space.unlikely]
     return found
 
 

@@ -22,7 +22,7 @@ _DRAWN = 8
 def spread_out(space: Space, columns: Columns, count: int, rng: np.random.Generator) -> list[int]:
     default = space.index(space.default)
     chosen = space.sample(1, rng) if default is None else [default]
-    is_hinted = any(parameter.likely for parameter in space.parameters)
+    is_hinted = bool(space.unlikely) or any(parameter.likely for parameter in space.parameters)
     if is_hinted:
         chosen = list(dict.fromkeys([*chosen, _as_likely(space, chosen[0])]))
     rows = space.encoded(chosen)

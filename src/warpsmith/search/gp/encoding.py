@@ -32,7 +32,7 @@ _TOO_MANY = 0.5  # against too few, which leave a GPU idle for sure
 _FEWEST_NEIGHBOURS = 3  # 8, as a power of two: a CPU's vector, and the 32 bytes that a GPU's memory delivers at a time, of floats
 _FEW_NEIGHBOURS = 0.5  # for each power of two that is missing
 WASTED = 1.0  # for each time that what a launch needs is doubled
-_UNLIKELY = 0.5  # likewise, for a value that is not among those found likely
+UNLIKELY = 0.5  # likewise, for a value that is not among those found likely, or a combination that is not
 
 
 def distances(values: Sequence[Value]) -> Array:
@@ -54,7 +54,7 @@ def between(places: Array) -> Array:
 
 def handicaps(values: Sequence[Value], likely: Sequence[Value] = ()) -> Array:
     """How much slower than others each value is expected to be: 0 for powers of two, for whole warps, and for what is no size."""
-    unlikely: Array = _UNLIKELY * np.array([bool(likely) and value not in likely for value in values])
+    unlikely: Array = UNLIKELY * np.array([bool(likely) and value not in likely for value in values])
     numbers = np.array(values, dtype=np.float64) if _are_graded(values) else np.zeros(len(values))
     if not _are_sizes(numbers):
         return unlikely

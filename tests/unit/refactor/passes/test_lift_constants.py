@@ -91,6 +91,12 @@ def test_a_thread_keeps_no_more_than_it_has_registers():
     assert "THREAD_M * THREAD_N <= 16" in _rules(_lifted(bundled("matmul", fewer)))
 
 
+def test_a_cpu_wants_sums_for_all_of_its_multiply_add_units():
+    made = _lifted(bundled("matmul_opencl", CPU_LIMITS))
+    assert [rule.expression for rule in made.likely] == ["WORK_M * WORK_N >= 8"]
+    assert not _lifted(bundled("matmul_opencl")).likely, "a GPU has other threads to go on with"
+
+
 def test_macros_become_the_parameters_and_the_filter_stays():
     made = _lifted(bundled("convolution_opencl"))
     assert list(_values(made)) == ["BLOCK_X", "BLOCK_Y", "PIXELS_X", "PIXELS_Y"]
