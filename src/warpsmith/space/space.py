@@ -61,10 +61,10 @@ class Space:
         problem: Problem,
         members: Members,
         default: Configuration,
-        waste: Callable[[], Table | None] = lambda: None,
+        waste: Callable[[], Table | None] | None = None,
         unlikely: Callable[[], tuple[Table, ...]] = tuple,
     ) -> None:
-        """`waste` and `unlikely` are computed when they are asked for."""
+        """`waste` and `unlikely` are computed when they are asked for; without a launch there is no waste to tell of."""
         self._problem = problem
         self._waste = waste
         self._unlikely = unlikely
@@ -252,7 +252,7 @@ class Space:
     @cached_property
     def waste(self) -> Table | None:
         """How much of a launch is for nothing, in doublings of what is needed; None where that cannot be told."""
-        return self._waste()
+        return None if self._waste is None else self._waste()
 
     @cached_property
     def unlikely(self) -> tuple[Table, ...]:
