@@ -8,6 +8,7 @@ When that is right is said by `source.own_elements`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.writing import indented, joined_if
@@ -33,7 +34,7 @@ def with_directives(loop: Node) -> Node:
 def one_by_one(tree: Tree, start: int, region: Node, elements: OwnElements) -> str:
     """The text from `start` to the region's end with its elements' loops outermost. They are unrolled: elements are registers."""
     blanks = tree.indentation(region)
-    edits = [_header(tree, counter.node, counter.body, start) for counter in elements.counters]
+    edits = _without_headers(tree, elements, start)
     inner = rolled(tree, start, region, elements, edits)
     lines = [f"{blanks}// Some of it lies outside: one element after the other, and only those that somebody stores."]
     depth = 0
@@ -53,6 +54,15 @@ def rolled(tree: Tree, start: int, region: Node, elements: OwnElements, edits: S
     """
     again = [Edit(start, tree.line_start(region), "#pragma unroll 1\n")] if elements.is_rolled else []
     return text_between(tree, start, region.end_byte, [*edits, *again])
+
+
+def _without_headers(tree: Tree, elements: OwnElements, floor: int) -> list[Edit]:
+    """Where one loop is all that another has in it, without braces, each edit ends where the next begins."""
+    found = [_header(tree, counter.node, counter.body, floor) for counter in elements.counters]
+    for at, (edit, following) in enumerate(pairwise(found)):
+        if following.start < edit.end:
+            found[at] = Edit(edit.start, following.start, "")
+    return found
 
 
 def _header(tree: Tree, loop: Node, body: Node, floor: int) -> Edit:

@@ -52,10 +52,12 @@ def has_directives(block: Node) -> bool:
 
 
 def text_between(tree: Tree, start: int, end: int, edits: Iterable[Edit] = ()) -> str:
-    """The bytes from `start` to `end` after those of the edits that lie inside."""
+    """The bytes from `start` to `end` after those of the edits that lie inside. One within another is gone with it."""
     pieces: list[bytes] = []
     position = start
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        if start <= edit.start < position < edit.end <= end:
+            raise ValueError(f"overlapping edits at byte {edit.start}")
         if edit.start < position or edit.end > end:
             continue
         pieces += [tree.data[position : edit.start], edit.text.encode()]

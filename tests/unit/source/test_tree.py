@@ -1,6 +1,7 @@
 import pytest
 
 from warpsmith.core.hardware import Language
+from warpsmith.source.statements import text_between
 from warpsmith.source.tree import Edit, Tree, of_kind
 
 
@@ -14,6 +15,13 @@ def test_edits_that_overlap_are_refused():
     tree = Tree("int a = 1;", Language.CUDA)
     with pytest.raises(ValueError, match="overlapping"):
         tree.edited([Edit(0, 5, "x"), Edit(4, 6, "y")])
+
+
+def test_of_a_part_too_but_what_lies_within_an_edit_is_gone_with_it():
+    tree = Tree("int a = 1;", Language.CUDA)
+    with pytest.raises(ValueError, match="overlapping"):
+        text_between(tree, 0, 10, [Edit(0, 5, "x"), Edit(4, 6, "y")])
+    assert text_between(tree, 4, 10, [Edit(0, 3, "x"), Edit(4, 9, "b"), Edit(8, 9, "2"), Edit(9, 12, "y")]) == "b;"
 
 
 def test_insertions_at_one_place_keep_their_order():

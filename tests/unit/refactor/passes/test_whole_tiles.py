@@ -126,6 +126,25 @@ def test_rows_of_which_less_than_half_is_stored_go_element_by_element():
     assert "first_x + q * BLOCK_X < width) { #pragma unroll 1" in elements  # for all lanes, if for one
 
 
+def test_loops_without_braces_go_element_by_element_too():
+    kernel = """
+__global__ void k(float* out, const float* x, int n, int m) {
+  const int row = blockIdx.y * 8 + threadIdx.y, col = blockIdx.x * 32 + threadIdx.x;
+  float sums[2][2] = {};
+  for (int d = 0; d < 4; ++d)
+    for (int p = 0; p < 2; ++p)
+      for (int q = 0; q < 2; ++q) sums[p][q] += x[d];
+  for (int p = 0; p < 2; ++p)
+    for (int q = 0; q < 2; ++q) {
+      if (row + p * 4 < m && col + q * 16 < n) out[(row + p * 4) * n + col + q * 16] = sums[p][q];
+    }
+}
+"""
+    text = squeezed(applied(WholeTiles(), small(kernel, block=("16", "4"), scalars={"n": "n", "m": "rows"})).variant.text)
+    assert text.count("{ #pragma unroll 1 for (int d = 0; d < 4; ++d) for (int q = 0; q < 2; ++q) sums[p][q] += x[d]; }") == 1
+    assert text.count("{ #pragma unroll 1 for (int d = 0; d < 4; ++d) sums[p][q] += x[d]; }") == 1
+
+
 def test_rows_outside_are_not_computed_where_elements_depend_on_each_other():
     step = "for (int j = 0; j < 4; ++j) sums[j] += sums[0] + x[j];"
     store = "for (int j = 0; j < 4; ++j) { if (row + j < n) out[row + j] = sums[j]; }"
