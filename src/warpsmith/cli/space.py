@@ -32,7 +32,7 @@ def space(
         "removed": [
             {"constraint": r.constraint, "reason": r.reason, "removes": r.count, "estimate": r.estimate} for r in built.removed
         ],
-        "likely": [{"expr": str(c.expression), "reason": c.reason} for c in template.likely],
+        "likely": [expected.entry for expected in template.likely],
     }
     if why is not None:
         from warpsmith.api import parse_configuration  # noqa: PLC0415

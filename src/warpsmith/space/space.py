@@ -19,7 +19,7 @@ from warpsmith.space.quantities import Quantity, quantities
 from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
 from warpsmith.space.tables import Table
-from warpsmith.space.threads import Threads, threads_along_x, threads_by_launch, threads_by_listing
+from warpsmith.space.threads import threads_along_x, threads_by_launch, threads_by_listing
 from warpsmith.space.unlikely import unlikely_of
 from warpsmith.space.waste import waste_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
@@ -240,12 +240,12 @@ class Space:
         return quantities(self._problem.rules, {parameter.name for parameter in self.parameters})
 
     @cached_property
-    def threads(self) -> Threads | None:
+    def threads(self) -> Table | None:
         """How many threads a block has; None where that cannot be told, or the device is no GPU."""
         return threads_by_launch(self._problem) if self._problem.rules else threads_by_listing(self.parameters, self.rows)
 
     @cached_property
-    def neighbouring_threads(self) -> Threads | None:
+    def neighbouring_threads(self) -> Table | None:
         """How many threads of a block follow each other along x; None where that cannot be told."""
         return threads_along_x(self._problem)
 

@@ -15,7 +15,7 @@ from warpsmith.spec.kernel import Parameter, Workload
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_COMBINATIONS_AT_MOST = 10_000
+COMBINATIONS_AT_MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def tabled(
     places = tuple(place for place, parameter in enumerate(parameters) if parameter.name in named)
     shape = [len(parameters[place].values) for place in places]
     counted = [workload for workload in workloads if not workload.heldout]
-    if not places or not counted or prod(shape) > _COMBINATIONS_AT_MOST:
+    if not places or not counted or prod(shape) > COMBINATIONS_AT_MOST:
         return None
     values = np.meshgrid(*(np.array(parameters[place].values) for place in places), indexing="ij")
     chosen = {parameters[place].name: value.ravel() for place, value in zip(places, values, strict=True)}

@@ -7,10 +7,8 @@ although their values would allow more, are the extents of a block. Nothing has 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import log2, prod
-from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,32 +16,22 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.space.problem import Problem
 from warpsmith.space.rules import LimitRule
+from warpsmith.space.tables import COMBINATIONS_AT_MOST, Array, Table
 from warpsmith.spec.kernel import Parameter
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-
 GPU_THREADS_AT_MOST = 1_024
-_COMBINATIONS_AT_MOST = 10_000
 _AXES = (2, 3)
 _ROUNDING = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """`counts` has an axis for each of the parameters at `places`, over its values; 0 where there is no such launch."""
-
-    places: tuple[int, ...]
-    counts: Array
-
-
-def threads_by_launch(problem: Problem) -> Threads | None:
+def threads_by_launch(problem: Problem) -> Table | None:
     """Of a whole block; None for a device that is no GPU, or where the launch does not tell."""
     rule = _limiting(problem, "max_threads_per_block")
     is_gpu = rule is not None and rule.limit is not None and rule.limit <= GPU_THREADS_AT_MOST
     return _counted(problem, rule) if rule is not None and is_gpu else None
 
 
-def threads_along_x(problem: Problem) -> Threads | None:
+def threads_along_x(problem: Problem) -> Table | None:
     """Those that follow each other: they run in one vector and share what memory delivers at a time. None as above."""
     rule = _limiting(problem, "max_block_x")
     return None if rule is None else _counted(problem, rule)
@@ -54,15 +42,15 @@ def _limiting(problem: Problem, limit: str) -> LimitRule | None:
     return next((rule for rule in problem.rules if isinstance(rule, LimitRule) and rule.limit_name == limit), None)
 
 
-def _counted(problem: Problem, rule: LimitRule) -> Threads | None:
-    """None where the number hangs on the workload, or on no parameter."""
+def _counted(problem: Problem, rule: LimitRule) -> Table | None:
+    """0 where there is no such launch. None where the number hangs on the workload, or on no parameter."""
     places = tuple(sorted(problem.scope(rule)))
     involved = [problem.parameters[place] for place in places]
     shape = [len(parameter.values) for parameter in involved]
-    if not places or len(places) < len(rule.names) or prod(shape) > _COMBINATIONS_AT_MOST:
+    if not places or len(places) < len(rule.names) or prod(shape) > COMBINATIONS_AT_MOST:
         return None
     counts = np.fromiter(_launched(rule, involved), dtype=np.float64, count=prod(shape))
-    return Threads(places, counts.reshape(shape))
+    return Table(places, counts.reshape(shape))
 
 
 def _launched(rule: LimitRule, involved: Sequence[Parameter]) -> Iterator[float]:
@@ -74,7 +62,7 @@ def _launched(rule: LimitRule, involved: Sequence[Parameter]) -> Iterator[float]
             yield 0.0
 
 
-def threads_by_listing(parameters: Sequence[Parameter], rows: Array) -> Threads | None:
+def threads_by_listing(parameters: Sequence[Parameter], rows: Array) -> Table | None:
     """None where no product of sizes ends at a GPU's limit, or where several do and none of them has all of the others in it.
 
     (Of three extents the third may be 1, so that two by themselves end there too.) A product that is bounded by the bounds of
@@ -94,11 +82,11 @@ def threads_by_listing(parameters: Sequence[Parameter], rows: Array) -> Threads 
     return _product(found[-1], sizes)
 
 
-def _product(places: tuple[int, ...], sizes: dict[int, Array]) -> Threads:
+def _product(places: tuple[int, ...], sizes: dict[int, Array]) -> Table:
     logs: Array = np.zeros(())
     for place in places:
         logs = np.add.outer(logs, sizes[place])
-    return Threads(places, np.exp2(logs))
+    return Table(places, np.exp2(logs))
 
 
 def _are_sizes(values: Sequence[Value]) -> bool:

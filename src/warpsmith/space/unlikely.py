@@ -22,5 +22,5 @@ def unlikely_of(
 
 
 def _unmet(expression: Expression, names: Mapping[str, Any]) -> Array:
-    unmet: Array = ~expression.evaluate_many({name: names[name] for name in expression.names}).astype(bool)
+    unmet: Array = ~expression.evaluate_many(names).astype(bool)
     return unmet

@@ -30,15 +30,16 @@ def _doublings(launch: Launch, limits: Limits, names: Mapping[str, Any]) -> Arra
     found: Array = np.zeros(1)
     blocks: Array = np.ones(1)
     for extent in launch.grid:
-        count = np.maximum(_value(extent, names), 1.0)
+        count = _at_least_one(extent, names)
         blocks = blocks * count
         if isinstance(extent.tree, Call) and extent.tree.function == "ceildiv":
-            whole, part = (np.maximum(_value(extent.part(side), names), 1.0) for side in extent.tree.arguments)
+            whole, part = (_at_least_one(extent.part(side), names) for side in extent.tree.arguments)
             found = found + np.log2(np.maximum(count * part / whole, 1.0))
     units = float(limits.compute_units)
     turns = np.maximum(blocks / units, 1.0) if limits.is_gpu else np.ceil(blocks / units)
     return found + np.log2(turns * units / blocks)
 
 
-def _value(expression: Expression, names: Mapping[str, Any]) -> Array:
-    return expression.evaluate_many({name: names[name] for name in expression.names}).astype(np.float64)
+def _at_least_one(expression: Expression, names: Mapping[str, Any]) -> Array:
+    found: Array = np.maximum(expression.evaluate_many(names).astype(np.float64), 1.0)
+    return found

@@ -121,6 +121,11 @@ class Constraint:
     expression: Expression
     reason: str = ""
 
+    @property
+    def entry(self) -> dict[str, str]:
+        """As kernel.toml and `--json` have it."""
+        return {"expr": str(self.expression), "reason": self.reason}
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:

@@ -110,8 +110,8 @@ def template_entry(made: Templated) -> dict[str, Any]:
             }
             for p in made.parameters
         },
-        "constraints": [{"expr": str(c.expression), "reason": c.reason} for c in template.constraints],
-        "likely": [{"expr": str(c.expression), "reason": c.reason} for c in template.likely],
+        "constraints": [constraint.entry for constraint in template.constraints],
+        "likely": [expected.entry for expected in template.likely],
         "passes": {
             "applied": [
                 {"name": a.name, "parameters": list(a.parameters), "notes": list(a.notes)} for a in made.applications if a.applied

@@ -56,7 +56,7 @@ def test_the_launch_says_how_many_threads_a_block_has():
     assert threads is not None
     assert threads.places == (0, 2)
     for (i, m), (j, each) in product(enumerate(M.values), enumerate(EACH.values)):
-        assert threads.counts[i, j] == m // each * 8 * each
+        assert threads.values[i, j] == m // each * 8 * each
 
 
 def test_it_says_how_many_of_them_follow_each_other_on_every_device():
@@ -64,7 +64,7 @@ def test_it_says_how_many_of_them_follow_each_other_on_every_device():
         along_x = build(M, N, EACH, block=("N / EACH", "M / EACH"), limits=limits).neighbouring_threads
         assert along_x is not None
         assert along_x.places == (1, 2)
-        assert along_x.counts[0].tolist() == [16, 8, 4]
+        assert along_x.values[0].tolist() == [16, 8, 4]
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_a_recording_shows_the_threads_by_where_it_ends(lists, allowed, places):
     assert (space.threads.places if space.threads else None) == places
     if space.threads and len(places) == 2:
         first, second = (lists[place] for place in places)
-        assert space.threads.counts == pytest.approx(np.outer(first, second))
+        assert space.threads.values == pytest.approx(np.outer(first, second))

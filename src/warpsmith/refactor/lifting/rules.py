@@ -105,10 +105,11 @@ def private_arrays(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
 
 def enough_sums(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
     """What fast configurations have on a CPU: sums for every multiply-add unit. A GPU's has other threads to go on with."""
+    if limits.is_gpu:
+        return
     for array, elements in _multiplied(lifted):
-        if not limits.is_gpu:
-            reason = f"fewer of a thread's {array.name} than that leave multiply-add units waiting for each other's results"
-            yield Rule(f"{tidy(elements)} >= {_UNDER_WAY}", reason)
+        reason = f"fewer of a thread's {array.name} than that leave multiply-add units waiting for each other's results"
+        yield Rule(f"{tidy(elements)} >= {_UNDER_WAY}", reason)
 
 
 def _multiplied(lifted: Symbolic) -> Iterator[tuple[Array, str]]:

@@ -52,9 +52,9 @@ def _handicaps(space: Space) -> list[tuple[tuple[int, ...], Array]]:
     for at, parameter in enumerate(space.parameters):
         found.append(((at,), handicaps(parameter.values, parameter.likely)))
     if (block := space.threads) is not None:
-        found.append((block.places, handicaps_of_blocks(block.counts)))
+        found.append((block.places, handicaps_of_blocks(block.values)))
     if (row := space.neighbouring_threads) is not None:
-        found.append((row.places, handicaps_of_rows(row.counts)))
+        found.append((row.places, handicaps_of_rows(row.values)))
     if (waste := space.waste) is not None:
         found.append((waste.places, WASTED * waste.values))
     found += [(table.places, UNLIKELY * table.values) for table in space.unlikely]
