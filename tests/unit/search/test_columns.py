@@ -69,6 +69,18 @@ def test_what_is_expected_of_a_configuration_adds_up():
     assert Columns(space).expected(space.rows) == pytest.approx(alone + handicaps_of_blocks(threads))
 
 
+# ── where a search begins ──
+
+
+def test_the_extremes_of_every_parameter_are_among_the_first():
+    sizes = tuple(2**power for power in range(8))
+    space = plain_space(*(Parameter(name, sizes, 8) for name in "ABCD"), constraints=("A * B <= 4096",))
+    for seed in range(5):
+        first = [space[number] for number in spread_out(space, Columns(space), 8, np.random.default_rng(seed))]
+        assert first[0] == space.default
+        assert all({1, 128} <= {configuration[name] for configuration in first} for name in "ABCD")
+
+
 # ── values that the author of a parameter finds likely to be fast ──
 
 

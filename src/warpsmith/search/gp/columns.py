@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from warpsmith.search.gp.encoding import UNLIKELY, WASTED, between, distances, handicaps, handicaps_of_blocks, handicaps_of_rows
+from warpsmith.search.gp.encoding import (
+    IDENTITY,
+    UNLIKELY,
+    WASTED,
+    between,
+    distances,
+    handicaps,
+    handicaps_of_blocks,
+    handicaps_of_rows,
+)
 from warpsmith.space import Quantity, Space
 from warpsmith.spec.kernel import Parameter
 
@@ -24,8 +33,8 @@ _COMBINATIONS_AT_MOST = 10_000
 class Columns:
     """Per column: `tables` of squared distances between its values, and how many values it has."""
 
-    def __init__(self, space: Space) -> None:
-        own = [distances(parameter.values) for parameter in space.parameters]
+    def __init__(self, space: Space, identity: float = IDENTITY) -> None:
+        own = [distances(parameter.values, identity) for parameter in space.parameters]
         derived = _derived(space)
         self._handicaps = _handicaps(space)
         self.tables = [*own, *(table for _, _, table in derived)]

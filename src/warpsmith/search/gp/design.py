@@ -1,8 +1,8 @@
 """Where to begin: the default configuration, then ones with all values that are likely to be fast, far apart in everything else.
 
-Each is the farthest of a few drawn at random. The farthest of all would be a corner of the space every time, and the extremes of
-all parameters at once are seldom good and say little about the middle. Where an author said what is likely, the half that is more
-likely slow is dropped first; on recorded spaces, where nobody did, that made the search slower.
+Each is the farthest of many drawn at random. These are the extremes of the parameters, in ever new combinations: seldom good, but
+later predictions then lie between results and not beyond them. Where an author said what is likely, that says more than distance
+does: of a few the half that is more likely slow is dropped, and the farthest of the others taken.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
-_DRAWN = 8
+_DRAWN = 2_000
+_DRAWN_WITH_HINTS = 16
 
 
 def spread_out(space: Space, columns: Columns, count: int, rng: np.random.Generator) -> list[int]:
@@ -28,13 +29,10 @@ def spread_out(space: Space, columns: Columns, count: int, rng: np.random.Genera
     rows = space.encoded(chosen)
     scaled = [table / max(float(table.max()), 1e-12) for table in columns.tables[: columns.parameters]]
     for _ in range(len(chosen), count):
-        sample = space.sample(2 * _DRAWN if is_hinted else _DRAWN, rng)
-        drawn = [number for number in (_as_likely(space, n) for n in sample) if number not in chosen]
+        drawn = _likely_ones(space, columns, rng) if is_hinted else space.sample(_DRAWN, rng)
+        drawn = [number for number in drawn if number not in chosen]
         if not drawn:
             break
-        if is_hinted:
-            slower = columns.expected(space.encoded(drawn))
-            drawn = [drawn[at] for at in np.argsort(slower, kind="stable")[:_DRAWN]]
         candidates = space.encoded(drawn)
         apart = sum(
             (table[np.ix_(candidates[:, c], rows[:, c])] for c, table in enumerate(scaled)), np.zeros((len(drawn), len(rows)))
@@ -43,6 +41,12 @@ def spread_out(space: Space, columns: Columns, count: int, rng: np.random.Genera
         chosen.append(drawn[farthest])
         rows = np.concatenate([rows, candidates[farthest : farthest + 1]])
     return chosen
+
+
+def _likely_ones(space: Space, columns: Columns, rng: np.random.Generator) -> list[int]:
+    drawn = list(dict.fromkeys(_as_likely(space, number) for number in space.sample(_DRAWN_WITH_HINTS, rng)))
+    slower = columns.expected(space.encoded(drawn))
+    return [drawn[at] for at in np.argsort(slower, kind="stable")[: _DRAWN_WITH_HINTS // 2]]
 
 
 def _as_likely(space: Space, number: int) -> int:

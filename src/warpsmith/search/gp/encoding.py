@@ -23,7 +23,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _ALIGNMENT = 0.7
 _HIGHEST_POWER = 6  # 64: beyond it, alignment no longer matters to memory or warps
-_IDENTITY = 0.3
+IDENTITY = 0.3
 _WARP = 5  # 32 threads, as a power of two
 _HANDICAP = 0.3  # in deviations of the results, for each power of two that is missing or too much
 _MISSING_AT_MOST = 2
@@ -35,13 +35,13 @@ WASTED = 1.0  # for each time that what a launch needs is doubled
 UNLIKELY = 0.5  # likewise, for a value that is not among those found likely, or a combination that is not
 
 
-def distances(values: Sequence[Value]) -> Array:
-    """Squared distances between the values: 0 on the diagonal, about 1 between the extremes."""
+def distances(values: Sequence[Value], identity: float = IDENTITY) -> Array:
+    """Squared distances between the values: 0 on the diagonal, `identity` or more beside it, about 1 between the extremes."""
     different = 1.0 - np.eye(len(values))
     if not _are_graded(values):
         return different
     numbers = np.array(values, dtype=np.float64)
-    table = between(np.log2(numbers) if np.all(numbers > 0) else _ranks(numbers)) + _IDENTITY * different
+    table = between(np.log2(numbers) if np.all(numbers > 0) else _ranks(numbers)) + identity * different
     if _are_sizes(numbers):
         table += _ALIGNMENT * _squared(_powers_of_two(numbers) / _HIGHEST_POWER)
     return table

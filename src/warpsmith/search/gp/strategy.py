@@ -1,4 +1,8 @@
-"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest."""
+"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest.
+
+Two models of the same results take turns. To one, values that are near each other are much alike; to the other, any of them may be
+special. Kernels are of both kinds, and where one model sees nothing to gain any more the other goes on.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ from warpsmith.space import Space
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
+_IDENTITIES = (0.1, 0.9)  # of the two models
 _FIRST = 8
 # Where compilers tell a difference: so many more to choose the first ones from, and so many to choose each later one from.
 _SPARE_FIRST = 16
@@ -50,7 +55,7 @@ class GaussianProcess:
         self._columns = Columns(space)
         self._feasibility = Feasibility(self._columns.tables)
         self._forecasts: list[Forecast] = []
-        self._model: Model | None = None
+        self._models: tuple[Model, ...] = ()
         self._candidates: Candidates | None = None
         self._sampled_until = 0
         self._first: list[int] | None = None
@@ -153,9 +158,7 @@ class GaussianProcess:
         """The one with the most promise, or as many as there is a choice among, the best first, and how promising they are."""
         if self._promising is None:
             candidates = self._current_candidates()
-            if self._model is None:
-                self._model = Model(self._columns, self._forecasts, self._rng)
-            predictions = self._model.predict(candidates, self._told, self._outstanding)
+            predictions = self._model().predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
             for number in self._visits:
                 place = candidates.place(number)
@@ -164,6 +167,13 @@ class GaussianProcess:
             best = _greatest(promise, _SHORT_LIST if self._foresight.tells else 1)
             self._promising = [candidates.numbers[at] for at in best], promise[best]
         return self._promising
+
+    def _model(self) -> Model:
+        """The one whose turn it is."""
+        if not self._models:
+            seen = (Columns(self._space, identity) for identity in _IDENTITIES)
+            self._models = tuple(Model(columns, self._forecasts, self._rng) for columns in seen)
+        return self._models[len(self._visits) % len(self._models)]
 
     def _current_candidates(self) -> Candidates:
         if self._space.size <= LISTED_AT_MOST:
