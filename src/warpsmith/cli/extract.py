@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,22 +61,24 @@ def extract(
             raise InputError("already exists", location=Location(target), hint="--force overwrites it")
     source_file, spec_file = found.write(folder)
     if json:
-        print_json(
-            {
-                "kernel": found.name,
-                "entry": found.entry,
-                "source": str(source_file),
-                "kernel_toml": str(spec_file),
-                "lines": found.source_text.count("\n"),
-                "files": {str(file): lines for file, lines in found.files.items()},
-                "includes": list(found.includes),
-                "unknown": list(found.unknown),
-                "folders": list(map(str, found.folders)),
-                "assumed": dict(found.assumed),
-            }
-        )
+        print_json(_entry(found, source_file, spec_file))
         return
     _tell(found, source_file, spec_file)
+
+
+def _entry(found: Extraction, source_file: Path, spec_file: Path) -> dict[str, Any]:
+    return {
+        "kernel": found.name,
+        "entry": found.entry,
+        "source": str(source_file),
+        "kernel_toml": str(spec_file),
+        "lines": found.source_text.count("\n"),
+        "files": {str(file): lines for file, lines in found.files.items()},
+        "includes": list(found.includes),
+        "unknown": list(found.unknown),
+        "folders": list(map(str, found.folders)),
+        "assumed": dict(found.assumed),
+    }
 
 
 def _tell(found: Extraction, source_file: Path, spec_file: Path) -> None:
