@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pass_support import Runner, original, rewritten
+from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.refactor.passes.direct_reads import DirectReads
+from warpsmith.refactor.passes.lift_constants import LiftConstants
+from warpsmith.refactor.passes.tile_rows import TileRows
 
 
 @pytest.mark.parametrize("name", ["transpose", "matmul", "conv2d", "matmul_opencl", "convolution_opencl"])
@@ -15,3 +17,59 @@ def test_bundled_kernels(name, pool):
     assert rewrite.variant == variant
     odd = [w for w in kernel.workloads if w.heldout]
     Runner(pool, kernel, variant, odd).check([(form, {}) for form in rewrite.alternatives.values()])
+
+
+PRODUCT = """
+#define TILE 16
+#define ROWS 4
+__global__ void k(float* c, const float* a, const float* b, int m, int n, int k) {
+  __shared__ float from_a[TILE][TILE], from_b[TILE][TILE];
+  const int row = blockIdx.y * TILE, col = blockIdx.x * TILE;
+  float sums[TILE / ROWS] = {};
+  for (int first = 0; first < k; first += TILE) {
+#pragma unroll
+    for (int i = threadIdx.y; i < TILE; i += ROWS) {
+      const int depth = first + threadIdx.x;
+      from_a[i][threadIdx.x] = row + i < m && depth < k ? a[(row + i) * k + depth] : 0.0f;
+      const int from = first + i;
+      from_b[i][threadIdx.x] = from < k && col + threadIdx.x < n ? b[from * n + col + threadIdx.x] : 0.0f;
+    }
+    __syncthreads();
+    for (int d = 0; d < TILE; ++d) {
+      for (int q = 0; q < TILE / ROWS; ++q) sums[q] += from_a[threadIdx.y + q * ROWS][d] * from_b[d][threadIdx.x];
+    }
+    __syncthreads();
+  }
+  for (int q = 0; q < TILE / ROWS; ++q) {
+    const int at = row + threadIdx.y + q * ROWS;
+    if (at < m && col + threadIdx.x < n) c[at * n + col + threadIdx.x] = sums[q];
+  }
+}
+"""
+SIZES = """
+[arguments]
+c = { dtype = "f32", shape = ["m", "n"], role = "out" }
+a = { dtype = "f32", shape = ["m", "k"], role = "in", init = "normal" }
+b = { dtype = "f32", shape = ["k", "n"], role = "in", init = "normal" }
+m = { dtype = "i32", value = "m" }
+n = { dtype = "i32", value = "n" }
+k = { dtype = "i32", value = "k" }
+
+[launch]
+grid = ["ceildiv(n, 16)", "ceildiv(m, 16)"]
+block = [16, 4]
+
+[workloads]
+whole = { m = 48, n = 32, k = 64 }
+odd = { m = 37, n = 21, k = 43 }
+"""
+
+
+def test_factors_of_a_product_that_one_loop_fills(pool, tmp_path):
+    kernel, variant = foreign(tmp_path, PRODUCT, SIZES)
+    limits = pool.describe().limits
+    lifted = rewritten(LiftConstants(), kernel, variant, limits).variant
+    passes = (DirectReads(), TileRows())
+    forms = [form for each in passes for form in rewritten(each, kernel, lifted, limits).alternatives.values()]
+    assert len(forms) == 3
+    Runner(pool, kernel, variant).check([(form, {"TILE": tile, "ROWS": 4}) for form in forms for tile in (16, 32)])

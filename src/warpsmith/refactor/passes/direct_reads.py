@@ -12,6 +12,7 @@ Caches and wide vector loads can make a tile a detour; where elements are used o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -20,11 +21,13 @@ from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import unreadable
+from warpsmith.refactor.own_fillings import by_each_tile
+from warpsmith.refactor.preconditions import names_of, unreadable
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
 from warpsmith.refactor.writing import removed, with_pragma
 from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.arrays import arrays_of
+from warpsmith.source.dataflow import declarators
 from warpsmith.source.loaded import NotATile
 from warpsmith.source.staged import Tile, shared_tiles, tile_of
 from warpsmith.source.tree import ancestors, field, of_kind, text_of
@@ -45,50 +48,44 @@ class DirectReads:
     priority = 30
 
     def apply(self, subject: Subject) -> Answer:
-        source, variant = subject.source, subject.variant
-        if (unclear := unreadable(source)) is not None:
-            return unclear
-        names = Names(source, [t.name for t in variant.tunables], subject.kernel)
-        arrays = list(shared_tiles(names))
-        if not arrays:
-            return Declined("no shared array of a fixed size in the kernel")
-        tiles, reasons = [], []
-        for array in arrays:
-            try:
-                tile = tile_of(array, names, read_only(subject))
-                require_visible(subject, tile, tile.reads)
-                _require_alone(tile)
-                tiles.append(tile)
-            except NotATile as found:
-                reasons.append(Declined(found.reason, source.line_of(found.node)))
-        if not tiles:
-            return reasons[0]
-        tiles = tiles[:_MOST_TILES]
-        most = 1 if not subject.limits.is_gpu and _multiplied(tiles) else len(tiles)
-        chosen = [c for count in range(1, most + 1) for c in combinations(tiles, count)]
-        name = fresh_name(subject, "STAGE")
-        words = [
-            f"{n}: {' and '.join(t.array.name for t in some)} straight from global memory" for n, some in enumerate(chosen, 1)
-        ]
-        line = source.line_of(tiles[0].array.declarator)
-        choice = Tunable(name, tuple(range(len(chosen) + 1)), 0, " · ".join(["0: tiles in shared memory", *words]), line)
-        every = len(tiles) == len(arrays) and not _shares_elsewhere(source)
-        alternatives = {
-            value: replace(
-                variant,
-                text=_direct(subject, some, drop_barriers=every and len(some) == len(tiles)),
-                rules=_rules(subject, names, some),
-            )
-            for value, some in enumerate(chosen, 1)
-        }
-        return Rewrite(variant, choice, alternatives)
+        return by_each_tile(subject, _answer)
 
 
-def _require_alone(tile: Tile) -> None:
-    """The declaration goes with the tile."""
-    array = tile.array.declarator
-    if array.parent is not None and len(array.parent.children_by_field_name("declarator")) > 1:
-        raise NotATile(f"{tile.array.name} is declared together with others", array)
+def _answer(subject: Subject) -> Answer:
+    source, variant = subject.source, subject.variant
+    if (unclear := unreadable(source)) is not None:
+        return unclear
+    names = names_of(subject)
+    arrays = list(shared_tiles(names))
+    if not arrays:
+        return Declined("no shared array of a fixed size in the kernel")
+    tiles, reasons = [], []
+    for array in arrays:
+        try:
+            tile = tile_of(array, names, read_only(subject))
+            require_visible(subject, tile, tile.reads)
+            tiles.append(tile)
+        except NotATile as found:
+            reasons.append(Declined(found.reason, source.line_of(found.node)))
+    if not tiles:
+        return reasons[0]
+    tiles = tiles[:_MOST_TILES]
+    most = 1 if not subject.limits.is_gpu and _multiplied(tiles) else len(tiles)
+    chosen = [c for count in range(1, most + 1) for c in combinations(tiles, count)]
+    name = fresh_name(subject, "STAGE")
+    words = [f"{n}: {' and '.join(t.array.name for t in some)} straight from global memory" for n, some in enumerate(chosen, 1)]
+    line = source.line_of(tiles[0].array.declarator)
+    choice = Tunable(name, tuple(range(len(chosen) + 1)), 0, " · ".join(["0: tiles in shared memory", *words]), line)
+    every = len(tiles) == len(arrays) and not _shares_elsewhere(source)
+    alternatives = {
+        value: replace(
+            variant,
+            text=_direct(subject, some, drop_barriers=every and len(some) == len(tiles)),
+            rules=_rules(subject, names, some),
+        )
+        for value, some in enumerate(chosen, 1)
+    }
+    return Rewrite(variant, choice, alternatives)
 
 
 def _multiplied(tiles: list[Tile]) -> bool:
@@ -129,14 +126,24 @@ def _direct(subject: Subject, tiles: tuple[Tile, ...], *, drop_barriers: bool) -
         gone = removed(source.tree, with_pragma(first))
         edits.append(replace(gone, text=f"{source.tree.indentation(first)}{declaration}  // in place of {tile.array.name}\n"))
         edits += [removed(source.tree, with_pragma(copy)) for copy in others]
-        array = tile.array.declarator.parent
-        edits += [] if array is None else [removed(source.tree, [array])]
+    edits += _undeclared(source, [tile.array.declarator for tile in tiles])
     if drop_barriers:
         for node in of_kind(source.body, "expression_statement"):
             inside = any(e.start <= node.start_byte < e.end for e in edits)
             if _BARRIER.fullmatch(text_of(node)) and not inside:
                 edits.append(removed(source.tree, [node]))
     return source.edited(*edits)
+
+
+def _undeclared(source: KernelSource, gone: list[Node]) -> Iterator[Edit]:
+    for declaration in dict.fromkeys(array.parent for array in gone):
+        assert declaration is not None
+        all_of_it = declarators(declaration)
+        left = [source.text_of(declarator) for declarator in all_of_it if declarator not in gone]
+        if left:
+            yield Edit(all_of_it[0].start_byte, all_of_it[-1].end_byte, ", ".join(left))
+        else:
+            yield removed(source.tree, [declaration])
 
 
 def _load(language: Language, tile: Tile, read: Node, pointer: str) -> str:

@@ -93,9 +93,10 @@ def test_what_is_not_a_tile(fill, read, reason):
     assert reason in declined(DirectReads(), small(KERNEL.format(fill=fill, read=read), block=("32", "8")))
 
 
-def test_a_declaration_of_several_arrays_stays():
-    text = KERNEL.replace("tile[8][32];", "tile[8][32], other[8];").format(fill=FILL, read="tile[0][0]")
-    assert "tile is declared together with others" in declined(DirectReads(), small(text, block=("32", "8")))
+def test_of_several_that_are_declared_together_the_others_stay():
+    text = KERNEL.replace("tile[8][32];", "tile[8][32], other[8];").format(fill=FILL, read="tile[0][0] + other[0]")
+    (form,) = applied(DirectReads(), small(text, block=("32", "8"))).alternatives.values()
+    assert "__shared__ float other[8];" in form.text
 
 
 def test_no_tiles():

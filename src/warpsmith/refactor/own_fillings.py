@@ -1,0 +1,162 @@
+"""A loop that fills several tiles, as a loop for each of them: then each tile can be looked at, and done without, by itself.
+
+Precondition: the loop, or the condition, does nothing but fill tiles, and reads none of them. Nothing waits inside it, so no
+other thread may see in which order they are filled. Each copy keeps what its own tile needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Answer, Declined, Subject
+from warpsmith.refactor.preconditions import names_of, unreadable
+from warpsmith.refactor.writing import with_pragma
+from warpsmith.source import Edit, Names
+from warpsmith.source.dataflow import base_name, declared_names, identifiers, is_pure_call
+from warpsmith.source.loaded import VECTOR_CAST
+from warpsmith.source.needed import targets_in
+from warpsmith.source.staged import shared_tiles
+from warpsmith.source.statements import has_directives, pieces_of, text_between
+from warpsmith.source.tree import Tree, ancestors, field, is_within, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_AROUND = frozenset({"for_statement", "while_statement", "do_statement", "if_statement"})
+_LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
+
+
+def by_each_tile(subject: Subject, answer: Callable[[Subject], Answer]) -> Answer:
+    """What a pass answers where each tile is filled by a loop of its own. The form it is offered beside is the kernel's own."""
+    if unreadable(subject.source) is not None or not (found := _joint_fillings(subject)):
+        return answer(subject)
+    tree, tiles = subject.source.tree, _tiles(subject)
+    text = tree.edited(_split(whole, tiles, tree) for whole in found)
+    split = replace(subject.variant, text=text)
+    given = answer(Subject(subject.kernel, subject.limits, split, subject.parameters))
+    if not isinstance(given, Declined):
+        return replace(given, variant=subject.variant)
+    # Where it stands in the kernel as it was; of what lies in a copy, where the loop does.
+    first, longer = tree.line_of(found[0]), text.count("\n") - tree.text.count("\n")
+    return given if given.line is None or given.line <= first else replace(given, line=max(given.line - longer, first))
+
+
+def _tiles(subject: Subject) -> frozenset[str]:
+    return frozenset(array.name for array in shared_tiles(names_of(subject)))
+
+
+def _joint_fillings(subject: Subject) -> list[Node]:
+    names, tiles, found = names_of(subject), _tiles(subject), {}
+    for target in targets_in(subject.source.body):
+        whole = _filling(target, tiles, names) if _tile(target, tiles) else None
+        if whole is not None and len(_filled(whole, tiles)) > 1:
+            found[whole.start_byte] = whole
+    return list(found.values())
+
+
+def _tile(target: Node, tiles: frozenset[str]) -> str:
+    """The tile an element of which it is, or four of them through a pointer to a vector; empty where there is none."""
+    if target.type == "pointer_expression" and VECTOR_CAST.match(text_of(field(target, "argument"))):
+        return next((text_of(use) for use in of_kind(target, "identifier") if text_of(use) in tiles), "")
+    name = base_name(target)
+    return name if name in tiles else ""
+
+
+def _filled(whole: Node, tiles: frozenset[str]) -> list[str]:
+    return list(dict.fromkeys(tile for target in targets_in(whole) if (tile := _tile(target, tiles))))
+
+
+def _filling(target: Node, tiles: frozenset[str], names: Names) -> Node | None:
+    """The largest statement around that does nothing but fill tiles."""
+    largest = None
+    for outer in ancestors(target):
+        if outer.type in _AROUND:
+            if not _only_fills(outer, tiles, names):
+                break
+            largest = outer
+    return largest
+
+
+def _only_fills(whole: Node, tiles: frozenset[str], names: Names) -> bool:
+    if has_directives(whole) or any(True for _ in of_kind(whole, *_LEAVING)):
+        return False
+    if not all(is_pure_call(call, names.source) for call in of_kind(whole, "call_expression")):
+        return False
+    used = [text_of(use) for use in of_kind(whole, "identifier") if text_of(use) in tiles]
+    filled = []
+    for target in targets_in(whole):
+        if tile := _tile(target, tiles):
+            filled.append(tile)
+            continue
+        declared = names.source.scopes.declaration(base_name(target), target)
+        if declared is None or not is_within(declared.node, whole):
+            return False
+    return sorted(used) == sorted(filled)
+
+
+def _split(whole: Node, tiles: frozenset[str], tree: Tree) -> Edit:
+    *pragmas, _ = with_pragma(whole)
+    start = min(node.start_byte for node in (*pragmas, whole))
+    head = tree.data[start : whole.start_byte].decode()
+    copies = []
+    for tile in _filled(whole, tiles):
+        kept = _kept(whole, tile, tiles)
+        copies.append(head + text_between(tree, whole.start_byte, whole.end_byte, _others(whole, kept, tree)))
+    blanks = "" if pragmas else tree.indentation(whole)
+    return Edit(start, whole.end_byte, f"\n{blanks}".join(copies))
+
+
+def _kept(whole: Node, tile: str, tiles: frozenset[str]) -> list[Node]:
+    """The statements that fill the tile, and those that they need."""
+    simple = [s for s in of_kind(whole, "expression_statement", "declaration") if not _is_of_header(s)]
+    kept = [s for s in simple if any(_tile(target, tiles) == tile for target in targets_in(s))]
+    kept += of_kind(whole, "break_statement", "continue_statement")
+    while True:
+        around = {a.start_byte: a for s in kept for a in ancestors(s) if a.type in _AROUND and is_within(a, whole)}
+        needed = {name for part in (*kept, *(h for a in around.values() for h in _header(a))) for name in identifiers(part)}
+        more = [s for s in simple if s not in kept and needed.intersection(_given(s))]
+        if not more:
+            return kept
+        kept += more
+
+
+def _header(statement: Node) -> Iterator[Node]:
+    for name in ("initializer", "condition", "update"):
+        part = statement.child_by_field_name(name)
+        if part is not None:
+            yield part
+
+
+def _is_of_header(statement: Node) -> bool:
+    return statement.parent is not None and statement.parent.type in _AROUND and statement in list(_header(statement.parent))
+
+
+def _given(statement: Node) -> list[str]:
+    return [*declared_names(statement), *(base_name(target) for target in targets_in(statement))]
+
+
+def _others(node: Node, kept: Sequence[Node], tree: Tree) -> Iterator[Edit]:
+    """What takes away all that is not kept below a node in which something is."""
+    if node.type == "compound_statement":
+        for piece in pieces_of(node, tree):
+            if _holds(piece.node, kept):
+                yield from _others(piece.node, kept, tree)
+            else:
+                yield Edit(piece.start, piece.end, "")
+    elif node.type in _AROUND:
+        inner = field(node, "consequence" if node.type == "if_statement" else "body")
+        otherwise = node.child_by_field_name("alternative")
+        if _holds(inner, kept):
+            yield from _others(inner, kept, tree)
+        else:
+            yield Edit(inner.start_byte, inner.end_byte, "{}")
+        if otherwise is not None and _holds(otherwise, kept):
+            yield from _others(otherwise.named_children[-1], kept, tree)
+        elif otherwise is not None:
+            yield Edit(inner.end_byte, otherwise.end_byte, "")
+
+
+def _holds(node: Node, kept: Sequence[Node]) -> bool:
+    return any(is_within(statement, node) for statement in kept)
