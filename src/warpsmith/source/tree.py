@@ -30,6 +30,13 @@ _CONDITIONAL_BOUNDS = re.compile(
 )
 # `for (…)`, a pragma, and a body without braces: the grammar expects the body at once.
 _INNER_PRAGMA = re.compile(rb"(?:\)|\belse)[ \t]*(?://[^\n]*)?\r?\n(?P<pragma>(?:[ \t]*#[ \t]*pragma\b[^\n\\]*\n)+)")
+# `(a < b && c >= d)`, which the grammar takes for a template `a<b && c>`: the comparison gets parentheses in the blanks around it,
+# and what opens just before it moves into the blank. Only where an operand of && begins, not in the middle of a sum.
+_LIKE_A_TEMPLATE = re.compile(
+    rb"(?:(?<=&&)|(?<=\|\|)|(?<=[=(?:,])|(?<=\breturn)|(?=\s[(!]*\())\s(?P<opening>(?:[(!]*\()?)"
+    rb"(?P<comparison>[A-Za-z_]\w*\s*<(?![<=])(?:->|[^<>=&|?:;,{}()]|\([^()]*\))+?)\s"
+    rb"(?=\s*(?:&&|\|\|)[^;{}?]*?(?:>=|\s>\s*\())"
+)
 _OPENCL_WORDS = re.compile(
     rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
 )
@@ -147,6 +154,7 @@ def masked(data: bytes, language: Language) -> bytes:
     data = _ATTRIBUTE_MACROS.sub(_blank, _ATTRIBUTE.sub(_blank, data))
     data = _CONDITIONAL_BOUNDS.sub(_blank_around_promise, data)
     data = _INNER_PRAGMA.sub(_blank_pragma, data)
+    data = _LIKE_A_TEMPLATE.sub(_with_parentheses, data)
     return _OPENCL_WORDS.sub(_blank, data) if language is Language.OPENCL else data
 
 
@@ -163,6 +171,12 @@ def _blank_around_promise(match: re.Match[bytes]) -> bytes:
 def _blank_pragma(match: re.Match[bytes]) -> bytes:
     start = match.start("pragma") - match.start()
     return match[0][:start] + _blank(match)[start:]
+
+
+def _with_parentheses(match: re.Match[bytes]) -> bytes:
+    line = match.string[match.string.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+    is_directive = line.lstrip().startswith(b"#")  # where the blank may be what ends a macro's name
+    return match[0] if is_directive else match["opening"] + b"(" + match["comparison"] + b")"
 
 
 @cache

@@ -2,7 +2,7 @@ import pytest
 
 from warpsmith.core.hardware import Language
 from warpsmith.source.statements import text_between
-from warpsmith.source.tree import Edit, Tree, of_kind
+from warpsmith.source.tree import Edit, Tree, field, of_kind, text_of
 
 
 def test_edits_are_by_bytes_so_that_other_alphabets_do_not_shift_them():
@@ -43,3 +43,39 @@ def test_a_pragma_before_a_body_without_braces_is_not_in_the_way():
     assert not tree.root.has_error
     assert [tree.text_of(n).strip() for n in of_kind(tree.root, "preproc_call")] == ["#pragma unroll"]
     assert tree.text_of(tree.root) == text
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "o[0] = (a < b && c >= d) ? 1 : 0;",
+        "o[0] = (a >= 0 && a < b + 1 && c >= 0 && c < d) ? o[c] : 0;",
+        "if (!(a < b[2] && c >= d)) return;",
+        "if ((a < at(b, c) || c >= d) && e) o[0] = 1;",
+        "bool z = (a < b->n &&\n          c >= d);",
+        "if (a < b && c > (d)) o[0] = 1;",
+        "bool z = (a < b && b < c && c < d && d >= e);",
+    ],
+)
+def test_comparisons_are_not_taken_for_templates(statement):
+    tree = Tree(f"__global__ void k(float* o, int a, int b, int c, int d, int e) {{ {statement} }}", Language.CUDA)
+    assert not tree.root.has_error
+    assert not any(of_kind(tree.root, "template_function", "template_argument_list"))
+    compared = [tree.text_of(n) for n in of_kind(tree.root, "binary_expression") if text_of(field(n, "operator")) == "<"]
+    assert len(compared) == statement.count(" < ")
+    assert all(text.startswith(("a <", "b <", "c <")) for text in compared)
+    assert [text_of(field(n, "operator")) for n in of_kind(tree.root, "assignment_expression")].count("=") <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k(int* o, int a, int b, int c) { o[0] = b + a < b && c >= 0; }",  # the sum is what is compared
+        "#define INSIDE (a < b && c >= 0)\n__global__ void k(int* o, int a, int b, int c) { o[0] = INSIDE; }",
+        "template <typename T> __global__ void k(T* o, int c) { o[0] = at<T, 2>(c) && c >= 0; }",
+    ],
+)
+def test_what_is_no_such_comparison_is_parsed_as_it_is(text):
+    tree = Tree(text, Language.CUDA)
+    assert text_of(tree.root) == text
+    assert not tree.root.has_error

@@ -96,6 +96,8 @@ def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: di
     place = _place(polynomial, axis)
     if place is not None:
         return place
+    if _follows_from_place(node, axis, names):
+        return Use.FLAT
     parent = outer(node)
     if parent is not None and parent.type == "binary_expression" and polynomial == Polynomial.atom(thread):
         operator = text_of(field(parent, "operator"))
@@ -113,12 +115,11 @@ def _kind(node: Node, polynomial: Polynomial, axis: str, names: Names, loops: di
 
 def _place(polynomial: Polynomial, axis: str) -> Use | None:
     """The thread's or its warp's place in the grid, its lane, its warp: where nothing else is said of the thread."""
+    if _is_flat(polynomial, axis):
+        return Use.FLAT
     thread, text, is_flat = f"threadIdx.{axis}", _outside(str(polynomial)), False
     for own, extent in _units(axis):
         for blocks in "xyz":
-            weight, share = polynomial.coefficient(own), polynomial.coefficient(f"blockIdx.{blocks}")
-            if weight is not None and weight.terms and share == weight * Polynomial.atom(extent):
-                return Use.FLAT
             flat = f"{extent}*blockIdx.{blocks}+{own}"
             is_flat = is_flat or flat in text
             text = text.replace(flat, "")
@@ -126,6 +127,28 @@ def _place(polynomial: Polynomial, axis: str) -> Use | None:
     if thread not in text:
         return Use.FLAT if is_flat else Use.LANE
     return Use.WARP if thread not in re.sub(rf"\({re.escape(thread)}(?:/32|>>5)\)", "", text) else None
+
+
+def _follows_from_place(node: Node, axis: str, names: Names) -> bool:
+    """Whether all that it says of the thread is its place in the grid: of `in_range(x) ? v[x - 1] / 2 : 0`, `x` is."""
+    node = unwrapped(node)
+    polynomial = Polynomial.of(node, names)
+    if not polynomial.mentions(f"threadIdx.{axis}") or _is_flat(polynomial, axis):
+        return True
+    found = names.definition(node) if node.type == "identifier" else None
+    if found is not None and found.value is not None:
+        return _follows_from_place(found.value, axis, names)
+    parts = [] if names.builtin(node) is not None else node.named_children
+    return bool(parts) and all(_follows_from_place(part, axis, names) for part in parts)
+
+
+def _is_flat(polynomial: Polynomial, axis: str) -> bool:
+    for own, extent in _units(axis):
+        weight = polynomial.coefficient(own)
+        shares = (polynomial.coefficient(f"blockIdx.{blocks}") for blocks in "xyz")
+        if weight is not None and weight.terms and weight * Polynomial.atom(extent) in shares:
+            return True
+    return False
 
 
 def _units(axis: str) -> Iterator[tuple[str, str]]:

@@ -406,3 +406,23 @@ def test_sums_and_ends_of_a_range_do_not(step: str):
 def test_a_vote_of_the_block_keeps_it(body: str):
     reason = declined(BlockSize(), small(_kernel(_INDEX + body), grid=("ceildiv(n, 256)",)))
     assert "which elements share a block matters" in reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(j >= 0 && j < n ? x[j] : 0.0f) * (2 - t)",  # the choice is by the thread's place in the grid, and so is what is loaded
+        "v * t",
+        "x[(i + t) / 2]",  # a term between the two parts of the place
+    ],
+)
+def test_a_choice_by_the_place_in_the_grid_is_no_choice_by_the_thread(value: str):
+    body = "  if (i < n) {\n    const int t = n % 3, j = i + t;\n    const float v = j < n && j >= 0 ? x[j] : 1.0f;\n"
+    made = _freed(small(_kernel(f"{_INDEX}{body}    out[i] = {value};\n  }}"), grid=("(n + 255) / 256",)))
+    assert made.block == ("BLOCK",)
+
+
+@pytest.mark.parametrize("value", ["(n > 3 ? threadIdx.x : 0) * x[i]", "x[i + (n > 3 ? i : 1) / (threadIdx.x + 1)]"])
+def test_a_choice_of_the_thread_is(value: str):
+    reason = declined(BlockSize(), small(_kernel(f"{_INDEX}  if (i < n) out[i] = {value};"), grid=("(n + 255) / 256",)))
+    assert "may need just as many threads" in reason
