@@ -32,7 +32,11 @@ __global__ void k(float* c, const float* a, const float* b, int m, int n, int k)
       const int depth = first + threadIdx.x;
       from_a[i][threadIdx.x] = row + i < m && depth < k ? a[(row + i) * k + depth] : 0.0f;
       const int from = first + i;
-      from_b[i][threadIdx.x] = from < k && col + threadIdx.x < n ? b[from * n + col + threadIdx.x] : 0.0f;
+      if (from < k && col + threadIdx.x < n) {
+        from_b[i][threadIdx.x] = b[from * n + col + threadIdx.x];
+      } else {
+        from_b[i][threadIdx.x] = 0.0f;
+      }
     }
     __syncthreads();
     for (int d = 0; d < TILE; ++d) {

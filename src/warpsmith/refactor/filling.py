@@ -82,7 +82,8 @@ class Filling:
     def require_whole(self) -> None:
         """Every element is filled by some thread, whatever the parameters are."""
         tile, name = self._tile, self._tile.array.name
-        writes = [subscripts for element in self._written() for subscripts in self._filled(element)]
+        filled = [tuple(subscripts) for element in self._written() for subscripts in self._filled(element)]
+        writes = list(dict.fromkeys(filled))  # an element may be loaded under a condition, and padded otherwise
         shapes = {tuple((s.counter, s.operator, s.divisor, s.factor) for s in w) for w in writes}
         require(len(shapes) == 1, f"{name} is filled in different ways", tile.copies[0])
         for place, first in enumerate(writes[0]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from warpsmith.source.arrays import Array
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.tree import ancestors, field, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,11 +44,12 @@ class Loading:
         """Raises NotATile where it is more than a loaded value."""
         around = [a for a in ancestors(write) if a.type == "if_statement"]
         conditions = [field(a, "condition") for a in around]
-        if any(a.child_by_field_name("alternative") is not None for a in around):
-            raise NotATile(f"{self._array.name} is filled in different ways", write)
+        instead = [otherwise(a, element) for a in around if a.child_by_field_name("alternative") is not None]
         subscripts = tuple(Polynomial.of(index, self._names) for index in indices_of(element))
         value = unwrapped(field(write, "right"))
-        fill = "0.0f"
+        if len(instead) > 1 or None in instead or (instead and value.type == "conditional_expression"):
+            raise NotATile(f"{self._array.name} is filled in different ways", write)
+        fill = next((text_of(field(other, "right")) for other in instead if other is not None), "0.0f")
         if value.type == "conditional_expression":
             conditions.append(field(value, "condition"))
             fill = text_of(field(value, "alternative"))
@@ -95,6 +96,16 @@ class Loading:
                 pointer = field(pointer, "arguments").named_children[0]
             return Polynomial.of(pointer, self._names)
         return None
+
+
+def otherwise(branch: Node, element: Node) -> Node | None:
+    """Of `if (in range) tile[i] = …; else tile[i] = 0;` the assignment after the `else`, where both are of this element."""
+    other = branch.child_by_field_name("alternative")
+    if other is None or not is_within(element, field(branch, "consequence")):
+        return None
+    left = [a for a in of_kind(other, "assignment_expression") if text_of(field(a, "left")) == text_of(element)]
+    alone = len(left) == 1 and sum(1 for _ in of_kind(other, "expression_statement", "if_statement", "for_statement")) == 1
+    return left[0] if alone and text_of(field(left[0], "operator")) == "=" else None
 
 
 def indices_of(element: Node) -> list[Node]:

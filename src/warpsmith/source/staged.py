@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.dataflow import dependents
-from warpsmith.source.loaded import VECTOR_CAST, Loading, NotATile, indices_of
+from warpsmith.source.loaded import VECTOR_CAST, Loading, NotATile, indices_of, otherwise
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.reaching import ReachingNames
@@ -70,7 +70,9 @@ class _Recogniser:
         if not writes or not reads:
             raise NotATile(f"{self._array.name} is not both written and read", self._array.declarator)
         copies = self._copies([write for write, _ in writes], reads)
-        self._require_refilled(copies)
+        padding = [other for write, element in writes for other in _paddings(write, element)]
+        self._require_refilled(copies, padding)
+        writes = [(write, element) for write, element in writes if write not in padding]
         varying = self._varying(copies)
         solved = [self._solved(write, chain, varying) for write, chain in writes]
         buffer, address, guards, fill = solved[0]
@@ -132,12 +134,14 @@ class _Recogniser:
             self._only_fills(copy)
         return found
 
-    def _require_refilled(self, copies: Sequence[Node]) -> None:
+    def _require_refilled(self, copies: Sequence[Node], padding: Sequence[Node]) -> None:
         """In a loop, what a condition leaves out would keep what the step before put there."""
         for copy in copies:
             again = any(a.type in _LOOPS for a in ancestors(copy))
             for condition in of_kind(copy, "if_statement"):
-                if again and any(self._assignment(e) is not None for e in self._elements(condition)):
+                instead = condition.child_by_field_name("alternative")
+                padded = instead is not None and any(is_within(other, instead) for other in padding)
+                if again and not padded and any(self._assignment(e) is not None for e in self._elements(condition)):
                     raise NotATile(f"{self._array.name} keeps what it had where a condition does not let it be filled", condition)
 
     def _elements(self, within: Node) -> Iterator[Node]:
@@ -198,6 +202,13 @@ class _Recogniser:
         if address is None:
             raise NotATile(f"where {self._array.name} comes from does not follow from its subscripts", write)
         return bases[0], address, tuple(guards), source.fill
+
+
+def _paddings(write: Node, element: Node) -> Iterator[Node]:
+    """What is assigned to the same element where a condition does not let it be loaded."""
+    for outer in ancestors(write):
+        if outer.type == "if_statement" and (other := otherwise(outer, element)) is not None:
+            yield other
 
 
 def _innermost(element: Node) -> Node:

@@ -30,8 +30,8 @@ _CONDITIONAL_BOUNDS = re.compile(
 )
 # `for (…)`, a pragma, and a body without braces: the grammar expects the body at once.
 _INNER_PRAGMA = re.compile(rb"(?:\)|\belse)[ \t]*(?://[^\n]*)?\r?\n(?P<pragma>(?:[ \t]*#[ \t]*pragma\b[^\n\\]*\n)+)")
-# `(a < b && c >= d)`, which the grammar takes for a template `a<b && c>`: the comparison gets parentheses in the blanks around it,
-# and what opens just before it moves into the blank. Only where an operand of && begins, not in the middle of a sum.
+# `(a < b && c >= d)`, which the grammar takes for a template `a<b && c>`: the comparison gets parentheses in the blanks around
+# it, and what opens just before it moves into the blank. Only where an operand of && begins, not in the middle of a sum.
 _LIKE_A_TEMPLATE = re.compile(
     rb"(?:(?<=&&)|(?<=\|\|)|(?<=[=(?:,])|(?<=\breturn)|(?=\s[(!]*\())\s(?P<opening>(?:[(!]*\()?)"
     rb"(?P<comparison>[A-Za-z_]\w*\s*<(?![<=])(?:->|[^<>=&|?:;,{}()]|\([^()]*\))+?)\s"

@@ -17,6 +17,8 @@ __global__ void k(float* out, const float* x, int n) {{
 """
 FILL = "tile[threadIdx.y][threadIdx.x] = x[(blockIdx.x * 8 + threadIdx.y) * n + threadIdx.x];"
 
+PADDING = "tile[threadIdx.y][threadIdx.x] = 0;"
+
 
 def made(fill: str = FILL, read: str = "tile[7 - threadIdx.y][threadIdx.x]") -> str:
     rewrite = applied(DirectReads(), small(KERNEL.format(fill=fill, read=read), block=("32", "8")))
@@ -36,6 +38,16 @@ def test_guards_and_fillings_travel_along():
     text = made("tile[threadIdx.y][threadIdx.x] = threadIdx.x < n ? x[threadIdx.y * n + threadIdx.x] : -1.0f;")
     assert "(static_cast<int>(threadIdx.x) < n ? (tile_source + " in text
     assert "] : -1.0f);" in text
+
+
+@pytest.mark.parametrize("fill", ["if (threadIdx.x < n) {0} else {1}", "if (threadIdx.x < n) {{ {0} }} else {{\n    {1}\n  }}"])
+def test_what_is_put_there_otherwise_travels_along_too(fill):
+    text = made(
+        fill.format("tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * n + threadIdx.x];", "tile[threadIdx.y][threadIdx.x] = 2;")
+    )
+    assert "(static_cast<int>(threadIdx.x) < n ? (tile_source + " in text
+    assert "] : 2);" in text
+    assert "tile[" not in text
 
 
 def test_a_variable_that_changes_later_has_its_value_of_the_time():
@@ -81,6 +93,14 @@ def test_only_what_is_left_must_fit():
         (FILL + " " + FILL.replace("x[(", "x[1 + ("), "tile[0][0]", "in different ways"),
         ("if (n & 1) " + FILL, "tile[0][0]", "more than comparisons"),
         ("for (int t = 0; t < n; ++t) { if (t < 1) " + FILL + " out[t] = tile[0][0]; }", "1", "keeps what it had"),
+        (
+            "for (int t = 0; t < n; ++t) { if (t < 1) { if (t < n) " + FILL + f" else {PADDING} }} out[t] = tile[0][0]; }}",
+            "1",
+            "keeps what it had",  # where the outer condition does not hold
+        ),
+        ("if (threadIdx.x < n) " + FILL + " else tile[threadIdx.y][0] = 0;", "tile[0][0]", "in different ways"),
+        ("if (threadIdx.x < n) " + FILL + f" else {{ {PADDING} out[0] = 1; }}", "tile[0][0]", "also changes"),
+        ("if (threadIdx.x < n) " + FILL + f" else if (n > 2) {PADDING}", "tile[0][0]", "in different ways"),
         (
             "for (int t = threadIdx.x; t < n; t += 32) { tile[0][threadIdx.x] = x[t]; out[t] = tile[0][1]; }",
             "1",
