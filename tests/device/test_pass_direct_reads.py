@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pass_support import Runner, foreign, original, rewritten
 
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.lift_constants import LiftConstants
 from warpsmith.refactor.passes.tile_rows import TileRows
+from warpsmith.source import parse_kernel
+from warpsmith.source.own_fillings import with_own_fillings
 
 
 @pytest.mark.parametrize("name", ["transpose", "matmul", "conv2d", "matmul_opencl", "convolution_opencl"])
@@ -73,7 +77,8 @@ def test_factors_of_a_product_that_one_loop_fills(pool, tmp_path):
     kernel, variant = foreign(tmp_path, PRODUCT, SIZES)
     limits = pool.describe().limits
     lifted = rewritten(LiftConstants(), kernel, variant, limits).variant
+    apart = replace(lifted, text=with_own_fillings(parse_kernel(lifted.text, kernel.language, lifted.entry)))
     passes = (DirectReads(), TileRows())
-    forms = [form for each in passes for form in rewritten(each, kernel, lifted, limits).alternatives.values()]
+    forms = [form for each in passes for form in rewritten(each, kernel, apart, limits).alternatives.values()]
     assert len(forms) == 3
     Runner(pool, kernel, variant).check([(form, {"TILE": tile, "ROWS": 4}) for form in forms for tile in (16, 32)])

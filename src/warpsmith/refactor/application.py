@@ -14,6 +14,7 @@ from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used
 from warpsmith.source import parse_kernel
+from warpsmith.source.own_fillings import with_own_fillings
 from warpsmith.source.plain_loops import with_plain_loops
 
 MOST_BRANCHES = 56  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
@@ -150,7 +151,10 @@ class _Applying:
             return Declined(f"the pass failed: {type(error).__name__}: {error}")
 
     def _second_look(self, variant: Variant, first: Declined) -> Answer:
-        """What the pass makes of the form with its counters declared in their loops: alternatives only, for the default stays."""
+        """What the pass makes of a plainer form, its counters declared in their loops and each tile filled by a loop of its own.
+
+        Alternatives only, for the default stays.
+        """
         text = _plain(variant.text, self._draft.kernel.language, variant.entry)
         if self._pass.stage is not Stage.RESTRUCTURE or text == variant.text:
             return first
@@ -196,7 +200,7 @@ class _Applying:
 @lru_cache(maxsize=64)  # every pass that declines asks
 def _plain(text: str, language: Language, entry: str) -> str:
     try:
-        return with_plain_loops(parse_kernel(text, language, entry))
+        return with_own_fillings(parse_kernel(with_plain_loops(parse_kernel(text, language, entry)), language, entry))
     except InputError:
         return text
 

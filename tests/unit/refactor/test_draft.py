@@ -61,6 +61,24 @@ def test_a_pass_that_declines_fails_or_raises_leaves_only_its_reason(start: Draf
     assert reasons[3] == "the pass failed: the default 128 of BLOCK is not among its values [1, 2]"
 
 
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("int t;\n  for (t = 0; t < 2; ++t) out[i] = t;", "for (int t = 0; t < 2; ++t) out[i] = t;"),
+        (
+            "__shared__ float a[9], b[9];\n  for (int t = 0; t < 9; ++t) {\n    a[t] = in[t];\n    b[t] = in[i];\n  }",
+            "for (int t = 0; t < 9; ++t) {\n    b[t] = in[i];\n  }",
+        ),
+    ],
+)
+def test_a_pass_that_declines_looks_again_at_a_plainer_form(written: str, plain: str, tmp_path: Path) -> None:
+    start = Draft.of(scale_kernel(tmp_path, source=SOURCE.replace("  if (i < n) {", f"  {written}\n  if (i < n) {{")), LIMITS)
+    default, other = apply_pass(start, Choosing(plain, {1: "other();"})).branches
+    assert default.variant == start.branches[0].variant
+    assert (written in other.variant.text, plain in other.variant.text) == (False, False)
+    assert "other();" in other.variant.text
+
+
 def test_names_of_included_files_are_taken(start: Draft) -> None:
     reason = apply_pass(start, Naming(parameter="FACTOR")).applications[0].reason
     assert reason is not None

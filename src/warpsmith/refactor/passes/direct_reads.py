@@ -21,7 +21,6 @@ from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.own_fillings import by_each_tile
 from warpsmith.refactor.preconditions import names_of, unreadable
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
 from warpsmith.refactor.writing import removed, with_pragma
@@ -48,44 +47,42 @@ class DirectReads:
     priority = 30
 
     def apply(self, subject: Subject) -> Answer:
-        return by_each_tile(subject, _answer)
-
-
-def _answer(subject: Subject) -> Answer:
-    source, variant = subject.source, subject.variant
-    if (unclear := unreadable(source)) is not None:
-        return unclear
-    names = names_of(subject)
-    arrays = list(shared_tiles(names))
-    if not arrays:
-        return Declined("no shared array of a fixed size in the kernel")
-    tiles, reasons = [], []
-    for array in arrays:
-        try:
-            tile = tile_of(array, names, read_only(subject))
-            require_visible(subject, tile, tile.reads)
-            tiles.append(tile)
-        except NotATile as found:
-            reasons.append(Declined(found.reason, source.line_of(found.node)))
-    if not tiles:
-        return reasons[0]
-    tiles = tiles[:_MOST_TILES]
-    most = 1 if not subject.limits.is_gpu and _multiplied(tiles) else len(tiles)
-    chosen = [c for count in range(1, most + 1) for c in combinations(tiles, count)]
-    name = fresh_name(subject, "STAGE")
-    words = [f"{n}: {' and '.join(t.array.name for t in some)} straight from global memory" for n, some in enumerate(chosen, 1)]
-    line = source.line_of(tiles[0].array.declarator)
-    choice = Tunable(name, tuple(range(len(chosen) + 1)), 0, " · ".join(["0: tiles in shared memory", *words]), line)
-    every = len(tiles) == len(arrays) and not _shares_elsewhere(source)
-    alternatives = {
-        value: replace(
-            variant,
-            text=_direct(subject, some, drop_barriers=every and len(some) == len(tiles)),
-            rules=_rules(subject, names, some),
-        )
-        for value, some in enumerate(chosen, 1)
-    }
-    return Rewrite(variant, choice, alternatives)
+        source, variant = subject.source, subject.variant
+        if (unclear := unreadable(source)) is not None:
+            return unclear
+        names = names_of(subject)
+        arrays = list(shared_tiles(names))
+        if not arrays:
+            return Declined("no shared array of a fixed size in the kernel")
+        tiles, reasons = [], []
+        for array in arrays:
+            try:
+                tile = tile_of(array, names, read_only(subject))
+                require_visible(subject, tile, tile.reads)
+                tiles.append(tile)
+            except NotATile as found:
+                reasons.append(Declined(found.reason, source.line_of(found.node)))
+        if not tiles:
+            return reasons[0]
+        tiles = tiles[:_MOST_TILES]
+        most = 1 if not subject.limits.is_gpu and _multiplied(tiles) else len(tiles)
+        chosen = [c for count in range(1, most + 1) for c in combinations(tiles, count)]
+        name = fresh_name(subject, "STAGE")
+        words = [
+            f"{n}: {' and '.join(t.array.name for t in some)} straight from global memory" for n, some in enumerate(chosen, 1)
+        ]
+        line = source.line_of(tiles[0].array.declarator)
+        choice = Tunable(name, tuple(range(len(chosen) + 1)), 0, " · ".join(["0: tiles in shared memory", *words]), line)
+        every = len(tiles) == len(arrays) and not _shares_elsewhere(source)
+        alternatives = {
+            value: replace(
+                variant,
+                text=_direct(subject, some, drop_barriers=every and len(some) == len(tiles)),
+                rules=_rules(subject, names, some),
+            )
+            for value, some in enumerate(chosen, 1)
+        }
+        return Rewrite(variant, choice, alternatives)
 
 
 def _multiplied(tiles: list[Tile]) -> bool:

@@ -19,7 +19,6 @@ from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tu
 from warpsmith.refactor.filling import Filling
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.own_fillings import by_each_tile
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable, those_that_can
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
 from warpsmith.refactor.writing import FreeNames, cast, operand, removed, with_pragma
@@ -43,7 +42,7 @@ class TileRows:
     concerns = frozenset({Concern.COALESCING, Concern.DIVERGENCE})
 
     def apply(self, subject: Subject) -> Answer:
-        return by_each_tile(subject, lambda each: answered(each, lambda: _rewrite(each)))
+        return answered(subject, lambda: _rewrite(subject))
 
 
 def _rewrite(subject: Subject) -> Rewrite:

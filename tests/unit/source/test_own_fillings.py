@@ -1,43 +1,26 @@
 """Loops that fill several tiles, taken apart: what each copy keeps, and what stays as it is."""
 
+from __future__ import annotations
+
 import pytest
-from pass_subjects import applied, declined, small, squeezed
+from source_support import cuda
 
-from warpsmith.refactor.base import Answer, Declined, Subject
-from warpsmith.refactor.own_fillings import by_each_tile
-from warpsmith.refactor.passes.direct_reads import DirectReads
-from warpsmith.refactor.passes.tile_rows import TileRows
+from warpsmith.source.own_fillings import with_own_fillings
 
-KERNEL = """
-__global__ void k(float* out, const float* x, const float* y, int n) {{
-  __shared__ float a[8][32];
-  __shared__ float b[8][32];
-  {fill}
-  __syncthreads();
-  out[blockIdx.x * 32 + threadIdx.x] = a[7 - threadIdx.y][threadIdx.x] * b[threadIdx.y][threadIdx.x];
-}}
-"""
 A = "a[i][threadIdx.x] = x[i * n + threadIdx.x];"
 B = "b[i][threadIdx.x] = y[i * n + threadIdx.x];"
 OVER_I = "for (int i = threadIdx.y; i < 8; i += 4)"
 
 
-def subject(fill: str) -> Subject:
-    roles = {"out": "out", "x": "in", "y": "in"}
-    return small(KERNEL.format(fill=fill), block=("32", "4"), roles=roles)
-
-
 def taken_apart(fill: str) -> str:
-    """The filling as a pass gets to see it."""
-    seen: list[str] = []
+    head = "  __shared__ float a[8][32];\n  __shared__ float b[8][32];\n  "
+    rest = "\n  __syncthreads();\n  out[threadIdx.x] = a[7 - threadIdx.y][threadIdx.x] * b[threadIdx.y][threadIdx.x];"
+    source = cuda(head + fill + rest, signature="float* out, const float* x, const float* y, int n")
+    return squeezed(with_own_fillings(source).partition(head)[2].partition(rest)[0])
 
-    def look(each: Subject) -> Answer:
-        seen.append(each.variant.text)
-        return Declined("only looked")
 
-    by_each_tile(subject(fill), look)
-    (text,) = seen
-    return squeezed(text.partition("b[8][32];")[2].partition("__syncthreads();\n  out")[0])
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_each_tile_gets_a_loop_of_its_own():
@@ -99,27 +82,3 @@ def test_stores_of_four_count_too():
 )
 def test_what_stays_together(fill):
     assert taken_apart(fill) == squeezed(fill)
-
-
-def test_the_form_beside_it_is_the_kernels_own():
-    joint = subject(f"{OVER_I} {{ {A} {B} }}")
-    rewrite = applied(DirectReads(), joint)
-    assert rewrite.variant == joint.variant
-    assert [form.text.count(OVER_I) for form in rewrite.alternatives.values()] == [1, 1, 0]
-    assert [form.text.count("__shared__") for form in rewrite.alternatives.values()] == [1, 1, 0]
-
-
-def test_rows_of_both_are_dealt_out_anew():
-    rewrite = applied(TileRows(), subject(f"{OVER_I} {{ {A} {B} }}"))
-    assert OVER_I not in rewrite.alternatives[1].text
-    assert rewrite.choice.meaning.startswith("who fills a and b.")
-
-
-def test_lines_are_those_of_the_original():
-    odd = B.replace("[i]", "[i ^ 1]", 1)
-    answer = TileRows().apply(subject(f"{OVER_I} {{\n    {A.replace('[i]', '[i ^ 1]', 1)}\n    {odd}\n  }}"))
-    assert isinstance(answer, Declined)
-    assert answer.line == 5
-    later = subject(f"{OVER_I} {{\n    {A}\n    {B}\n  }}\n  a[0][0] += 1;\n  b[0][0] += 1;")
-    assert "is changed" in declined(DirectReads(), later)
-    assert DirectReads().apply(later).line == 9

@@ -1,25 +1,23 @@
 """A loop that fills several tiles, as a loop for each of them: then each tile can be looked at, and done without, by itself.
 
-Precondition: the loop, or the condition, does nothing but fill tiles, and reads none of them. Nothing waits inside it, so no
-other thread may see in which order they are filled. Each copy keeps what its own tile needs.
+The meaning is the same, the tokens are not: a form for passes to start from, like that of `plain_loops`. The loop, or condition,
+does nothing but fill tiles, and reads none of them. Nothing waits inside it, so no other thread may see in which order they are
+filled. Each copy keeps what its own tile needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Answer, Declined, Subject
-from warpsmith.refactor.preconditions import names_of, unreadable
-from warpsmith.refactor.writing import with_pragma
-from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import base_name, declared_names, identifiers, is_pure_call
+from warpsmith.source.kernel import KernelSource
 from warpsmith.source.loaded import VECTOR_CAST
+from warpsmith.source.names import Names
 from warpsmith.source.needed import targets_in
 from warpsmith.source.staged import shared_tiles
 from warpsmith.source.statements import has_directives, pieces_of, text_between
-from warpsmith.source.tree import Tree, ancestors, field, is_within, of_kind, text_of
+from warpsmith.source.tree import Edit, Tree, ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,32 +26,18 @@ _AROUND = frozenset({"for_statement", "while_statement", "do_statement", "if_sta
 _LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
 
 
-def by_each_tile(subject: Subject, answer: Callable[[Subject], Answer]) -> Answer:
-    """What a pass answers where each tile is filled by a loop of its own. The form it is offered beside is the kernel's own."""
-    if unreadable(subject.source) is not None or not (found := _joint_fillings(subject)):
-        return answer(subject)
-    tree, tiles = subject.source.tree, _tiles(subject)
-    text = tree.edited(_split(whole, tiles, tree) for whole in found)
-    split = replace(subject.variant, text=text)
-    given = answer(Subject(subject.kernel, subject.limits, split, subject.parameters))
-    if not isinstance(given, Declined):
-        return replace(given, variant=subject.variant)
-    # Where it stands in the kernel as it was; of what lies in a copy, where the loop does.
-    first, longer = tree.line_of(found[0]), text.count("\n") - tree.text.count("\n")
-    return given if given.line is None or given.line <= first else replace(given, line=max(given.line - longer, first))
-
-
-def _tiles(subject: Subject) -> frozenset[str]:
-    return frozenset(array.name for array in shared_tiles(names_of(subject)))
-
-
-def _joint_fillings(subject: Subject) -> list[Node]:
-    names, tiles, found = names_of(subject), _tiles(subject), {}
-    for target in targets_in(subject.source.body):
+def with_own_fillings(source: KernelSource) -> str:
+    """The whole file's text; as it was where there is nothing to take apart."""
+    names = Names(source)
+    tiles = frozenset(array.name for array in shared_tiles(names))
+    if len(tiles) < 2 or source.has_errors():
+        return source.text
+    found: dict[int, Node] = {}
+    for target in targets_in(source.body):
         whole = _filling(target, tiles, names) if _tile(target, tiles) else None
         if whole is not None and len(_filled(whole, tiles)) > 1:
             found[whole.start_byte] = whole
-    return list(found.values())
+    return source.edited(*(_split(whole, tiles, source.tree) for whole in found.values()))
 
 
 def _tile(target: Node, tiles: frozenset[str]) -> str:
@@ -97,7 +81,8 @@ def _only_fills(whole: Node, tiles: frozenset[str], names: Names) -> bool:
 
 
 def _split(whole: Node, tiles: frozenset[str], tree: Tree) -> Edit:
-    *pragmas, _ = with_pragma(whole)
+    before = whole.prev_sibling
+    pragmas = [before] if before is not None and before.type == "preproc_call" else []
     start = min(node.start_byte for node in (*pragmas, whole))
     head = tree.data[start : whole.start_byte].decode()
     copies = []
