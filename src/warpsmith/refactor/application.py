@@ -9,6 +9,7 @@ from functools import lru_cache
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.carrying import carried_over
 from warpsmith.refactor.checks import Faulty, check_choice, check_variant
 from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.constants import with_constant
@@ -153,15 +154,18 @@ class _Applying:
     def _second_look(self, variant: Variant, first: Declined) -> Answer:
         """What the pass makes of a plainer form, its counters declared in their loops and each tile filled by a loop of its own.
 
-        Alternatives only, for the default stays.
+        Alternatives only, for the default stays; or names for its numbers, where these stand in the default too.
         """
         text = _plain(variant.text, self._draft.kernel.language, variant.entry)
-        if self._pass.stage is not Stage.RESTRUCTURE or text == variant.text:
+        if self._pass.stage is Stage.DECORATE or text == variant.text:
             return first
         plain = replace(variant, text=text)
         answer = self._attempt(plain)
         if isinstance(answer, Declined):
             return replace(answer, line=first.line)  # of a line that the reader has
+        if self._pass.stage is Stage.LIFT:
+            named = carried_over(text, answer.variant.text, variant.text)
+            return first if named is None else replace(answer, variant=replace(answer.variant, text=named))
         return replace(answer, variant=variant) if answer.choice is not None and answer.variant == plain else first
 
     def _agree_on(self, choice: Tunable) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _INTEGER = re.compile(r"(?:unsigned|signed|int|long|short|size_t|u?int(?:32|64)?_t|uint|ulong|\s)+")
+_STEPS = frozenset({"+=", "-=", "*=", "/=", "<<=", ">>="})
 _OPAQUE = ("lambda_expression", "goto_statement", "labeled_statement", "gnu_asm_expression")
 
 
@@ -106,7 +107,7 @@ class _Plainer:
         return [Edit(statement.start_byte, statement.start_byte, f"{kind} ")] if changed == [change] else []
 
     def _while(self, declaration: Node, declarator: Node, uses: Sequence[Node], kind: str) -> list[Edit]:
-        """All uses are in one `while` after it that ends its step by adding to the variable."""
+        """All uses are in one `while` after it that ends its step by adding to the variable, or halving it."""
         block, name = declaration.parent, text_of(uses[0])
         loop = next((a for a in ancestors(uses[0]) if a.type == "while_statement" and a.parent == block), None)
         body = None if loop is None else field(loop, "body")
@@ -114,8 +115,8 @@ class _Plainer:
             return []
         statements = [c for c in body.named_children if c.type != "comment"]
         step = statements[-1].named_children[0] if statements and statements[-1].type == "expression_statement" else None
-        adds = step is not None and step.type == "assignment_expression" and text_of(field(step, "operator")) == "+="
-        if step is None or not adds or list(self._names.assignments(name, body)) != [step]:
+        steps = step is not None and step.type == "assignment_expression" and text_of(field(step, "operator")) in _STEPS
+        if step is None or not steps or list(self._names.assignments(name, body)) != [step]:
             return []
         value, jumps = field(declarator, "value"), any(True for _ in of_kind(body, "continue_statement"))
         condition = field(loop, "condition")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from refactor_support import LIMITS, SOURCE, Choosing, Failing, Naming, scale_ke
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.application import MOST_BRANCHES, apply_pass, apply_passes
-from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Declined, Pass, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Draft
@@ -77,6 +77,20 @@ def test_a_pass_that_declines_looks_again_at_a_plainer_form(written: str, plain:
     assert default.variant == start.branches[0].variant
     assert (written in other.variant.text, plain in other.variant.text) == (False, False)
     assert "other();" in other.variant.text
+
+
+def test_a_number_that_only_the_plainer_form_explains_gets_its_name_in_the_original(tmp_path: Path) -> None:
+    @dataclass
+    class Explained(Naming):
+        def apply(self, subject: Subject) -> Answer:
+            return super().apply(subject) if "for (int t = 0" in subject.variant.text else Declined("no loop", line=4)
+
+    counting = "int t = 0;\n  while (t < 2) {\n    t += 1;\n  }"
+    source = SOURCE.replace("  if (i < n) {", f"  {counting}\n  if (i < n) {{")
+    found = made(Draft.of(scale_kernel(tmp_path, source=source), LIMITS), Explained())
+    assert counting in found.body
+    assert "blockIdx.x * BLOCK + threadIdx.x" in found.body
+    assert found.block == ("BLOCK",)
 
 
 def test_names_of_included_files_are_taken(start: Draft) -> None:

@@ -25,6 +25,10 @@ def _changed(body: str, before: str = "") -> str | None:
             "  int t = threadIdx.x;\n  while (t < n) {\n    out[t] = 1;\n    t += blockDim.x;\n  }",
             "for (int t = threadIdx.x; t < n; t += blockDim.x) { out[t] = 1; }",
         ),
+        (
+            "  int s = blockDim.x / 2;\n  while (s != 0) {\n    if (threadIdx.x < s) out[0] = s;\n    s /= 2;\n  }",
+            "for (int s = blockDim.x / 2; s != 0; s /= 2) { if (threadIdx.x < s) out[0] = s; }",
+        ),
         ("  int i, spare;\n  for (i = 0; i < n; i++) out[i] = 0;", "for (int i = 0; i < n; i++) out[i] = 0;"),
     ],
 )
