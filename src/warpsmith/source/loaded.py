@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 VECTOR_CAST = re.compile(r"reinterpret_cast\s*<\s*(?:const\s+)?float4\s*(?:const\s*)?\*\s*>")
+_CONSTANT = re.compile(r"-?[\d.]+f?|(?:make_\w+|\(\w+\)\s*)\((?:\s*-?[\d.]+f?\s*,?)+\)")  # also of a vector
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3}
 
 
@@ -62,7 +63,7 @@ class Loading:
             value, more = self._vector(value)
             conditions += more
         pointer = self._loaded_from(value)
-        if pointer is None or not re.fullmatch(r"-?[\d.]+f?", fill):
+        if pointer is None or not _CONSTANT.fullmatch(fill):
             raise NotATile(f"{self._array.name} is filled with more than a loaded value", write)
         return Loaded(subscripts, pointer + Polynomial.constant(component), tuple(conditions), fill)
 
