@@ -7,17 +7,14 @@ it ends, is in docs/concepts/confinement.md.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import select
-import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +30,7 @@ from warpsmith.isolation.environment import scrubbed_environment
 from warpsmith.isolation.folders import home_folder, readable_entries
 from warpsmith.isolation.jobs import Job, Ready, decode_reply, encode_job
 from warpsmith.isolation.policy import Policy
+from warpsmith.isolation.scratch import Scratch
 from warpsmith.isolation.serving import EXIT_OUT_OF_MEMORY
 from warpsmith.settings import Confinement, read_confinement
 
@@ -86,11 +84,11 @@ class WorkerProcess:
     ) -> None:
         self.readable = readable_entries(folders)
         self._memory_bytes = memory_bytes
-        self._scratch = Path(tempfile.mkdtemp(prefix="warpsmith-"))
+        self._scratch = Scratch()
         is_confined = read_confinement() is not Confinement.OFF
         checker = Path(wrapper[0]).parent if wrapper else None
         starts = may_start_processes or checker is not None
-        policy = Policy(home_folder(), self._scratch, tuple(self.readable), starts, checker) if is_confined else None
+        policy = Policy(home_folder(), self._scratch.folder, tuple(self.readable), starts, checker) if is_confined else None
         only = tuple(cores) if cores is not None else None
         orders = _memory_file(Orders(only, memory_bytes, policy, memory_by_addresses, tuple(wrapper)).encode())
         ours, theirs = socket.socketpair()
@@ -107,13 +105,13 @@ class WorkerProcess:
                 stderr=output,
                 pass_fds=given,
                 start_new_session=True,
-                env=scrubbed_environment(environment, self._scratch),
+                env=scrubbed_environment(environment, self._scratch.folder),
             )
         except BaseException:
             ours.close()
             os.close(self._lifeline)
             os.close(self._output)
-            self._scratch.rmdir()
+            self._scratch.remove()
             raise
         finally:
             theirs.close()
@@ -186,7 +184,7 @@ class WorkerProcess:
             return ""
         self._channel.close()
         self._wait_exit(deadline_s)
-        text = _text_of(self._scratch / file_name)
+        text = _text_of(self._scratch.folder / file_name)
         self._end(kill=True)
         return text
 
@@ -237,8 +235,7 @@ class WorkerProcess:
                 self._channel.close()
                 os.close(self._lifeline)
                 os.close(self._output)
-                with contextlib.suppress(RecursionError):  # folders in folders without end: not worth more than leaving them
-                    shutil.rmtree(self._scratch, ignore_errors=True)
+                self._scratch.remove()
         return self._process.returncode
 
     def _wait_exit(self, seconds: float) -> None:

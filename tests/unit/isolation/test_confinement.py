@@ -142,10 +142,10 @@ def test_compilers_start_but_inherit_all_of_it(compiler, ground):
 
 def test_the_scratch_folder_is_the_home_and_goes_with_the_worker(ground):
     with start(ground, may_start_processes=False) as worker:
-        note = worker._scratch / "note"
+        note = worker._scratch.folder / "note"
         assert worker.call(Try("create", str(note)), deadline_s=20)[0] == "done"
         assert note.read_text() == "x"
-    assert not worker._scratch.exists()
+    assert not worker._scratch.folder.exists()
 
 
 def test_many_processes_end_with_the_worker(ground):
@@ -159,7 +159,7 @@ def test_many_processes_end_with_the_worker(ground):
 
 def children_of(worker: WorkerProcess) -> list[str]:
     """By the scratch folder in their environment, wherever they went; what is dead and not collected yet has none."""
-    mark = f"TMPDIR={worker._scratch}".encode()
+    mark = f"TMPDIR={worker._scratch.folder}".encode()
     found = []
     for file in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -1,0 +1,105 @@
+"""Strategies on parts of recorded spaces: a third of the values of every parameter left out at random, so that optima differ.
+
+    python -m benchmarks.subspaces FOLDER [--strategy S]… [--parts 30] [--seeds 4] [--evaluations 100]
+
+or `python -m benchmarks subspaces` with the folder of caches in WARPSMITH_SPACES. A change of a strategy that gains on a handful
+of spaces may be luck with these; on many parts of them, the standard error between parts says how much may be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warpsmith.record.foreign import Recording, load_recordings
+from warpsmith.record.foreign.recording import Entry, Facts, Failure, assemble
+from warpsmith.replay.plan import Plan
+from warpsmith.replay.pool import run_trials
+from warpsmith.replay.result import collect
+from warpsmith.search.registry import DEFAULT_STRATEGY
+
+CHECKPOINTS = (15, 25, 50, 100, 200)
+FEWEST = 400  # configurations of a part
+GOOD, MOST_GOOD = 0.9, 0.03  # where more than that share comes near the optimum, any strategy finds it
+ATTEMPTS = 500
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.subspaces")
+    parser.add_argument("spaces", nargs="*", default=os.environ.get("WARPSMITH_SPACES", "").split())
+    parser.add_argument("--strategy", "-s", action="append")
+    parser.add_argument("--parts", type=int, default=30)
+    parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--evaluations", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args(arguments or [])
+    if not options.spaces:
+        print("no recorded spaces: name a folder of Kernel Tuner caches in WARPSMITH_SPACES")
+        return
+    strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
+    wanted = range(options.first, options.first + options.parts)
+    parts = {part.name: part for whole in load_recordings(options.spaces) for part in _parts(whole, wanted)}
+    plan = Plan({name: part.file for name, part in parts.items()}, strategies, options.seeds, options.evaluations, None)
+    result = collect(plan, parts, dict(run_trials(plan, options.jobs, parts.values())))
+    at = [n for n in CHECKPOINTS if n <= options.evaluations]
+    found = {s: np.array([result.by_seed(name, s).mean(axis=0)[np.array(at) - 1] for name in parts]) for s in strategies}
+    print(f"{len(parts)} parts, {options.seeds} seeds; fraction of the optimum after {', '.join(map(str, at))} evaluations")
+    for strategy, by_part in found.items():
+        print(f"  {strategy:24} {_shown(by_part)}")
+    for strategy in strategies[1:]:
+        print(f"  {strategy} less {strategies[0]:10} {_shown(found[strategy] - found[strategies[0]], sign='+')}")
+
+
+def _parts(whole: Recording, numbers: range) -> Iterator[Recording]:
+    for number in numbers:
+        rng = np.random.default_rng([number, zlib.crc32(whole.name.encode())])
+        for _ in range(ATTEMPTS):
+            kept = _kept(whole, rng)
+            fractions = whole.scores[kept].min() / whole.scores[kept] if kept.sum() >= FEWEST else np.ones(1)
+            if np.isfinite(fractions).all() and np.mean(fractions > GOOD) <= MOST_GOOD:
+                yield _part(whole, kept, f"{whole.name}, part {number}")
+                break
+
+
+def _kept(whole: Recording, rng: np.random.Generator) -> NDArray[np.bool_]:
+    rows = np.asarray(whole.space.rows)
+    kept = np.ones(len(rows), dtype=bool)
+    for column, parameter in enumerate(whole.space.parameters):
+        values = len(parameter.values)
+        if values > 2:
+            kept &= ~np.isin(rows[:, column], rng.choice(values, size=max(1, values // 3), replace=False))
+    return kept
+
+
+def _part(whole: Recording, kept: NDArray[np.bool_], name: str) -> Recording:
+    rows = np.asarray(whole.space.rows)[kept]
+    there = [np.unique(rows[:, column]) for column in range(rows.shape[1])]
+    values = {p.name: [p.values[at] for at in left] for p, left in zip(whole.space.parameters, there, strict=True)}
+    numbers = np.flatnonzero(kept).tolist()
+    entries = [Entry(_result(whole, number), float(whole.seconds[number])) for number in numbers]
+    facts = Facts(name, whole.file.with_name(name), whole.kernel, whole.device, whole.objective, values)
+    places = np.column_stack([np.searchsorted(left, rows[:, column]) for column, left in enumerate(there)])
+    return assemble(facts, places.astype(np.int32), entries)
+
+
+def _result(whole: Recording, number: int) -> float | Failure:
+    outcome, score = whole.outcomes[number], float(whole.scores[number])
+    if isinstance(outcome, Failure):
+        return outcome
+    return whole.reference / score if whole.objective.higher_is_better else whole.reference * score
+
+
+def _shown(values: NDArray[np.float64], sign: str = "") -> str:
+    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return "   ".join(f"{m:{sign}.3f} ± {e:.3f}" for m, e in zip(values.mean(axis=0), errors, strict=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
