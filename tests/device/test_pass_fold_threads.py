@@ -1,4 +1,4 @@
-"""Threads that do the work of several along y give the same results: at edges, under guards, with tiles, and in OpenCL."""
+"""Threads that do the work of several along y, or x, or both, give the same results: at edges, under guards, with tiles, and in OpenCL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from pass_support import Runner, foreign, rewritten
 
 from warpsmith.refactor.passes.direct_reads import DirectReads
-from warpsmith.refactor.passes.fold_threads import FoldThreads
+from warpsmith.refactor.passes.fold_threads import FoldColumns, FoldRows
 from warpsmith.refactor.passes.tile_rows import TileRows
 
 SIZES = """
@@ -70,18 +70,38 @@ def test_products(body, pool, tmp_path):
     forms = [variant]
     if body.endswith(TILED):
         forms += [rewritten(each, kernel, variant, limits).alternatives[1] for each in (TileRows(), DirectReads())]
-    folded = [rewritten(FoldThreads(), kernel, form, limits).alternatives[2] for form in forms]
-    values = ({"ROWS_PER_THREAD": value} for value in (2, 8))
-    Runner(pool, kernel, variant).check([(form, value) for value in values for form in folded])
+    folded = [rewritten(FoldRows(), kernel, form, limits).alternatives[2] for form in forms]
+    columns = [rewritten(FoldColumns(), kernel, form, limits).alternatives[2] for form in forms]
+    both = [rewritten(FoldColumns(), kernel, form, limits).alternatives[2] for form in folded]
+    rows, wide = ({name: value} for name, value in (("ROWS_PER_THREAD", 8), ("COLUMNS_PER_THREAD", 2)))
+    cases = [(folded, {"ROWS_PER_THREAD": 2}), (folded, rows), (columns, wide), (both, rows | wide)]
+    Runner(pool, kernel, variant).check([(form, values) for forms, values in cases for form in forms])
+
+
+OPENCL = """
+__kernel void k(__global float* c, __global const float* a, __global const float* b, int m, int n, int k) {
+  __local float from_b[16][16];
+  const int row = get_global_id(1), col = get_global_id(0), tx = get_local_id(0), ty = get_local_id(1);
+  __global const float* at = a + row * k;
+  float sum = 0.0f;
+  for (int first = 0; first < k; first += 16) {
+    from_b[ty][tx] = first + ty < k && col < n ? b[(first + ty) * n + col] : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (row < m) {
+      const int last = min(16, k - first);
+      for (int i = 0; i < last; ++i) sum += at[first + i] * from_b[i][tx];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (row < m && col < n) c[row * n + col] += sum;
+}
+"""
 
 
 def test_opencl(pool, tmp_path):
-    pointers = (
-        SIGNATURE.replace("__global__", "__kernel")
-        .replace("float*", "__global float*")
-        .replace("const __global", "__global const")
-    )
-    body = "  int row = get_global_id(1), col = get_global_id(0);\n  if (row < m && col < n) {\n" + SUM + "  }\n}\n"
-    kernel, variant = foreign(tmp_path, pointers + body, SIZES, suffix=".cl")
-    made = rewritten(FoldThreads(), kernel, variant, pool.describe().limits).alternatives[2]
-    Runner(pool, kernel, variant).check([(made, {"ROWS_PER_THREAD": value}) for value in (2, 4)])
+    kernel, variant = foreign(tmp_path, OPENCL, SIZES, suffix=".cl")
+    limits = pool.describe().limits
+    rows = rewritten(FoldRows(), kernel, variant, limits).alternatives[2]
+    both = rewritten(FoldColumns(), kernel, rows, limits).alternatives[2]
+    wide = {"ROWS_PER_THREAD": 4, "COLUMNS_PER_THREAD": 2}
+    Runner(pool, kernel, variant).check([(rows, {"ROWS_PER_THREAD": value}) for value in (2, 8)] + [(both, wide)])

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpsmith.source import Names
-from warpsmith.source.dataflow import identifiers
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.dataflow import base_name, identifiers, is_pure_call
 from warpsmith.source.geometry import subscripts_of
 from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
@@ -23,8 +24,26 @@ _JUMPS = ("break_statement", "continue_statement")
 
 class CommonWork:
     def __init__(self, names: Names, axis: str) -> None:
-        self._names = names
-        self._uniform = Uniformity(names, names.source.declarator, axes=axis)
+        self._names, self._axis = names, axis
+        own = [a for a in arrays_of(names) if not a.is_shared and a.declarator.type == "array_declarator"]
+        self._alike = {a.name: a.declarator for a in own}  # a thread's arrays that are the same for all threads
+        self._uniform = self._seen()
+        while apart := [name for name in self._alike if not self._is_filled_alike(name)]:
+            for name in apart:
+                del self._alike[name]
+            self._uniform = self._seen()
+
+    def _seen(self) -> Uniformity:
+        return Uniformity(self._names, self._names.source.declarator, self._alike, axes=self._axis)
+
+    def _is_filled_alike(self, name: str) -> bool:
+        """Whether all that is ever done to its elements is to set them, to what is the same for all threads."""
+        body, source = self._names.source.body, self._names.source
+        changes = [c for c in of_kind(body, "assignment_expression") if base_name(field(c, "left")) == name]
+        others = [c for c in of_kind(body, "update_expression", "pointer_expression") if name in identifiers(c)]
+        others += [c for c in of_kind(body, "call_expression") if name in identifiers(c) and not is_pure_call(c, source)]
+        plain = all(text_of(field(c, "operator")) == "=" and self.is_uniform(c) for c in changes)
+        return plain and not others
 
     def is_around_common_loops(self, node: Node) -> bool:
         if node.type == "for_statement":
@@ -40,6 +59,8 @@ class CommonWork:
     def is_common_variable(self, declarator: Node) -> bool:
         """Whether it is the same for all of the threads, and stays what it is."""
         name = next(of_kind(declarator, "identifier"))
+        if self._alike.get(text_of(name)) == declarator:
+            return True
         if declarator.type != "init_declarator" or self._names.is_assigned(text_of(name), scope_of(declarator)):
             return False
         plain = not any(True for _ in of_kind(declarator, "reference_declarator", "array_declarator"))
@@ -69,12 +90,18 @@ class CommonWork:
         return condition if leaves and not self.is_uniform(condition) else None
 
     def is_load_shared(self, node: Node) -> bool:
-        """Whether in a loop with the same steps for all, an element is loaded that all need, beside one that is each thread's."""
-        if not any(a.type == "for_statement" and self.is_common_loop(a) for a in ancestors(node)):
+        """Whether in a loop with the same steps for all, an element is loaded that all need, for what each does by itself."""
+        around = list(ancestors(node))
+        if not any(a.type == "for_statement" and self.is_common_loop(a) for a in around) or any(map(self._is_for_one, around)):
             return False
         loads = [n for n in of_kind(node, "subscript_expression") if _is_load(n)]
         same = [n for n in loads if self._is_same_element(n) and any(map(identifiers, subscripts_of(n)[0]))]
-        return 0 < len(same) < len(loads)
+        return bool(same) and not self.is_uniform(node)
+
+    def _is_for_one(self, node: Node) -> bool:
+        """`if (threadIdx.x == 0)`"""
+        condition = field(node, "condition") if node.type == "if_statement" else None
+        return condition is not None and "==" in text_of(condition) and not self.is_uniform(condition)
 
     def _is_same_element(self, element: Node) -> bool:
         indices, base = subscripts_of(element)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.common_work import CommonWork, scope_of
 from warpsmith.refactor.preconditions import require
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _ASKED = re.compile(r"\b(?:threadIdx|blockDim|get_local_id|get_local_size|get_global_id)\b")
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
 _COMMON = _TYPES | {"declaration", "compound_statement", "return_statement"}
+_BEFORE = re.compile(rb"(?:\b(?:__local|local|__global|global|__constant|constant|__private|private)\s+)+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|constexpr|volatile|register|static)\b")
 
 
@@ -147,7 +149,7 @@ class FoldedWriter:
             condition = unwrapped(field_of(node, "condition"))
             lines = self._checked(check, self._text(condition), checks, unit)
             return [*lines, "{", *self._inner(field_of(node, "consequence"), (check,), unit), "}"]
-        return [self._text(node)]
+        return [self._qualifiers(node) + self._text(node)]
 
     def _if(self, node: Node, checks: tuple[str, ...], unit: str) -> list[str]:
         lines = [f"if {self._text(field_of(node, 'condition'))} {{", *self._inner(field_of(node, "consequence"), checks, unit)]
@@ -191,18 +193,20 @@ class FoldedWriter:
         assert declarator is not None
         kind = self._kind(node)
         inner = field_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
-        name = next(of_kind(inner, "identifier"))
-        plain = re.sub(r"\b__restrict(?:__)?\b", "", text_of(inner).removesuffix(text_of(name))).strip()
-        require(plain in {"", "*"} and "auto" not in kind, f"{text_of(name)} cannot be one of several", node)
+        name = text_of(next(of_kind(inner, "identifier")))
+        before, _, extents = text_of(inner).partition(name)  # `*at`, or `sums[4]` of another fold
+        before = re.sub(r"\b__restrict(?:__)?\b", "", before).strip()
+        begun = declarator.type == "init_declarator" and bool(extents)
+        require(before in {"", "*"} and "auto" not in kind and not begun, f"{name} cannot be one of several", node)
         self._arrays.add(declarator.start_byte)
-        if not plain:
+        if not before:
             kind = " ".join(_QUALIFIERS.sub("", kind).split()) + " "
-        return f"{kind}{plain}{text_of(name)}[{self.parameter}];"
+        return f"{kind}{before}{name}[{self.parameter}]{extents};"
 
     def _folded(self, statement: _Statement) -> list[str]:
         node, declarator = statement.node, statement.declarator
+        self.shares_loads = self.shares_loads or self._work.is_load_shared(node if declarator is None else declarator)
         if declarator is None:
-            self.shares_loads = self.shares_loads or self._work.is_load_shared(node)
             return [*statement.comments, *self._lines(node)]
         if declarator.start_byte not in self._arrays:
             return [*statement.comments, f"{self._kind(node)}{self._text(declarator)};"]
@@ -235,7 +239,12 @@ class FoldedWriter:
 
     def _kind(self, declaration: Node) -> str:
         first = declarators(declaration)[0]
-        return self.subject.source.tree.data[declaration.start_byte : first.start_byte].decode()
+        return self._qualifiers(declaration) + self.subject.source.tree.data[declaration.start_byte : first.start_byte].decode()
+
+    def _qualifiers(self, declaration: Node) -> str:
+        """OpenCL's, which are not of the node."""
+        found = _BEFORE.search(self.subject.source.tree.data, 0, declaration.start_byte)
+        return found[0].decode() if found is not None and self.subject.source.language is Language.OPENCL else ""
 
     def _text(self, node: Node) -> str:
         return self._between(node.start_byte, node.end_byte)

@@ -1,75 +1,107 @@
-"""`fold_threads`: a thread does the work of several along y, so that what all of them need is loaded once.
+"""`fold_rows`, `fold_columns`: a thread does the work of several along y, or x, so that what all of them need is loaded once.
 
-Exposes ROWS_PER_THREAD: 1 as it was; else a block has so many times fewer threads along y, and each stands for that many, a
-block's height apart. Threads of a matrix product that compute one element each load two numbers for a multiplication; with eight
-rows a thread it is nine for eight.
+Exposes ROWS_PER_THREAD or COLUMNS_PER_THREAD: 1 as it was; else a block has so many times fewer threads along the axis, and each
+stands for that many, as far apart as the block is then wide. Threads of a matrix product that compute one element each load two
+numbers for a multiplication; with eight rows a thread it is nine for eight, with four rows and two columns six.
 
-Precondition: inside a loop that has the same steps for all threads along y, something is loaded that is the same for all of them
-beside something that is not. Threads come to barriers together, and do not exchange values inside warps. A thread does not have
-sums of its own in an array already. Constraints: ROWS_PER_THREAD divides the block's height.
+Precondition: inside a loop that has the same steps for all threads along the axis, something is loaded that is the same for all
+of them beside something that is not. Threads come to barriers together, and do not exchange values inside warps. A thread does
+not have sums of its own in an array already. Constraints: the parameter divides the block's extent.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.folded_code import FoldedWriter
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import (
+    Unmet,
     answered,
+    axis,
     names_of,
     on_workloads,
     require,
     require_free_block,
     require_readable,
 )
+from warpsmith.source import Names
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.effects import updates_atomically
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import of_kind
+from warpsmith.source.tree import of_kind, text_of
 
-_VALUES = (2, 4, 8)
 _OPAQUE = ("lambda_expression", "goto_statement", "labeled_statement", "gnu_asm_expression", "switch_statement")
 
 
-class FoldThreads:
-    name = "fold_threads"
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    axis: str
+    parameter: str
+    values: tuple[int, ...]
+    besides: str  # the parameter of the other fold, which leaves arrays of its own
+
+
+_ROWS = _Fold("y", "ROWS_PER_THREAD", (2, 4, 8), "COLUMNS_PER_THREAD")
+_COLUMNS = _Fold("x", "COLUMNS_PER_THREAD", (2, 4), "ROWS_PER_THREAD")
+
+
+class FoldRows:
+    name = "fold_rows"
     summary = "a thread does the work of several along y, and loads once what all of them need"
     stage = Stage.RESTRUCTURE
     priority = 60  # after what decides where tiles are and who fills them
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM})
 
     def apply(self, subject: Subject) -> Answer:
-        return answered(subject, lambda: _rewrite(subject))
+        return answered(subject, lambda: _rewrite(subject, _ROWS))
 
 
-def _rewrite(subject: Subject) -> Rewrite:
+class FoldColumns:
+    name = "fold_columns"
+    summary = "a thread does the work of several along x, and loads once what all of them need"
+    stage = Stage.RESTRUCTURE
+    priority = 61
+    concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM})
+
+    def apply(self, subject: Subject) -> Answer:
+        return answered(subject, lambda: _rewrite(subject, _COLUMNS))
+
+
+def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     require_readable(subject)
     source, variant, names = subject.source, subject.variant, names_of(subject)
+    _require_foldable(subject, names, fold)
+    extent = axis(variant.block, fold.axis)
+    require(min(on_workloads(subject, extent)) > 1, f"the block has one thread along {fold.axis}")
+    lanes = fold.axis == "x" and len(variant.block) == 1 and not subject.limits.is_gpu
+    require(not lanes, "on a CPU the threads of a flat block are lanes of vectors, and have in common what these load")
+    name = fresh_name(subject, fold.parameter)
+    writer = FoldedWriter(subject, names, fold.axis, name)
+    text = writer.text()
+    require(writer.shares_loads, f"nothing is loaded in a loop that several threads along {fold.axis} need alike")
+    rules = [Rule(tidy(f"({extent}) % {name} == 0"), f"each thread along {fold.axis} stands for as many")]
+    block = list(variant.block)
+    block["xyz".index(fold.axis)] = tidy(f"({extent}) / {name}")
+    if subject.limits.is_gpu:
+        threads = tidy(" * ".join(f"({e})" for e in variant.block))
+        rules.append(Rule(f"{threads} >= 32 * {name}", "a block of fewer than 32 threads leaves most of a warp idle"))
+    made = replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules))
+    meaning = f"threads along {fold.axis} that one does the work of"
+    choice = Tunable(name, (1, *fold.values), 1, meaning, source.line_of(source.body))
+    return Rewrite(variant, choice, dict.fromkeys(fold.values, made))
+
+
+def _require_foldable(subject: Subject, names: Names, fold: _Fold) -> None:
+    source = subject.source
     require_free_block(source)
-    require(len(variant.block) > 1, "the block has one dimension")
-    height = variant.block[1]
-    most = min(on_workloads(subject, height))
-    require(most > 1, "the block has one thread along y")
     together = teamwork(source)
-    unclear = together.described() if together.exchanges or together.library or together.waits else ""
-    require(not unclear, f"the kernel {unclear}")
+    if together.exchanges or together.library or together.waits:
+        raise Unmet(f"the kernel {together.described()}")
     require(not any(True for _ in of_kind(source.body, *_OPAQUE)), "the kernel has statements that are not looked into")
     require(not updates_atomically(source.body, names), "the kernel updates memory atomically")
-    own = next((a for a in arrays_of(names) if not a.is_shared), None)
+    arrays = [a for a in arrays_of(names) if not a.is_shared]
+    own = next((a for a in arrays if fold.besides not in text_of(a.declarator)), None)
     require(own is None, "a thread has an array of its own already", None if own is None else own.declarator)
-    name = fresh_name(subject, "ROWS_PER_THREAD")
-    writer = FoldedWriter(subject, names, "y", name)
-    text = writer.text()
-    require(writer.shares_loads, "nothing is loaded in a loop that several threads along y need alike")
-    rules = [Rule(tidy(f"({height}) % {name} == 0"), "each thread along y stands for as many")]
-    block = (variant.block[0], tidy(f"({height}) / {name}"), *variant.block[2:])
-    if subject.limits.is_gpu:
-        threads = tidy(" * ".join(f"({extent})" for extent in variant.block))
-        rules.append(Rule(f"{threads} >= 32 * {name}", "a block of fewer than 32 threads leaves most of a warp idle"))
-    made = replace(variant, text=text, block=block, rules=(*variant.rules, *rules))
-    meaning = "threads along y that one does the work of"
-    choice = Tunable(name, (1, *_VALUES), 1, meaning, source.line_of(source.body))
-    return Rewrite(variant, choice, dict.fromkeys(_VALUES, made))

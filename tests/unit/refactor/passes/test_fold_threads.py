@@ -1,15 +1,13 @@
-"""`fold_threads`: what becomes a loop over the threads that one stands for, what stays around it, and what is left alone."""
+"""`fold_rows`, `fold_columns`: what becomes a loop over the threads that one stands for, what stays around it, and what stays."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.passes.fold_threads import FoldThreads
+from warpsmith.refactor.passes.fold_threads import FoldColumns, FoldRows
 
 OVER = "#pragma unroll for (int fold = 0; fold < ROWS_PER_THREAD; ++fold) {"
 ROW = "const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -26,7 +24,7 @@ def product(body: str, *, block: tuple[str, ...] = ("16", "8"), before: str = ""
 
 
 def folded(body: str, **options) -> str:
-    rewrite = applied(FoldThreads(), product(body, **options))
+    rewrite = applied(FoldRows(), product(body, **options))
     assert rewrite.choice.values == (1, 2, 4, 8)
     (text,) = {form.text for form in rewrite.alternatives.values()}
     return squeezed(text.partition("{")[2].rpartition("}")[0])
@@ -101,12 +99,37 @@ def test_opencl_names():
 
 def test_the_block_is_lower_and_on_a_gpu_at_least_a_warp():
     subject = product(f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;")
-    form = applied(FoldThreads(), subject).alternatives[2]
+    form = applied(FoldRows(), subject).alternatives[2]
     assert form.block == ("16", "8 / ROWS_PER_THREAD")
     assert [rule.expression for rule in form.rules] == ["8 % ROWS_PER_THREAD == 0", "128 >= 32 * ROWS_PER_THREAD"]
-    on_cpu = applied(FoldThreads(), Subject(subject.kernel, CPU_LIMITS, subject.variant)).alternatives[2]
+    on_cpu = applied(FoldRows(), Subject(subject.kernel, CPU_LIMITS, subject.variant)).alternatives[2]
     assert [rule.expression for rule in on_cpu.rules] == ["8 % ROWS_PER_THREAD == 0"]
     assert form.grid == subject.variant.grid
+
+
+def test_rows_and_columns_of_one_thread():
+    subject = product(f"  {ROW}\n  float sum = 0;\n  {SUM}\n  if (row < n && col < n) out[row * n + col] = sum;")
+    rows = applied(FoldRows(), subject).alternatives[2]
+    both = applied(FoldColumns(), Subject(subject.kernel, subject.limits, rows)).alternatives[2]
+    assert both.block == ("16 / COLUMNS_PER_THREAD", "8 / ROWS_PER_THREAD")
+    text = squeezed(both.text)
+    over = "#pragma unroll for (int fold_2 = 0; fold_2 < COLUMNS_PER_THREAD; ++fold_2) {"
+    assert "float sum[COLUMNS_PER_THREAD][ROWS_PER_THREAD];" in text
+    assert "int row[ROWS_PER_THREAD];" in text  # it is the same for all columns
+    assert "int col[COLUMNS_PER_THREAD];" in text
+    assert f"{OVER} {over} sum[fold_2][fold] += x[row[fold] * n + k] * y[k * n + col[fold_2]]; }} }}" in text
+
+
+def test_columns_of_a_flat_kernel():
+    body = "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  float least = x[i];\n"
+    body += (
+        "  for (int k = 0; k < n; ++k) {\n    const float apart = x[i] - y[k];\n    least = least < apart ? least : apart;\n  }\n"
+    )
+    text = squeezed(applied(FoldColumns(), product(f"{body}  out[i] = least;", block=("256",))).alternatives[4].text)
+    inner = "if (stays[fold]) { const float apart = x[i[fold]] - y[k]; least[fold] = least[fold] < apart ? least[fold] : apart; }"
+    assert inner in text
+    flat = product(f"{body}  out[i] = least;", block=("256",))
+    assert "lanes of vectors" in declined(FoldColumns(), Subject(flat.kernel, CPU_LIMITS, flat.variant))
 
 
 PLAIN = f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;"
@@ -131,19 +154,15 @@ PLAIN = f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;"
 )
 def test_what_is_left_alone(body, reason):
     before = "__device__ int place() { return threadIdx.y; }\n" if "place()" in body else ""
-    assert reason in declined(FoldThreads(), product(body, before=before))
+    assert reason in declined(FoldRows(), product(body, before=before))
 
 
 def test_blocks_without_a_height():
-    assert "one dimension" in declined(FoldThreads(), product(PLAIN, block=("256",)))
-    assert "one thread along y" in declined(FoldThreads(), product(PLAIN, block=("256", "1")))
+    assert "one thread along y" in declined(FoldRows(), product(PLAIN, block=("256",)))
+    assert "one thread along y" in declined(FoldRows(), product(PLAIN, block=("256", "1")))
 
 
-@pytest.mark.parametrize("name", ["matmul", "conv2d", "transpose", "convolution_opencl", "matmul_opencl", "softmax"])
-def test_kernels_that_have_it_already_or_need_it_not(name):
-    subject = bundled(name)
-    assert isinstance(declined(FoldThreads(), replace_limits(subject)), str)
-
-
-def replace_limits(subject: Subject) -> Subject:
-    return Subject(subject.kernel, replace(subject.limits, shared_banks=1), subject.variant)
+@pytest.mark.parametrize("name", ["matmul", "conv2d", "transpose", "convolution_opencl", "matmul_opencl", "softmax", "rope"])
+@pytest.mark.parametrize("fold", [FoldRows(), FoldColumns()])
+def test_kernels_that_have_it_already_or_need_it_not(name, fold):
+    assert declined(fold, bundled(name, CPU_LIMITS))
