@@ -20,7 +20,7 @@ from warpsmith.refactor.preconditions import require
 from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import declarators
-from warpsmith.source.effects import waits
+from warpsmith.source.effects import reads_memory, waits
 from warpsmith.source.scopes import Origin
 from warpsmith.source.spare_barriers import is_barrier
 from warpsmith.source.statements import Piece, indent_unit, line_at, pieces_of, text_between
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _ASKED = re.compile(r"\b(?:threadIdx|blockDim|get_local_id|get_local_size|get_global_id)\b")
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
 _COMMON = _TYPES | {"declaration", "compound_statement", "return_statement"}
+_HEADER = ("initializer", "condition", "update")
 _BEFORE = re.compile(rb"(?:\b(?:__local|local|__global|global|__constant|constant|__private|private)\s+)+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|constexpr|volatile|register|static)\b")
 
@@ -92,7 +93,7 @@ class FoldedWriter:
         statements = [s for piece in pieces_of(block, self.subject.source.tree) for s in self._parts(piece)]
         for number, statement in enumerate(statements):
             node = statement.node
-            if self._is_folded(statement):
+            if self._is_folded(statement, checks):
                 waiting.append(statement)
                 continue
             lines += self._loop(waiting, checks, unit)
@@ -118,11 +119,13 @@ class FoldedWriter:
             yield _Statement(node, declarator, comments)
             comments = ()
 
-    def _is_folded(self, statement: _Statement) -> bool:
+    def _is_folded(self, statement: _Statement, checks: tuple[str, ...]) -> bool:
         """Whether it is one that each of the threads does by itself, from its beginning to its end."""
         node = statement.node
         if statement.declarator is not None:
-            return not self._work.is_common_variable(statement.declarator)
+            # Where none of the threads takes part, nothing may be read.
+            unsafe = bool(checks) and reads_memory(statement.declarator, self.names)
+            return unsafe or not self._work.is_common_variable(statement.declarator)
         if node.type in _COMMON or is_barrier(node) or self._work.is_around_common_loops(node):
             return False
         if self._work.left_by_some(node) is not None:
@@ -136,10 +139,13 @@ class FoldedWriter:
         node = statement.node
         if statement.declarator is not None:
             return [f"{self._kind(node)}{self._text(statement.declarator)};"]
+        if node.type in {"for_statement", "if_statement"} and checks:
+            head = [p for part in _HEADER if (p := node.child_by_field_name(part)) is not None]
+            reads = any(reads_memory(part, self.names) for part in head)
+            require(not reads, "what a loop or condition reads is only there for threads that take part", node)
         if node.type == "for_statement":
             body = field_of(node, "body")
-            head = self._between(node.start_byte, body.start_byte).strip()
-            return [*self._pragma(node), f"{head} {{", *self._inner(body, checks, unit), "}"]
+            return [*self._pragma(node), f"{self._head(node, body)} {{", *self._inner(body, checks, unit), "}"]
         if node.type == "compound_statement":
             return ["{", *self._inner(node, checks, unit), "}"]
         if node.type == "if_statement" and self._work.is_uniform(field_of(node, "condition")):
@@ -152,7 +158,8 @@ class FoldedWriter:
         return [self._qualifiers(node) + self._text(node)]
 
     def _if(self, node: Node, checks: tuple[str, ...], unit: str) -> list[str]:
-        lines = [f"if {self._text(field_of(node, 'condition'))} {{", *self._inner(field_of(node, "consequence"), checks, unit)]
+        body = field_of(node, "consequence")
+        lines = [f"{self._head(node, body)} {{", *self._inner(body, checks, unit)]
         other = node.child_by_field_name("alternative")
         if other is None:
             return [*lines, "}"]
@@ -160,6 +167,9 @@ class FoldedWriter:
 
     def _inner(self, block: Node, checks: tuple[str, ...], unit: str) -> list[str]:
         return [line_at(line, unit) for line in self._block(block, checks, unit, top=False)]
+
+    def _head(self, node: Node, body: Node) -> str:
+        return self._between(node.start_byte, body.start_byte).strip()
 
     def _pragma(self, node: Node) -> list[str]:
         before = node.prev_sibling
@@ -193,15 +203,15 @@ class FoldedWriter:
         assert declarator is not None
         kind = self._kind(node)
         inner = field_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
-        name = text_of(next(of_kind(inner, "identifier")))
-        before, _, extents = text_of(inner).partition(name)  # `*at`, or `sums[4]` of another fold
-        before = re.sub(r"\b__restrict(?:__)?\b", "", before).strip()
+        name, data = next(of_kind(inner, "identifier")), self.subject.source.tree.data
+        before = re.sub(r"\b(?:__restrict(?:__)?|restrict)\b", "", data[inner.start_byte : name.start_byte].decode()).strip()
+        extents = data[name.end_byte : inner.end_byte].decode()  # of another fold
         begun = declarator.type == "init_declarator" and bool(extents)
-        require(before in {"", "*"} and "auto" not in kind and not begun, f"{name} cannot be one of several", node)
+        require(before in {"", "*"} and "auto" not in kind and not begun, f"{text_of(name)} cannot be one of several", node)
         self._arrays.add(declarator.start_byte)
         if not before:
             kind = " ".join(_QUALIFIERS.sub("", kind).split()) + " "
-        return f"{kind}{before}{name}[{self.parameter}]{extents};"
+        return f"{kind.rstrip()}{before} {text_of(name)}[{self.parameter}]{extents};"
 
     def _folded(self, statement: _Statement) -> list[str]:
         node, declarator = statement.node, statement.declarator

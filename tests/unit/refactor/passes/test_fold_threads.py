@@ -54,6 +54,15 @@ def test_threads_that_leave_or_take_no_part_are_remembered():
     assert f"{OVER} if (takes_part[fold]) {{ sum[fold] += " in inside
 
 
+def test_nothing_is_read_for_threads_that_take_no_part():
+    body = f"  {ROW}\n  if (row < n && col < n) {{\n    const float factor = y[col];\n    float sum = 0;\n    {SUM}\n"
+    text = folded(f"{body}    out[row * n + col] = factor * sum;\n  }}")
+    assert f"{OVER} if (takes_part[fold]) {{ factor[fold] = y[col];" in text
+    steps = SUM.replace("k < n;", "k < y[col];")
+    loop = f"  {ROW}\n  if (row < n && col < n) {{\n    float sum = 0;\n    {steps}\n    out[row] = sum;\n  }}"
+    assert "only there for threads that take part" in declined(FoldRows(), product(loop))
+
+
 def test_conditions_that_all_share_stay_around_too():
     text = folded(f"  {ROW}\n  float sum = 0;\n  if (n > 3) {{ {SUM} }} else {{ sum = 1; }}\n  out[row * n + col] = sum;")
     assert "if (n > 3) { for (int k = 0; k < n; ++k) {" in text
@@ -85,7 +94,7 @@ def test_tiles_and_barriers_stay_between():
 def test_pointers_of_each_thread():
     body = f"  {ROW}\n  const float* __restrict__ from = x + row * n;\n  float sum = 0;\n"
     text = folded(f"{body}  for (int k = 0; k < n; ++k) sum += from[row] * y[k * n + col];\n  out[row] = sum;")
-    assert "const float*from[ROWS_PER_THREAD];" in text
+    assert "const float* from[ROWS_PER_THREAD];" in text
     assert "from[fold] = x + row[fold] * n;" in text
 
 
