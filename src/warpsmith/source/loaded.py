@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from warpsmith.source.arrays import Array
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, is_within, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -104,9 +104,12 @@ def otherwise(branch: Node, element: Node) -> Node | None:
     other = branch.child_by_field_name("alternative")
     if other is None or not is_within(element, field(branch, "consequence")):
         return None
-    left = [a for a in of_kind(other, "assignment_expression") if text_of(field(a, "left")) == text_of(element)]
-    alone = len(left) == 1 and sum(1 for _ in of_kind(other, "expression_statement", "if_statement", "for_statement")) == 1
-    return left[0] if alone and text_of(field(left[0], "operator")) == "=" else None
+    inner = other.named_children[-1]
+    statements = inner.named_children if inner.type == "compound_statement" else [inner]
+    change = statements[0].named_children[0] if len(statements) == 1 and statements[0].type == "expression_statement" else None
+    if change is None or change.type != "assignment_expression" or text_of(field(change, "operator")) != "=":
+        return None
+    return change if text_of(field(change, "left")) == text_of(element) else None
 
 
 def indices_of(element: Node) -> list[Node]:

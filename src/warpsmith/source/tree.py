@@ -34,7 +34,7 @@ _INNER_PRAGMA = re.compile(rb"(?:\)|\belse)[ \t]*(?://[^\n]*)?\r?\n(?P<pragma>(?
 # it, and what opens just before it moves into the blank. Only where an operand of && begins, not in the middle of a sum.
 _LIKE_A_TEMPLATE = re.compile(
     rb"(?:(?<=&&)|(?<=\|\|)|(?<=[=(?:,])|(?<=\breturn)|(?=\s[(!]*\())\s(?P<opening>(?:[(!]*\()?)"
-    rb"(?P<comparison>[A-Za-z_]\w*\s*<(?![<=])(?:->|[^<>=&|?:;,{}()]|\([^()]*\))+?)\s"
+    rb"(?P<comparison>[A-Za-z_]\w*\s*<(?![<=])(?:->|(?!/[/*])[^<>=&|?:;,{}()]|\([^()]*\))+?)\s"
     rb"(?=\s*(?:&&|\|\|)[^;{}?]*?(?:>=|\s>\s*\())"
 )
 _OPENCL_WORDS = re.compile(

@@ -72,6 +72,7 @@ def test_comparisons_are_not_taken_for_templates(statement):
     [
         "__global__ void k(int* o, int a, int b, int c) { o[0] = b + a < b && c >= 0; }",  # the sum is what is compared
         "#define INSIDE (a < b && c >= 0)\n__global__ void k(int* o, int a, int b, int c) { o[0] = INSIDE; }",
+        "__global__ void k(int* o, int a, int b, int c) {\n  o[0] = (a < b  // not yet\n          && c > 0);\n}",
         "template <typename T> __global__ void k(T* o, int c) { o[0] = at<T, 2>(c) && c >= 0; }",
     ],
 )

@@ -100,6 +100,7 @@ def test_only_what_is_left_must_fit():
         ),
         ("if (threadIdx.x < n) " + FILL + " else tile[threadIdx.y][0] = 0;", "tile[0][0]", "in different ways"),
         ("if (threadIdx.x < n) " + FILL + f" else {{ {PADDING} out[0] = 1; }}", "tile[0][0]", "also changes"),
+        ("if (threadIdx.x < n) " + FILL + f" else while (n > 2) {PADDING}", "tile[0][0]", "in different ways"),
         ("if (threadIdx.x < n) " + FILL + f" else if (n > 2) {PADDING}", "tile[0][0]", "in different ways"),
         (
             "for (int t = threadIdx.x; t < n; t += 32) { tile[0][threadIdx.x] = x[t]; out[t] = tile[0][1]; }",
