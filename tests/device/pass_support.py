@@ -24,6 +24,25 @@ from warpsmith.verify.prepared import PreparedWorkload
 
 Values = Mapping[str, int]
 
+# For `foreign`: c[m, n] of a[m, k] and b[k, n], in tiles of 16 × 16 by blocks of BLOCK.
+PRODUCT = """
+[arguments]
+c = { dtype = "f32", shape = ["m", "n"], role = "inout", init = "normal" }
+a = { dtype = "f32", shape = ["m", "k"], role = "in", init = "normal" }
+b = { dtype = "f32", shape = ["k", "n"], role = "in", init = "normal" }
+m = { dtype = "i32", value = "m" }
+n = { dtype = "i32", value = "n" }
+k = { dtype = "i32", value = "k" }
+
+[launch]
+grid = ["ceildiv(n, 16)", "ceildiv(m, 16)"]
+block = BLOCK
+
+[workloads]
+whole = { m = 48, n = 32, k = 64 }
+odd = { m = 37, n = 21, k = 43 }
+"""
+
 
 def original(name_or_path: str | Path) -> tuple[Kernel, Variant]:
     """A kernel as it was before any template."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from pass_support import Runner, foreign, original, rewritten
+from pass_support import PRODUCT, Runner, foreign, original, rewritten
 
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.lift_constants import LiftConstants
@@ -23,7 +23,7 @@ def test_bundled_kernels(name, pool):
     Runner(pool, kernel, variant, odd).check([(form, {}) for form in rewrite.alternatives.values()])
 
 
-PRODUCT = """
+TILED = """
 #define TILE 16
 #define ROWS 4
 __global__ void k(float* c, const float* a, const float* b, int m, int n, int k) {
@@ -54,27 +54,10 @@ __global__ void k(float* c, const float* a, const float* b, int m, int n, int k)
   }
 }
 """
-SIZES = """
-[arguments]
-c = { dtype = "f32", shape = ["m", "n"], role = "out" }
-a = { dtype = "f32", shape = ["m", "k"], role = "in", init = "normal" }
-b = { dtype = "f32", shape = ["k", "n"], role = "in", init = "normal" }
-m = { dtype = "i32", value = "m" }
-n = { dtype = "i32", value = "n" }
-k = { dtype = "i32", value = "k" }
-
-[launch]
-grid = ["ceildiv(n, 16)", "ceildiv(m, 16)"]
-block = [16, 4]
-
-[workloads]
-whole = { m = 48, n = 32, k = 64 }
-odd = { m = 37, n = 21, k = 43 }
-"""
 
 
 def test_factors_of_a_product_that_one_loop_fills(pool, tmp_path):
-    kernel, variant = foreign(tmp_path, PRODUCT, SIZES)
+    kernel, variant = foreign(tmp_path, TILED, PRODUCT.replace("BLOCK", "[16, 4]"))
     limits = pool.describe().limits
     lifted = rewritten(LiftConstants(), kernel, variant, limits).variant
     apart = replace(lifted, text=with_own_fillings(parse_kernel(lifted.text, kernel.language, lifted.entry)))

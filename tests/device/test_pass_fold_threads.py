@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from pass_support import Runner, foreign, rewritten
+from pass_support import PRODUCT, Runner, foreign, rewritten
 
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.fold_threads import FoldColumns, FoldRows
 from warpsmith.refactor.passes.tile_rows import TileRows
 
-SIZES = """
-[arguments]
-c = { dtype = "f32", shape = ["m", "n"], role = "inout", init = "normal" }
-a = { dtype = "f32", shape = ["m", "k"], role = "in", init = "normal" }
-b = { dtype = "f32", shape = ["k", "n"], role = "in", init = "normal" }
-m = { dtype = "i32", value = "m" }
-n = { dtype = "i32", value = "n" }
-k = { dtype = "i32", value = "k" }
-
-[launch]
-grid = ["ceildiv(n, 16)", "ceildiv(m, 16)"]
-block = [16, 16]
-
-[workloads]
-whole = { m = 48, n = 32, k = 64 }
-odd = { m = 37, n = 21, k = 43 }
-"""
+SIZES = PRODUCT.replace("BLOCK", "[16, 16]")
 SIGNATURE = "__global__ void k(float* c, const float* a, const float* b, int m, int n, int k) {\n"
 PLACE = "  const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;\n"
 SUM = "  float sum = 0.0f;\n  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + col];\n  c[row * n + col] += sum;\n"
