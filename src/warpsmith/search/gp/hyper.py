@@ -74,7 +74,7 @@ class Pairs:
 class Fit:
     """`tables[c]` are the squared distances of column c's values; all columns' weights have the same prior."""
 
-    def __init__(self, tables: Sequence[Array], prior: Weight = Weight()) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, tables: Sequence[Array], prior: Weight = Weight()) -> None:
         self._tables = tables
         self._mean = np.array([*(prior.mean for _ in tables), _SIGNAL[0], _NOISE[0]])
         self._deviation = np.array([*(prior.deviation for _ in tables), _SIGNAL[1], _NOISE[1]])
