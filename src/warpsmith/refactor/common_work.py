@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 from warpsmith.source import Names
 from warpsmith.source.arrays import arrays_of
-from warpsmith.source.dataflow import base_name, identifiers, is_pure_call
+from warpsmith.source.dataflow import base_name, identifiers, is_in_inner_loop, is_pure_call
 from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.statements import header_of
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
+from warpsmith.source.tree import ancestors, field, of_kind, text_of
 from warpsmith.source.uniform import Uniformity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
-_JUMPS = ("break_statement", "continue_statement")
 
 
 class CommonWork:
@@ -67,17 +65,13 @@ class CommonWork:
         return plain and self.is_uniform(field(declarator, "value"))
 
     def is_common_loop(self, loop: Node) -> bool:
-        parts = [loop.child_by_field_name(part) for part in ("initializer", "condition", "update")]
-        declares = parts[0] is not None and parts[0].type == "declaration"
-        return declares and all(p is None or self.is_uniform(p) for p in parts) and not self._jumps(field(loop, "body"))
+        parts = header_of(loop)
+        declares = bool(parts) and parts[0].type == "declaration"
+        return declares and all(map(self.is_uniform, parts)) and not self._jumps(field(loop, "body"))
 
     def _jumps(self, within: Node) -> bool:
         """Whether steps of a loop around it may end early."""
-        for jump in of_kind(within, *_JUMPS):
-            home = next((a for a in ancestors(jump) if a.type in _LOOPS or a.type == "switch_statement"), None)
-            if home is None or not is_within(home, within) or home == within:
-                return True
-        return False
+        return any(not is_in_inner_loop(jump, within) for jump in of_kind(within, "break_statement", "continue_statement"))
 
     def left_by_some(self, node: Node) -> Node | None:
         """Of `if (row >= rows) return;` the condition, where it differs between the threads."""

@@ -21,9 +21,10 @@ from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import declarators
 from warpsmith.source.effects import reads_memory, waits
+from warpsmith.source.polynomial import global_axis
 from warpsmith.source.scopes import Origin
 from warpsmith.source.spare_barriers import is_barrier
-from warpsmith.source.statements import Piece, indent_unit, line_at, pieces_of, text_between
+from warpsmith.source.statements import Piece, header_of, indent_unit, line_at, pieces_of, text_between, with_pragma
 from warpsmith.source.threads import is_shared, spelled
 from warpsmith.source.tree import field as field_of
 from warpsmith.source.tree import of_kind, text_of, unwrapped
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _ASKED = re.compile(r"\b(?:threadIdx|blockDim|get_local_id|get_local_size|get_global_id)\b")
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
 _COMMON = _TYPES | {"declaration", "compound_statement", "return_statement"}
-_HEADER = ("initializer", "condition", "update")
 _BEFORE = re.compile(rb"(?:\b(?:__local|local|__global|global|__constant|constant|__private|private)\s+)+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|constexpr|volatile|register|static)\b")
 
@@ -140,8 +140,7 @@ class FoldedWriter:
         if statement.declarator is not None:
             return [f"{self._kind(node)}{self._text(statement.declarator)};"]
         if node.type in {"for_statement", "if_statement"} and checks:
-            head = [p for part in _HEADER if (p := node.child_by_field_name(part)) is not None]
-            reads = any(reads_memory(part, self.names) for part in head)
+            reads = any(reads_memory(part, self.names) for part in header_of(node))
             require(not reads, "what a loop or condition reads is only there for threads that take part", node)
         if node.type == "for_statement":
             body = field_of(node, "body")
@@ -172,8 +171,7 @@ class FoldedWriter:
         return self._between(node.start_byte, body.start_byte).strip()
 
     def _pragma(self, node: Node) -> list[str]:
-        before = node.prev_sibling
-        return [text_of(before).strip()] if before is not None and before.type == "preproc_call" else []
+        return [text_of(pragma).strip() for pragma in with_pragma(node)[:-1]]
 
     # ── loops over the threads ──
 
@@ -274,7 +272,7 @@ class FoldedWriter:
             text = f"({thread} + {self._one} * {width})"
         elif builtin == f"blockDim.{self.axis}":
             text = f"({width} * {self.parameter})"
-        elif re.sub(r"\s", "", text_of(node)) == f"get_global_id({'xyz'.index(self.axis)})":
+        elif global_axis(text_of(node)) == self.axis:
             block = spelled(f"blockIdx.{self.axis}", language)
             text = f"({block} * {width} * {self.parameter} + {thread} + {self._one} * {width})"
         return None if text is None else Edit(node.start_byte, node.end_byte, text)

@@ -25,7 +25,7 @@ from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import Unmet, names_of, require
 from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.dataflow import base_name, is_pure_call
-from warpsmith.source.needed import checks_at
+from warpsmith.source.needed import LEAVING, checks_at
 from warpsmith.source.places import Place, place_of, read_places, written_places
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import launch_uses, teamwork
@@ -35,7 +35,6 @@ from warpsmith.source.wholes import SUMS, outer, whole_expressions
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
 _ELSEWHERE = "?"  # a value that is looked at where it comes from
 _DECLARATORS = frozenset({"pointer_declarator", "array_declarator", "reference_declarator"})
 _COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -96,7 +95,7 @@ def _require_alone(names: Names) -> None:
     source = names.source
     work = teamwork(source)
     require(work.none, f"the kernel {work.described()}: what a thread does is not its own business" if not work.none else "")
-    for node in of_kind(source.body, *_LEAVING):
+    for node in of_kind(source.body, *LEAVING):
         raise Unmet("a thread may leave the kernel, or does what is not looked into", node)
     for call in of_kind(source.body, "call_expression"):
         called = text_of(field(call, "function"))

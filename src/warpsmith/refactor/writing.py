@@ -98,12 +98,6 @@ def _begins_line(node: Node, tree: Tree) -> bool:
     return not tree.data[tree.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
 
 
-def with_pragma(statement: Node) -> list[Node]:
-    """The statement and the pragma that is for it."""
-    before = statement.prev_sibling
-    return [before, statement] if before is not None and before.type == "preproc_call" else [statement]
-
-
 def removed(tree: Tree, nodes: list[Node]) -> Edit:
     """Deletes neighbours: whole lines, where nothing else stands on them.
 

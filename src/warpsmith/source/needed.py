@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
-_LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
+LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
 _OWN_AXES = "yz"  # along x neighbours are lanes of one vector: it is all or nothing for them
 
 
@@ -44,7 +44,7 @@ def changed_by(loop: Loop, names: Names) -> dict[str, Node]:
     """The variables that it changes and leaves behind, with their declarators; none where it does more than that."""
     source = names.source
     found: dict[str, Node] = {}
-    if any(True for _ in of_kind(loop.node, *_LEAVING)):
+    if any(True for _ in of_kind(loop.node, *LEAVING)):
         return {}
     for call in of_kind(loop.node, "call_expression"):
         cast = text_of(field(call, "function")).startswith("static_cast")

@@ -14,16 +14,15 @@ from warpsmith.source.dataflow import base_name, declared_names, identifiers, is
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.loaded import VECTOR_CAST
 from warpsmith.source.names import Names
-from warpsmith.source.needed import targets_in
+from warpsmith.source.needed import LEAVING, targets_in
 from warpsmith.source.staged import shared_tiles
-from warpsmith.source.statements import has_directives, pieces_of, text_between
+from warpsmith.source.statements import has_directives, header_of, pieces_of, text_between, with_pragma
 from warpsmith.source.tree import Edit, Tree, ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _AROUND = frozenset({"for_statement", "while_statement", "do_statement", "if_statement"})
-_LEAVING = ("return_statement", "goto_statement", "labeled_statement", "gnu_asm_expression", "lambda_expression")
 
 
 def with_own_fillings(source: KernelSource) -> str:
@@ -64,7 +63,7 @@ def _filling(target: Node, tiles: frozenset[str], names: Names) -> Node | None:
 
 
 def _only_fills(whole: Node, tiles: frozenset[str], names: Names) -> bool:
-    if has_directives(whole) or any(True for _ in of_kind(whole, *_LEAVING)):
+    if has_directives(whole) or any(True for _ in of_kind(whole, *LEAVING)):
         return False
     if not all(is_pure_call(call, names.source) for call in of_kind(whole, "call_expression")):
         return False
@@ -81,8 +80,7 @@ def _only_fills(whole: Node, tiles: frozenset[str], names: Names) -> bool:
 
 
 def _split(whole: Node, tiles: frozenset[str], tree: Tree) -> Edit:
-    before = whole.prev_sibling
-    pragmas = [before] if before is not None and before.type == "preproc_call" else []
+    *pragmas, _ = with_pragma(whole)
     start = min(node.start_byte for node in (*pragmas, whole))
     head = tree.data[start : whole.start_byte].decode()
     copies = []
@@ -100,22 +98,15 @@ def _kept(whole: Node, tile: str, tiles: frozenset[str]) -> list[Node]:
     kept += of_kind(whole, "break_statement", "continue_statement")
     while True:
         around = {a.start_byte: a for s in kept for a in ancestors(s) if a.type in _AROUND and is_within(a, whole)}
-        needed = {name for part in (*kept, *(h for a in around.values() for h in _header(a))) for name in identifiers(part)}
+        needed = {name for part in (*kept, *(h for a in around.values() for h in header_of(a))) for name in identifiers(part)}
         more = [s for s in simple if s not in kept and needed.intersection(_given(s))]
         if not more:
             return kept
         kept += more
 
 
-def _header(statement: Node) -> Iterator[Node]:
-    for name in ("initializer", "condition", "update"):
-        part = statement.child_by_field_name(name)
-        if part is not None:
-            yield part
-
-
 def _is_of_header(statement: Node) -> bool:
-    return statement.parent is not None and statement.parent.type in _AROUND and statement in list(_header(statement.parent))
+    return statement.parent is not None and statement.parent.type in _AROUND and statement in header_of(statement.parent)
 
 
 def _given(statement: Node) -> list[str]:

@@ -37,7 +37,7 @@ class Polynomial:
         if builtin is not None:
             return cls.atom(builtin)
         text = text_of(node)
-        if names.source.language is Language.OPENCL and (axis := _global_axis(text)) is not None:
+        if names.source.language is Language.OPENCL and (axis := global_axis(text)) is not None:
             return cls.atom(f"blockIdx.{axis}") * cls.atom(f"blockDim.{axis}") + cls.atom(f"threadIdx.{axis}")
         if node.type == "identifier":
             if text in names.parameters:
@@ -134,7 +134,7 @@ class Polynomial:
         return "+".join(parts)
 
 
-def _global_axis(text: str) -> str | None:
+def global_axis(text: str) -> str | None:
     """The axis of OpenCL's `get_global_id(0)`: no offset is ever given to a launch, so it is the place in the grid."""
     match = re.fullmatch(r"get_global_id\s*\(\s*([012])u?\s*\)", text)
     return "xyz"[int(match[1])] if match else None

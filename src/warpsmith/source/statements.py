@@ -51,6 +51,18 @@ def has_directives(block: Node) -> bool:
     return any(True for _ in of_kind(block, *_CONDITIONAL))
 
 
+def with_pragma(statement: Node) -> list[Node]:
+    """The statement and the pragma that is for it."""
+    before = statement.prev_sibling
+    return [before, statement] if before is not None and before.type == "preproc_call" else [statement]
+
+
+def header_of(statement: Node) -> list[Node]:
+    """What decides on a loop's steps, or on a condition's branches."""
+    parts = (statement.child_by_field_name(name) for name in ("initializer", "condition", "update"))
+    return [part for part in parts if part is not None]
+
+
 def text_between(tree: Tree, start: int, end: int, edits: Iterable[Edit] = ()) -> str:
     """The bytes from `start` to `end` after those of the edits that lie inside. One within another is gone with it."""
     pieces: list[bytes] = []

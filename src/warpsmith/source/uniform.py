@@ -5,11 +5,11 @@ Errs on the side of doubt: a variable that changes after its declaration counts 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from warpsmith.source.names import Names
+from warpsmith.source.polynomial import global_axis
 from warpsmith.source.reductions import block_reductions
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import is_shared
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _THREAD = {"threadIdx", "get_local_id", "get_global_id", "get_local_linear_id", "get_global_linear_id", "get_sub_group_local_id"}
-_GLOBAL_ID = re.compile(r"get_global_id\(([012])\)")
 _BLOCK = {"blockIdx", "get_group_id"}
 _BRANCHES = {"if_statement", "while_statement", "do_statement", "switch_statement", "for_statement"}
 
@@ -77,9 +76,9 @@ class Uniformity:
         name, found = text_of(use), self._names.definition(use)
         if name in self._asking:
             index = self._names.builtin(use.parent) if use.parent is not None else None
-            axis = _GLOBAL_ID.fullmatch("".join(text_of(use.parent).split())) if use.parent is not None else None
+            axis = global_axis(text_of(use.parent)) if use.parent is not None else None
             if axis is not None:  # both the thread's place and its block's
-                return self._apart.isdisjoint(f"{name}.{'xyz'[int(axis[1])]}" for name in ("threadIdx", "blockIdx"))
+                return self._apart.isdisjoint(f"{name}.{axis}" for name in ("threadIdx", "blockIdx"))
             return index is not None and index not in self._apart
         if found.node is not None and is_within(found.node, self._own):
             return True

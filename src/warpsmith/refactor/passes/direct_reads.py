@@ -23,12 +23,13 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import names_of, unreadable
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
-from warpsmith.refactor.writing import removed, with_pragma
+from warpsmith.refactor.writing import removed
 from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import declarators
 from warpsmith.source.loaded import NotATile
 from warpsmith.source.staged import Tile, shared_tiles, tile_of
+from warpsmith.source.statements import with_pragma
 from warpsmith.source.tree import ancestors, field, of_kind, text_of
 
 if TYPE_CHECKING:

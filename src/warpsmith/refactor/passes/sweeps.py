@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, present, require, require_readable
-from warpsmith.refactor.writing import FreeNames, removed, with_pragma
+from warpsmith.refactor.writing import FreeNames, removed
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.dataflow import reads_inputs_only
 from warpsmith.source.effects import may_change
 from warpsmith.source.kept_results import KeptResult, kept_result, meaning
 from warpsmith.source.running_sums import RunningSum, running_sum
-from warpsmith.source.statements import text_between
+from warpsmith.source.statements import text_between, with_pragma
 from warpsmith.source.tree import field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:

@@ -21,11 +21,12 @@ from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable, those_that_can
 from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
-from warpsmith.refactor.writing import FreeNames, cast, operand, removed, with_pragma
+from warpsmith.refactor.writing import FreeNames, cast, operand, removed
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.loaded import NotATile
 from warpsmith.source.solving import subscript
 from warpsmith.source.staged import Tile, shared_tiles, tile_of
+from warpsmith.source.statements import with_pragma
 from warpsmith.source.threads import spelled
 
 if TYPE_CHECKING:
