@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ASKED = re.compile(r"\b(?:threadIdx|blockDim|get_local_id|get_local_size|get_global_id)\b")
+# They are not written anew, and would give what the smaller block makes of them.
+_COUNTING = frozenset({"get_global_size", "get_enqueued_local_size", "get_local_linear_id", "get_global_linear_id"})
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
 _COMMON = _TYPES | {"declaration", "compound_statement", "return_statement"}
 _BEFORE = re.compile(rb"(?:\b(?:__local|local|__global|global|__constant|constant|__private|private)\s+)+\Z")
@@ -76,6 +78,7 @@ class FoldedWriter:
         changed = next((p.name for p in source.parameters if self.names.is_assigned(p.name, source.body)), None)
         require(changed is None, f"the parameter {changed} is changed")
         for name in of_kind(source.body, "identifier"):
+            require(text_of(name) not in _COUNTING, f"{text_of(name)} counts threads, of which there are fewer", name)
             if text_of(name) in {"threadIdx", "blockDim"}:
                 known = name.parent is not None and self.names.builtin(name.parent) is not None
                 require(known, f"{text_of(name)} is used as a whole", name)

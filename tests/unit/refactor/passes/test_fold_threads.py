@@ -106,6 +106,13 @@ def test_opencl_names():
     assert "int high = (get_local_size(1) * ROWS_PER_THREAD);" in text
 
 
+@pytest.mark.parametrize("asked", ["get_global_size(1)", "get_local_linear_id()"])
+def test_opencl_names_that_count_threads(asked):
+    body = f"  int row = get_global_id(1u), col = get_global_id(0);\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum"
+    assert "row[fold] = (get_group_id(1) *" in folded(f"{body};", language=Language.OPENCL)
+    assert "of which there are fewer" in declined(FoldRows(), product(f"{body} + {asked};", language=Language.OPENCL))
+
+
 def test_the_block_is_lower_and_on_a_gpu_at_least_a_warp():
     subject = product(f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;")
     form = applied(FoldRows(), subject).alternatives[2]
