@@ -2,7 +2,7 @@
 
 The same loop and the same store as in a real run; only the evaluation is a look-up. The price of one durable write of this
 machine's disk (an fsync of the same size) stands beside it, because no durable record can be cheaper. The default strategy is
-also timed over 2,000 evaluations, and in a space too large to list.
+also timed over 2,000 evaluations, in a space too large to list, and from a record of 200 random configurations.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
 from warpsmith.record.store import RunHeader, Store
+from warpsmith.search.base import Learner, Prior
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Launch, Parameter, Workload
@@ -52,6 +53,8 @@ def main() -> None:
             _print(name, small, EVALUATIONS, Path(folder), fsync_ms)
         for space, count in ((large, EVALUATIONS), (small, MANY), (large, MANY)):
             _print(DEFAULT_STRATEGY, space, count, Path(folder), fsync_ms)
+        for space in (small, large):
+            _print(DEFAULT_STRATEGY, space, EVALUATIONS, Path(folder), fsync_ms, warm=True)
 
 
 def _space(parameters: tuple[Parameter, ...]) -> Space:
@@ -60,12 +63,17 @@ def _space(parameters: tuple[Parameter, ...]) -> Space:
     return Space.build(parameters, (), launch, (Workload("w", {}),), Limits(1024, 1024, 1024, 64, 49152, 32, 2))
 
 
-def _print(name: str, space: Space, evaluations: int, folder: Path, fsync_ms: float) -> None:
-    with Store(folder / f"{name}-{space.size}-{evaluations}.sqlite") as store:
+def _print(name: str, space: Space, evaluations: int, folder: Path, fsync_ms: float, *, warm: bool = False) -> None:
+    with Store(folder / f"{name}-{space.size}-{evaluations}-{warm}.sqlite") as store:
         run = store.begin(RunHeader("k", "k", "f", "cpu", "none", name, 0, {}, {}))
+        prior = _record(space) if warm else None
         began = time.perf_counter()
+        strategy = load_strategy(name)(space, np.random.default_rng(0))
+        if prior is not None:
+            assert isinstance(strategy, Learner)
+            strategy.learn(prior)
         done = search(
-            load_strategy(name)(space, np.random.default_rng(0)),
+            strategy,
             LookUp(),
             budget=Budget(evaluations),
             recorded={},
@@ -75,7 +83,13 @@ def _print(name: str, space: Space, evaluations: int, folder: Path, fsync_ms: fl
         )
         each_ms = (time.perf_counter() - began) / len(done) * 1e3
     durable = f"{each_ms / fsync_ms:.1f} x one durable write"
-    print(f"{name:<12} {each_ms:6.2f} ms an evaluation over {len(done):,} of {space.size:,} ({durable})", flush=True)
+    start = ", from a record" if warm else ""
+    print(f"{name:<12} {each_ms:6.2f} ms an evaluation over {len(done):,} of {space.size:,} ({durable}){start}", flush=True)
+
+
+def _record(space: Space) -> Prior:
+    drawn = dict.fromkeys(space.sample(EVALUATIONS, np.random.default_rng(1)))
+    return Prior("another device", tuple(LookUp()(space[number]) for number in drawn))
 
 
 def _fsync_ms(path: Path) -> float:

@@ -16,6 +16,7 @@ from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.encoding import distances, handicaps
 from warpsmith.search.gp.feasibility import Feasibility
+from warpsmith.search.gp.forecasts import Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
 from warpsmith.search.gp.kernel import covariance, matern
 from warpsmith.search.gp.model import Model, Predictions, Result
@@ -219,7 +220,7 @@ def test_what_it_holds_is_bounded(monkeypatch):
     rows = space.encoded(numbers)
     slower = columns.expected(rows)
     results = {n: Result(row, float(row.sum()), expected=float(s)) for n, row, s in zip(numbers, rows, slower, strict=True)}
-    model = Model(columns, [], rng)
+    model = Model(columns, Forecasts([]), rng)
     candidates = sampled_from(space, columns, numbers[:3], rng)
     predictions = model.predict(candidates, results, {})
     assert len(model._held) == 160

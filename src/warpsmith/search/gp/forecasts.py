@@ -38,6 +38,8 @@ class Forecasts:
 
     def __init__(self, each: Sequence[Forecast]) -> None:
         self._each = tuple(each)
+        self._candidates: Candidates | None = None
+        self._of_candidates = np.zeros((0, 0))
 
     def __len__(self) -> int:
         return len(self._each)
@@ -50,8 +52,12 @@ class Forecasts:
         return np.array([forecast.of(rows) for forecast in self._each]).reshape(len(self._each), len(rows)).T
 
     def of_candidates(self, candidates: Candidates) -> Array:
-        found = [forecast.of_candidates(candidates) for forecast in self._each]
-        return np.array(found).reshape(len(self._each), len(candidates)).T
+        """Kept until others are asked for: several models ask for the same."""
+        if candidates is not self._candidates:
+            found = [forecast.of_candidates(candidates) for forecast in self._each]
+            self._of_candidates = np.array(found).reshape(len(self._each), len(candidates)).T
+            self._candidates = candidates
+        return self._of_candidates
 
     def expected(self, forecasts: Array) -> Array:
         """What the forecasts of configurations come to, as far as they are believed at first."""

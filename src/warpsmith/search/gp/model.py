@@ -14,7 +14,7 @@ import numpy as np
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST
-from warpsmith.search.gp.forecasts import Forecast, Forecasts
+from warpsmith.search.gp.forecasts import Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
@@ -56,9 +56,9 @@ class Predictions:
 
 
 class Model:
-    def __init__(self, columns: Columns, forecasts: Sequence[Forecast], rng: np.random.Generator) -> None:
+    def __init__(self, columns: Columns, forecasts: Forecasts, rng: np.random.Generator) -> None:
         self._columns = columns
-        self._forecasts = Forecasts(forecasts)
+        self._forecasts = forecasts
         self._rng = rng
         self._fit = Fit(columns.tables)
         self._hyper: Hyper | None = None

@@ -22,7 +22,7 @@ from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import context_of
 from warpsmith.search.gp.design import spread_out
 from warpsmith.search.gp.feasibility import Feasibility
-from warpsmith.search.gp.forecasts import Forecast
+from warpsmith.search.gp.forecasts import Forecast, Forecasts
 from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.visits import Visits
@@ -172,7 +172,8 @@ class GaussianProcess:
         """The one whose turn it is."""
         if not self._models:
             seen = (Columns(self._space, identity) for identity in _IDENTITIES)
-            self._models = tuple(Model(columns, self._forecasts, self._rng) for columns in seen)
+            forecasts = Forecasts(self._forecasts)
+            self._models = tuple(Model(columns, forecasts, self._rng) for columns in seen)
         return self._models[len(self._visits) % len(self._models)]
 
     def _current_candidates(self) -> Candidates:
