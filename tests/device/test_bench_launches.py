@@ -69,6 +69,17 @@ def test_timing_is_one_number_a_launch(pool, on_bench):
     assert bench.run_once(one, "n=1000") > 0
 
 
+@pytest.mark.parametrize("dtype", ["f32", "i32"])
+def test_a_timed_launch_finds_nothing_of_the_one_before(pool, on_bench, dtype):
+    kernel = make_kernel(buffer("x", dtype), buffer("out", dtype, role="out"), scalar("n", "i32", "n"))
+    source = DOUBLE.replace("float", {"f32": "float", "i32": "int"}[dtype])
+    bench, (workload,) = on_bench(kernel, lambda inputs: {"out": 2 * inputs["x"]})
+    honest = candidate(pool, kernel, source)
+    idle = candidate(pool, kernel, source.replace("if (i < n)", "if (i < n && out[i] != 2 * x[i])").replace("= 2 *", "= 3 *"))
+    assert len(bench.time("n=1000", [honest, idle])) == 2
+    assert not workload.verdict_after_launch().passed
+
+
 def test_inout_is_restored_before_every_launch(pool, on_bench):
     kernel = make_kernel(
         buffer("x", "i32", role="inout"), buffer("total", "i32", "1", role="inout", kind="zeros"), scalar("n", "i32", "n")

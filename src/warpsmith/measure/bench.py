@@ -95,7 +95,7 @@ class Bench:
         return verdict
 
     def time(self, workload_name: str, sequence: Sequence[Candidate]) -> list[int] | BenchFailure:
-        """One launch for each candidate, in that order, with `inout` buffers restored in between; device nanoseconds."""
+        """One launch for each candidate, in that order, with buffers made ready for each as for the first; device nanoseconds."""
         workload = self._workloads[workload_name]
         if workload_name in self._doubtful:
             workload.arena.reset()
@@ -239,11 +239,12 @@ class _Attachment:
         if workload.name in self._workloads:
             return
         arena, constants = workload.arena, workload.constants
-        buffers = [item for item in workload.kernel.buffers if item.role is Role.INOUT and not item.null]
-        restored = tuple(item.name for item in buffers) if arena.restore_fd >= 0 else ()
+        buffers = [item for item in workload.kernel.buffers if not item.null]
+        restored = tuple(item.name for item in buffers if item.role is Role.INOUT) if arena.restore_fd >= 0 else ()
+        poisoned = tuple((item.name, item.dtype) for item in buffers if item.role is Role.OUT)
         fds = [arena.fd, arena.restore_fd] if restored else [arena.fd]
         layout = arena.layout if self._guarded else tuple(replace(p, guard_before=0, guard_after=0) for p in arena.layout)
-        job = Attach(workload.name, layout, restored, tuple(constants))
+        job = Attach(workload.name, layout, restored, poisoned, tuple(constants))
         self.call(job, STARTUP_DEADLINE_S, list(constants.values()), fds)
         self._workloads.add(workload.name)
 

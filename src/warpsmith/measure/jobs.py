@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import Binary
@@ -45,11 +46,15 @@ class Unload(Job[None]):
 
 @dataclass(frozen=True, slots=True)
 class Attach(Job[None]):
-    """Map a workload's memory: the arena's descriptor, then the one to restore `restored` from, if any. Blobs: its constants."""
+    """Map a workload's memory: the arena's descriptor, then the one to restore `restored` from, if any. Blobs: its constants.
+
+    `poisoned`: outputs and their types. A kernel that found what it computed before could leave it at that, and look fast.
+    """
 
     workload: str
     layout: tuple[Placement, ...]
     restored: tuple[str, ...]
+    poisoned: tuple[tuple[str, DType], ...]
     constants: tuple[str, ...]
     reply: ClassVar[Any] = type(None)
 

@@ -12,13 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Geometry, NotCounted
 from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import HasCounters, HasOwnMemory, HasReadings, LaunchError, Program, Session
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.serving import serve
 from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
+from warpsmith.verify.arena import poison
 
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Blobs: TypeAlias = tuple[bytes, ...]
 Fds: TypeAlias = tuple[int, ...]
 Answer: TypeAlias = tuple[Any, Sequence[bytes]]
@@ -30,7 +35,15 @@ _DONE: Answer = (None, ())
 class _Memory:
     views: Mapping[str, memoryview]
     restores: tuple[tuple[memoryview, memoryview], ...]
+    outputs: tuple[tuple[Array, DType], ...]
     constants: Mapping[str, bytes]
+
+    def make_ready(self) -> None:
+        """For a timed launch: nothing is left of what the one before computed."""
+        for data, original in self.restores:
+            data[:] = original
+        for output, dtype in self.outputs:
+            poison(output, dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +98,13 @@ class _Worker:
                 if place.name in job.restored:
                     data = slice(place.offset, place.offset + place.nbytes)
                     restores.append((arena[data], original[data]))
+        places = {place.name: place for place in job.layout}
+        data_of = {name: arena[places[name].offset :][: places[name].nbytes] for name, _ in job.poisoned}
+        outputs = tuple((np.frombuffer(data_of[name], np.uint8), dtype) for name, dtype in job.poisoned)
         for fd in fds:
             os.close(fd)
         constants = dict(zip(job.constants, blobs, strict=True))
-        self._memories[job.workload] = _Memory(views, tuple(restores), constants)
+        self._memories[job.workload] = _Memory(views, tuple(restores), outputs, constants)
         return _DONE
 
     def prepare(self, job: Prepare, _blobs: Blobs, _fds: Fds) -> Answer:
@@ -108,8 +124,7 @@ class _Worker:
         try:
             for number in job.runs:
                 run = self._runs[number]
-                for data, original in self._memories[run.workload].restores:
-                    data[:] = original
+                self._memories[run.workload].make_ready()
                 nanoseconds.append(self._launch(run))
         except LaunchError as error:
             return LaunchFailed(str(error)), ()

@@ -227,7 +227,7 @@ class Evaluator:
         measured = self._time(candidate, verdict)
         if not isinstance(measured, Measured) or measured.score >= (self._best.score if self._best and self._best.score else 1.0):
             return measured
-        # Whoever would be the best has to be right on its hundredth launch too: outputs were not cleared between timed ones.
+        # Whoever would be the best has to be right on its hundredth launch too.
         again = self._verify(candidate, self._workloads)
         return measured if isinstance(again, Verdict) and again.passed else _of_later_launches(again)
 

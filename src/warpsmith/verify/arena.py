@@ -126,7 +126,7 @@ class Arena:
                 case Role.IN | Role.INOUT:
                     np.copyto(data, _as_bytes(self._pristine[region.name]))
                 case Role.OUT:
-                    _poison(data, region.dtype)
+                    poison(data, region.dtype)
             if not self._intact:
                 for start, end in self._guards(region.name):
                     np.copyto(self._bytes[start:end], _guard_bytes(region, start, end))
@@ -232,7 +232,8 @@ def _as_bytes(array: Array) -> Array:
     return np.ravel(array).view(np.uint8)
 
 
-def _poison(data: Array, dtype: DType) -> None:
+def poison(data: Array, dtype: DType) -> None:
+    """Bytes that no kernel leaves by computing."""
     if dtype.is_float:
         data.fill(_FLOAT_POISON)
         return
