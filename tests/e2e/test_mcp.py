@@ -126,6 +126,9 @@ async def _prepare(call: Call, kernel: str) -> str:
     refused = await call("submit_form", kernel=kernel, source=wrong, **LAUNCH)
     assert not refused["accepted"]
     assert "elements differ" in refused["problem"]
+    refused = await call("submit_form", kernel=kernel, source=f"__device__ int launches;\n{FORM}", **LAUNCH)
+    assert not refused["accepted"]
+    assert "launches would outlive a launch" in refused["problem"]
     form = await call("submit_form", kernel=kernel, source=FORM, hypothesis="threads side by side", **LAUNCH)
     assert form["accepted"], form
 

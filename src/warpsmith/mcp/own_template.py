@@ -14,8 +14,7 @@ from warpsmith.core.hardware import Limits
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import kernel_toml, template_path
-from warpsmith.refactor.persistence import require_no_memory
-from warpsmith.refactor.proposal import Proposal
+from warpsmith.refactor.proposal import Proposal, require_allowed
 from warpsmith.refactor.values import nearest_with
 from warpsmith.space import Space, space_of
 from warpsmith.spec.bundled import FILE_NAME
@@ -41,7 +40,7 @@ class OwnTemplate:
 
 def lay_down(kernel: Kernel, given: Proposal, folder: Path, lab: Lab) -> OwnTemplate:
     """Raises InputError with what is wrong: it does not load, is not the original at its defaults, or does not compile there."""
-    require_no_memory(given.source, read_source(kernel.source), kernel.language)
+    require_allowed(given.source, read_source(kernel.source), kernel.language)
     trying = _Trying(_written(kernel, given, folder, lab.info.limits), lab)
     certificate = trying.certificate()
     left_out = trying.failing_values()

@@ -8,7 +8,8 @@ written out; what a function-like macro hides is taken for a variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
@@ -20,7 +21,14 @@ _MARKS = {
     Language.HIP: frozenset({"__device__", "__managed__", "__constant__", "static"}),
     Language.OPENCL: frozenset({"global", "__global"}),
 }
-_HARMLESS = frozenset({"constexpr", "__shared__", "using", "struct", "class", "enum", "union", "operator"})
+_HARMLESS = frozenset({"constexpr", "__shared__", "using", "typedef", "operator", "constant", "__constant"})
+_TYPES = frozenset({"struct", "class", "enum", "union"})
+_QUALIFIERS = frozenset({"__attribute__", "alignas", "__align__", "__launch_bounds__", "decltype", "typeof", "__typeof__"})
+_BEHIND_PARAMETERS = frozenset({"{", "const", "noexcept", "->", ":", "try", "__attribute__", "override"})
+_ENDS = frozenset({";", "=", "[", "{", ","})
+_BODY = "{}"
+_CLOSING = {"(": ")", "{": "}", "<": ">"}
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)\((.*)", re.DOTALL)
 _DEEPEST_MACRO = 4
 
@@ -45,43 +53,95 @@ def _expanded(tokens: Sequence[Token], macros: dict[str, str], depth: int) -> It
 
 
 def _declared(words: Sequence[str], marks: frozenset[str], language: Language) -> set[str]:
-    found = set()
-    braces = parentheses = 0
-    for place, word in enumerate(words):
-        braces += (word == "{") - (word == "}")
-        parentheses += (word == "(") - (word == ")")
-        # In OpenCL the word stands before pointers everywhere; a variable it makes only outside functions.
-        if word in marks and not (language is Language.OPENCL and (braces or parentheses)):
-            name = _variable(words[place:])
-            if name is not None:
-                found.add(name)
-    return found
+    functions = set(_functions(words))
+    return {name for at in _beginnings(words, marks, language) if (name := _variable(words[at:], functions)) is not None}
 
 
-def _variable(words: Sequence[str]) -> str | None:
+def _beginnings(words: Sequence[str], marks: frozenset[str], language: Language) -> Iterator[int]:
+    """Where a declaration may begin that makes such a variable."""
+    if language is not Language.OPENCL:
+        yield from (place for place, word in enumerate(words) if word in marks)
+        return
+    # Outside functions every variable is one; inside, and in parameters, the word stands before pointers only.
+    place = 0
+    while place < len(words):
+        yield place
+        ended = False
+        while place < len(words) and not ended:
+            is_body = words[place] == "{" and words[place - 1] == ")"
+            ended = words[place] == ";" or is_body
+            place = _closed(words, place) if words[place] == "{" else place + 1
+
+
+def _functions(words: Sequence[str]) -> Iterator[str]:
+    """Names that a body is given for, also of a template's instances."""
+    for at, word in enumerate(words):
+        if word == "(" and words[_closed(words, at) :][:1] == ["{"]:
+            name = at - 1
+            if words[name] in {">", ">>"}:
+                name = max((place for place in range(at) if words[place] == "<" and _closed(words, place) == at), default=0) - 1
+            if name >= 0:
+                yield words[name]
+
+
+def _closed(words: Sequence[str], opening: int) -> int:
+    """The place behind the bracket that closes the one there."""
+    depth, bracket = 0, words[opening]
+    for place in range(opening, len(words)):
+        depth += (words[place] == bracket) - (words[place] == _CLOSING[bracket])
+        # `>>` closes two, and a comparison in a template's arguments is none of our brackets
+        depth -= 2 * (bracket == "<" and words[place] == ">>")
+        if depth <= 0:
+            return place + 1
+    return len(words)
+
+
+def _variable(words: Sequence[str], functions: Collection[str]) -> str | None:
     """The name that a declaration gives to a variable which can change; None for functions, constants and types."""
-    name, depth, is_constant = None, 0, False
-    previous = ""
-    for word in words:
-        if word in {"<", "(", "<<"} and not (word == "(" and depth == 0 and _names_function(previous)):
-            depth += 1
-        elif word in {">", ")", ">>"} and depth:
-            depth -= 1
-        elif depth == 0:
-            if word == "(" or word in _HARMLESS:
-                return None
-            if word in {";", "=", "[", "{", ","}:
-                return None if is_constant else name
-            is_constant = (is_constant or word == "const") and word != "*"
-            if re.fullmatch(r"[A-Za-z_]\w*", word):
-                name = word
-        previous = word
+    name: str | None = None
+    is_constant, only_names_type = False, 0
+    for place, word in _telling(words):
+        if word in _HARMLESS:
+            return None
+        if word in _ENDS or word == "(":
+            takes = word == "(" and _takes_parameters(name, words[place:], functions)
+            return None if is_constant or takes or only_names_type > 0 else name
+        if word in _TYPES:
+            only_names_type = 2  # a name or a body, which are the type's own
+        elif word in {"const", "*"}:
+            is_constant = word == "const"
+        elif word == _BODY:
+            name, only_names_type = None, only_names_type - 1
+        elif _WORD.fullmatch(word):
+            name, only_names_type = word, only_names_type - 1
     return None
 
 
-def _names_function(word: str) -> bool:
-    """Whether a bracket after it opens parameters: after these it opens what qualifies a declaration."""
-    return re.fullmatch(r"\w+", word) is not None and word not in {"__attribute__", "alignas", "__align__", "__launch_bounds__"}
+def _telling(words: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """With their places: without arguments of templates and qualifiers, and with one word for a type's body."""
+    place, may_have_body = 0, False
+    while place < len(words):
+        word = words[place]
+        if word == "<" or (word == "(" and words[max(place - 1, 0)] in _QUALIFIERS):
+            place = _closed(words, place)
+        elif word == "{" and may_have_body:
+            yield place, _BODY
+            place, may_have_body = _closed(words, place), False
+        else:
+            may_have_body = word in _TYPES or (may_have_body and word not in _ENDS)
+            if word not in _QUALIFIERS:
+                yield place, word
+            place += 1
+
+
+def _takes_parameters(name: str | None, words: Sequence[str], functions: Collection[str]) -> bool:
+    """Whether a bracket behind a name holds a function's parameters. It may be a variable's first value, or a variable itself."""
+    end = _closed(words, 0)
+    inside, behind = words[1 : end - 1], words[end : end + 1]
+    if inside[:1] in (["*"], ["&"]):
+        return False
+    declares = any(_WORD.fullmatch(a) and _WORD.fullmatch(b) for a, b in pairwise(inside))
+    return not inside or declares or name in functions or not behind or behind[0] in _BEHIND_PARAMETERS
 
 
 def require_no_memory(source: str, original: str, language: Language) -> None:

@@ -6,14 +6,20 @@ it was. So the default stays the original token by token, whatever an agent writ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.persistence import require_no_memory
 
 PROPOSALS = "proposals"  # the pass's name, in plans and reports
 FORM = "FORM"
+
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include(?:_next)?|embed|import)[ \t]*[<\"]([^>\"\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +73,26 @@ class ProposedForms:
         if not self._proposals:
             return Declined("no form was proposed")
         plain = subject.variant
+        try:
+            for proposal in self._proposals:
+                require_allowed(proposal.source, plain.text, subject.kernel.language)
+        except InputError as error:
+            return Declined(error.message)
         forms = {
             p.number: Variant(p.source, plain.entry, p.grid, p.block, p.shared, p.tunables, p.rules) for p in self._proposals
         }
         said = "; ".join(f"{p.number}: {' '.join(p.hypothesis.split())}" for p in self._proposals)
         choice = Tunable(FORM, (0, *forms), 0, f"which form of the kernel; 0: the original; {said}")
         return Rewrite(plain, choice, forms)
+
+
+def require_allowed(source: str, original: str, language: Language) -> None:
+    """Raises InputError for what no form may do, whoever wrote it: read other files, or keep more from launch to launch.
+
+    Workers are confined anyway; but what can only be an attempt at other people's files is not even compiled.
+    """
+    for found in _INCLUDE.finditer(source):
+        path = found[1].strip()
+        if path.startswith(("/", "~", "\\")) or ".." in path or ":" in path:
+            raise InputError(f"a form includes only what the original could include; found {found[0].strip()!r}")
+    require_no_memory(source, original, language)
