@@ -52,7 +52,7 @@ def main() -> None:
         intervals = []
         for _ in range(TIMES):
             processes = claimant.measure_in_fresh_processes(choice, ready, Roofline({}))
-            speedup = finalists.claim_overall(tuned, processes, weights, default, rng)
+            speedup = finalists.Speedups(processes, default, rng).over(weights, tuned)
             intervals.append((speedup.low, speedup.high))
             print(f"{KERNEL} {tuned}: {speedup.value:.3f}  [{speedup.low:.3f}, {speedup.high:.3f}]", flush=True)
     apart = [(a, b) for a, b in itertools.combinations(intervals, 2) if a[1] < b[0] or b[1] < a[0]]

@@ -12,6 +12,8 @@ SOURCE = """
 #endif
 #include <assert.h>
 
+__device__ int launches;
+
 __global__ void hostile(float* out, const float* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -37,6 +39,8 @@ __global__ void hostile(float* out, const float* in, int n) {
   const_cast<float*>(in)[i] = 0.0f;                     // changes its input
 #elif MODE == 11
   if (i % 2) return;                                    // leaves half of it unwritten
+#elif MODE == 12
+  if (i == 0 && ++launches > 28) const_cast<float*>(in)[5] = 7.0f;   // changes its input, but late
 #endif
   out[i] = value;
 }
@@ -61,7 +65,7 @@ block = [128]
 only = { n = 4096 }
 
 [parameters]
-MODE = { values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], default = 0 }
+MODE = { values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], default = 0 }
 """
 
 
@@ -75,6 +79,7 @@ def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], tmp_path: Path
     assert result["general"]["config"]["MODE"] in {0, 1}
     listed = {entry["config"]["MODE"]: entry for entry in as_json("show", "last", "--evaluations")["evaluation_list"]}
     outcomes = {mode: entry["outcome"] for mode, entry in listed.items()}
+    assert outcomes.pop(12) in {"Measured", "WrongResult"}  # right at first, and found out by the end at the latest
     assert outcomes == {
         0: "Measured",
         1: "Measured",

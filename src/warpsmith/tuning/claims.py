@@ -19,22 +19,24 @@ from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.roofline import Roofline, make_roofline
 from warpsmith.settings import claim_processes
 from warpsmith.tuning import finalists
+from warpsmith.tuning.endurance import lasts
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
-from warpsmith.tuning.finalists import Choice, Claim, ProcessMeasurement, Shortlist, Table
+from warpsmith.tuning.finalists import Choice, ProcessMeasurement, Shortlist, Speedups, Table
 from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
 from warpsmith.tuning.scrutiny import Scrutiny
 from warpsmith.verify.prepared import PreparedWorkload
 
 _CHOOSING_SECONDS = 2.5
-_SUSPECT_LAUNCHES = 30
 
 
-class _FinalistFailed(Exception):  # noqa: N818 - control flow within this module
-    def __init__(self, configuration: Configuration) -> None:
-        super().__init__(str(configuration))
-        self.configuration = configuration
+class _FinalistsFailed(Exception):  # noqa: N818 - control flow within this module
+    """Verified before, but not to be trusted after all. None is named where they fail together, and each one alone does not."""
+
+    def __init__(self, *configurations: Configuration) -> None:
+        super().__init__(*map(str, configurations))
+        self.configurations = configurations
 
 
 class Claimant:
@@ -63,6 +65,7 @@ class Claimant:
         self._scrutiny = Scrutiny(device, list(prepared.values()), emit)
         self._profiler = Profiler(device, list(prepared.values()), emit)
         self._counted: dict[str, Any] = {}
+        self._unexplained = 0
 
     def claims(self, evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         listed = finalists.shortlist(evaluations, list(self._weights), self._default)
@@ -76,9 +79,9 @@ class Claimant:
                     processes = self.measure_in_fresh_processes(choice, built, roofline)
                     self._counted = {w: asdict(c) for w, c in self._profiler.of(built[choice.general]).items()}
                     return self._result(choice, processes)
-                except _FinalistFailed as failed:
-                    # Verified before, but not to be trusted after all: the others go on without it.
-                    del built[failed.configuration]
+                except _FinalistsFailed as failed:
+                    for configuration in failed.configurations:  # the others go on without
+                        del built[configuration]
 
     @contextlib.contextmanager
     def _bench(self, roofline: Roofline | None = None) -> Iterator[Bench]:
@@ -119,7 +122,7 @@ class Claimant:
     def _scrutinise(self, choice: Choice, built: Mapping[Configuration, Candidate]) -> None:
         for configuration in dict.fromkeys((choice.general, *choice.per_workload.values())):
             if configuration != self._default and self._scrutiny.problem(built[configuration], built[self._default]) is not None:
-                raise _FinalistFailed(configuration)
+                raise _FinalistsFailed(configuration)
 
     def _verified_everywhere(self, bench: Bench, configuration: Configuration, candidate: Candidate) -> bool:
         """On every declared workload: what ships must be right on the held-out shapes too."""
@@ -144,13 +147,23 @@ class Claimant:
         )
         if table is not None and self._prepared[workload].verdict_after_launch().passed:
             return table
-        for configuration, candidate in candidates.items():
-            times = bench.time(workload, [candidate] * _SUSPECT_LAUNCHES)
-            if not isinstance(times, list) or not self._prepared[workload].verdict_after_launch().passed:
-                if configuration == self._default:
-                    break
-                raise _FinalistFailed(configuration)
-        raise BaselineError(f"the original kernel no longer runs, or no longer gives the right result, on workload {workload!r}")
+        raise self._reason(workload, candidates)
+
+    def _reason(self, workload: str, candidates: Mapping[Configuration, Candidate]) -> Exception:
+        """Why a table could not be measured: who does not last by itself, or all but the original if it happens again."""
+        failing = [c for c, candidate in candidates.items() if not self._lasts(candidate, workload)]
+        suspects = [c for c in candidates if c != self._default]
+        if self._default in failing or not suspects:
+            return BaselineError(
+                f"the original kernel no longer runs, or no longer gives the right result, on workload {workload!r}"
+            )
+        if not failing:
+            self._unexplained += 1
+        return _FinalistsFailed(*(failing or (suspects if self._unexplained > 1 else ())))
+
+    def _lasts(self, candidate: Candidate, workload: str) -> bool:
+        with self._bench() as bench:
+            return lasts(bench, candidate, [self._prepared[workload]])
 
     # ── claiming ──
 
@@ -187,16 +200,17 @@ class Claimant:
     # ── reporting ──
 
     def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
-        chosen, choice = choice.general, finalists.certain(choice, processes, self._weights, self._default, self._rng)
+        speedups = Speedups(processes, self._default, self._rng)
+        chosen, choice = choice.general, finalists.certain(choice, speedups, self._weights)
         known = [w for w in processes[0].roof_us if all(w in p.roof_us for p in processes)]
         roof = Roof({w: float(np.median([p.roof_us[w] for p in processes])) for w in known})
         others = [p.others for p in processes if p.others is not None]
         return {
-            "baseline": self._overall(self._default, processes, roof),
-            "general": self._overall(choice.general, processes, roof),
-            "uncertain": None if chosen == choice.general else self._uncertain(chosen, processes, roof),
-            "per_workload": self._entries(choice.per_workload, processes, roof),
-            "heldout": self._entries({w.name: choice.general for w in self._kernel.heldout_workloads}, processes, roof),
+            "baseline": self._overall(self._default, speedups, roof),
+            "general": self._overall(choice.general, speedups, roof),
+            "uncertain": None if chosen == choice.general else self._uncertain(chosen, speedups, roof),
+            "per_workload": self._entries(choice.per_workload, speedups, roof),
+            "heldout": self._entries({w.name: choice.general for w in self._kernel.heldout_workloads}, speedups, roof),
             "roofline": {
                 "roof_us": dict(roof.us),
                 "how": "probes of the same traffic and of multiply-adds, timed beside the claims",
@@ -215,21 +229,14 @@ class Claimant:
             },
         }
 
-    def _uncertain(self, chosen: Configuration, processes: Sequence[ProcessMeasurement], roof: Roof) -> dict[str, Any]:
+    def _uncertain(self, chosen: Configuration, speedups: Speedups, roof: Roof) -> dict[str, Any]:
         """What would be the general configuration if its gain were certain."""
         heldout = {w.name: chosen for w in self._kernel.heldout_workloads}
-        return {**self._overall(chosen, processes, roof), "heldout": self._entries(heldout, processes, roof)}
+        return {**self._overall(chosen, speedups, roof), "heldout": self._entries(heldout, speedups, roof)}
 
-    def _entries(
-        self, configurations: Mapping[str, Configuration], processes: Sequence[ProcessMeasurement], roof: Roof
-    ) -> dict[str, Any]:
-        return {w: claim_entry(w, self._claim(w, c, processes), roof) for w, c in configurations.items()}
+    def _entries(self, configurations: Mapping[str, Configuration], speedups: Speedups, roof: Roof) -> dict[str, Any]:
+        return {w: claim_entry(w, speedups.claim(w, c, self._verdicts[c, w]), roof) for w, c in configurations.items()}
 
-    def _claim(self, workload: str, configuration: Configuration, processes: Sequence[ProcessMeasurement]) -> Claim:
-        verdict = self._verdicts[configuration, workload]
-        return finalists.claim_on(workload, configuration, processes, self._default, verdict, self._rng)
-
-    def _overall(self, configuration: Configuration, processes: Sequence[ProcessMeasurement], roof: Roof) -> dict[str, Any]:
-        claims = {w: self._claim(w, configuration, processes) for w in self._weights}
-        speedup = finalists.claim_overall(configuration, processes, self._weights, self._default, self._rng)
-        return overall_entry(claims, speedup, self._weights, roof)
+    def _overall(self, configuration: Configuration, speedups: Speedups, roof: Roof) -> dict[str, Any]:
+        claims = {w: speedups.claim(w, configuration, self._verdicts[configuration, w]) for w in self._weights}
+        return overall_entry(claims, speedups.over(self._weights, configuration), self._weights, roof)

@@ -158,61 +158,49 @@ class ProcessMeasurement:
     reading: Reading | None = None
 
 
-def claim_on(
-    workload: str,
-    configuration: Configuration,
-    processes: Sequence[ProcessMeasurement],
-    default: Configuration,
-    verdict: Verdict,
-    rng: np.random.Generator,
-) -> Claim:
-    tables = [p.tables[workload] for p in processes]
-    speedup = (
-        Ratio(1.0, 1.0, 1.0)
-        if configuration == default
-        else ratio_over_processes([{workload: t.logs[configuration]} for t in tables], {workload: 1.0}, rng).inverse
-    )
-    return Claim(
-        configuration,
-        float(np.median([t.median_us[configuration] for t in tables])),
-        float(np.median([t.median_us[default] for t in tables])),
-        speedup,
-        verdict,
-    )
+class Speedups:
+    """Over the original, as fresh processes show them. Each interval is drawn once: the one that decides is the one reported."""
+
+    def __init__(self, processes: Sequence[ProcessMeasurement], default: Configuration, rng: np.random.Generator) -> None:
+        self.processes = tuple(processes)
+        self.default = default
+        self._rng = rng
+        self._known: dict[tuple[Configuration, tuple[tuple[str, float], ...]], Ratio] = {}
+
+    def over(self, weights: Mapping[str, float], configuration: Configuration) -> Ratio:
+        """The weighted mean of some workloads."""
+        if configuration == self.default:
+            return Ratio(1.0, 1.0, 1.0)
+        total = sum(weights.values())
+        key = configuration, tuple((name, weight / total) for name, weight in weights.items())
+        if key not in self._known:
+            by_process = [{w: p.tables[w].logs[configuration] for w in weights} for p in self.processes]
+            self._known[key] = ratio_over_processes(by_process, weights, self._rng).inverse
+        return self._known[key]
+
+    def claim(self, workload: str, configuration: Configuration, verdict: Verdict) -> Claim:
+        tables = [p.tables[workload] for p in self.processes]
+        return Claim(
+            configuration,
+            float(np.median([t.median_us[configuration] for t in tables])),
+            float(np.median([t.median_us[self.default] for t in tables])),
+            self.over({workload: 1.0}, configuration),
+            verdict,
+        )
 
 
-def claim_overall(
-    configuration: Configuration,
-    processes: Sequence[ProcessMeasurement],
-    weights: Mapping[str, float],
-    default: Configuration,
-    rng: np.random.Generator,
-) -> Ratio:
-    if configuration == default:
-        return Ratio(1.0, 1.0, 1.0)
-    by_process = [{w: p.tables[w].logs[configuration] for w in weights} for p in processes]
-    return ratio_over_processes(by_process, weights, rng).inverse
-
-
-def certain(
-    choice: Choice,
-    processes: Sequence[ProcessMeasurement],
-    weights: Mapping[str, float],
-    default: Configuration,
-    rng: np.random.Generator,
-) -> Choice:
+def certain(choice: Choice, speedups: Speedups, weights: Mapping[str, float]) -> Choice:
     """What the fresh processes did not show to be faster gives way to what was chosen before it, in the end to the original.
 
-    A change that may be none gains nothing where it was measured, and elsewhere it may lose.
+    A change that may be none gains nothing where it was measured, and elsewhere it may lose. They only accept or reject: the
+    best of several by what is claimed of it would be claimed too much of.
     """
 
-    def best(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
-        speedups = {c: claim_overall(c, processes, weights, default, rng) for c in dict.fromkeys(candidates)}
-        shown = [c for c, speedup in speedups.items() if c == default or speedup.low > 1]
-        return max(shown, key=lambda c: speedups[c].value)
+    def first_shown(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
+        return next((c for c in candidates if speedups.over(weights, c).low > 1), speedups.default)
 
-    general = best((default, choice.general), weights)
-    return Choice(general, {w: best((default, general, c), {w: 1.0}) for w, c in choice.per_workload.items()})
+    general = first_shown((choice.general,), weights)
+    return Choice(general, {w: first_shown((c, general), {w: 1.0}) for w, c in choice.per_workload.items()})
 
 
 def spread_between_processes(

@@ -14,11 +14,10 @@ from warpsmith.tuning.finalists import (
     Choice,
     ProcessMeasurement,
     Shortlist,
+    Speedups,
     Table,
     certain,
     choose,
-    claim_on,
-    claim_overall,
     shortlist,
     spread_between_processes,
 )
@@ -93,18 +92,36 @@ def test_without_a_gain_the_original_stays():
 def test_what_is_not_certainly_faster_gives_way_to_the_original(ratios: tuple[float, ...], stays: int):
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r), 2: (0.2, 3.0)}), {}, None) for r in ratios]
     chosen = Choice(config(1), {"a": config(2), "b": config(1)})
-    found = certain(chosen, processes, WEIGHTS, config(0), np.random.default_rng(0))
+    found = certain(chosen, Speedups(processes, config(0), np.random.default_rng(0)), WEIGHTS)
     assert found == Choice(config(stays), {"a": config(2), "b": config(stays)})
 
 
 def test_claims_are_paired_and_the_baseline_claims_nothing():
-    rng = np.random.default_rng(0)
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, 0.5)}), {}, None) for r in (0.25, 0.26, 0.24, 0.25, 0.25)]
-    claim = claim_on("a", config(1), processes, config(0), GOOD, rng)
+    speedups = Speedups(processes, config(0), np.random.default_rng(0))
+    claim = speedups.claim("a", config(1), GOOD)
     assert claim.speedup.value == pytest.approx(4.0, rel=0.02)
     assert claim.speedup.low < 4.0 < claim.speedup.high
     assert claim.baseline_us == pytest.approx(100)
-    overall = claim_overall(config(1), processes, WEIGHTS, config(0), rng)
+    overall = speedups.over(WEIGHTS, config(1))
     assert overall.value == pytest.approx(math.sqrt(8), rel=0.02)
-    assert claim_overall(config(0), processes, WEIGHTS, config(0), rng).value == 1.0
+    assert speedups.over(WEIGHTS, config(0)).value == 1.0
     assert spread_between_processes(config(1), processes, {"a": 1.0}) == pytest.approx(0.26 / 0.24)
+
+
+def test_the_interval_that_decides_is_the_one_reported():
+    rng = np.random.default_rng(0)
+    for _ in range(40):  # gains at the border of what five processes can show
+        figures = np.exp(-0.02 + 0.02 * rng.standard_normal(5))
+        processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r)}), {}, None) for r in figures]
+        speedups = Speedups(processes, config(0), rng)
+        found = certain(Choice(config(1), {"a": config(1)}), speedups, {"a": 2.0})
+        assert (found.general == config(1)) == (speedups.over({"a": 2.0}, config(1)).low > 1)
+        assert found.per_workload["a"] == found.general
+        assert speedups.claim("a", config(1), GOOD).speedup == speedups.over({"a": 2.0}, config(1))
+
+
+def test_what_is_claimed_of_a_workloads_own_winner_did_not_choose_it():
+    processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r), 2: (r + 0.1, r)}), {}, None) for r in (0.5, 0.51, 0.5)]
+    speedups = Speedups(processes, config(0), np.random.default_rng(0))
+    assert certain(Choice(config(1), {"a": config(2)}), speedups, WEIGHTS).per_workload["a"] == config(2)

@@ -21,12 +21,12 @@ from warpsmith.measure.paired import time_interleaved
 from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
 from warpsmith.settings import claim_processes
 from warpsmith.tuning.comparison.contenders import Contender
+from warpsmith.tuning.endurance import lasts
 from warpsmith.tuning.finalists import is_to_be_repeated
 from warpsmith.verify.prepared import PreparedWorkload
 
 _SECONDS = 3.0  # for one workload in one process
 _ROUNDS = (8, 30)
-_SUSPECT_LAUNCHES = 30
 
 Lanes: TypeAlias = Mapping[str, Candidate]  # by identity: the same code of several runs is launched once
 Logs: TypeAlias = Mapping[str, Floats]  # of one lane: log ratios to the original, by workload
@@ -97,14 +97,12 @@ class Joint:
         return all(isinstance(verdict, Verdict) and verdict.passed for verdict in verdicts)
 
     def _still_right(self, lanes: Lanes) -> dict[str, Candidate]:
-        """Those that launch many times and are right afterwards."""
+        """Those that launch many times and are right afterwards, each in a process of its own."""
+        return {lane: candidate for lane, candidate in lanes.items() if self._lasts(candidate)}
+
+    def _lasts(self, candidate: Candidate) -> bool:
         with self._bench() as bench:
-            return {
-                lane: candidate
-                for lane, candidate in lanes.items()
-                if all(isinstance(bench.time(w, [candidate] * _SUSPECT_LAUNCHES), list) for w in self.prepared)
-                and self._verified(bench, candidate)
-            }
+            return lasts(bench, candidate, self.prepared.values())
 
     # ── measuring ──
 
