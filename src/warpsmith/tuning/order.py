@@ -12,6 +12,7 @@ from warpsmith.core.fingerprint import fingerprint
 from warpsmith.record.source import Source
 from warpsmith.record.store import RoundRecord, RunRecord, Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
+from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agents import NO_AGENT
@@ -117,5 +118,15 @@ def round_kernel(about: RoundRecord, run: str) -> Kernel:
 
 
 def kernel_fingerprint(kernel: Kernel) -> str:
-    files = [kernel.path, kernel.source, kernel.template_source, kernel.reference.file]
-    return fingerprint(*(file.read_bytes() for file in files if file is not None))
+    """Of all that the user's files say of it: headers it includes with quotes, and functions that fill its arguments, too."""
+    sources = [kernel.source, *([kernel.template_source] if kernel.template_source is not None else [])]
+    headers = {
+        header.resolve()
+        for source in sources
+        for header, _ in included_files(source, source.read_text(encoding="utf-8", errors="replace"), kernel.include_dirs)
+    }
+    addresses = [b.init.python for b in (*kernel.buffers, *kernel.constants) if b.init.python is not None]
+    functions = {kernel.path.parent / address.rpartition(":")[0] for address in addresses}
+    reference = [kernel.reference.file] if kernel.reference.file is not None else []
+    files = [kernel.path, *sources, *reference, *sorted(headers), *sorted(functions)]
+    return fingerprint(*(file.read_bytes() for file in files))
