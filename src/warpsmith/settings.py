@@ -20,6 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from warpsmith.core.errors import InputError
+from warpsmith.core.file_names import as_file_name
 
 _CLAIM_PROCESSES = 5
 _FEWEST_PROCESSES = 2  # one alone cannot tell how much processes differ
@@ -49,7 +50,7 @@ class Settings:
         return self.home / "binaries"
 
     def template_folder(self, kernel: str) -> Path:
-        return self.home / "templates" / re.sub(r"[^\w.-]+", "-", kernel)
+        return self.home / "templates" / as_file_name(kernel, "kernel")
 
     def run_folder(self, run: str) -> Path:
         return self.home / "runs" / run

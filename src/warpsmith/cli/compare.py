@@ -67,28 +67,16 @@ def compare(
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, a line for each run elsewhere."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
+    """Elsewhere than on a terminal, a line for each run."""
+    from warpsmith.cli.terminal import step_bar  # noqa: PLC0415
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("runs     "),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
     said = ""
+    with step_bar("runs") as bar:
 
-    def report(step: Step) -> None:
-        nonlocal said
-        bar.update(task, completed=step.done, total=step.of, description=" · ".join(filter(None, (step.what, step.detail))))
-        if not console.is_terminal and step.what != said:
-            console.print(f"runs      {step.done}/{step.of}  {step.what}", highlight=False, soft_wrap=True)
-        said = step.what
+        def report(step: Step) -> None:
+            nonlocal said
+            what = " · ".join(filter(None, (step.what, step.detail)))
+            bar.show(step.done, step.of, what, line=step.what if step.what != said else None)
+            said = step.what
 
-    with Bar(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=None)
         yield report

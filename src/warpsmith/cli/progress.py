@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID
 
 from warpsmith.cli.render_notes import price_text
+from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
 from warpsmith.record.transcript import Kind
 from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.agents import NO_AGENT
@@ -43,13 +44,13 @@ _INDENT = " " * 10  # where the text stands after its label
 
 @contextlib.contextmanager
 def progress() -> Iterator[Emit]:
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     bar = Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        words("{task.description}"),
+        BarColumn(bar_width=BAR_WIDTH),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
+        words("{task.fields[detail]}"),
         console=console,
         disable=not console.is_terminal,
         transient=True,

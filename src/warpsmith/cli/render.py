@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from warpsmith.cli.render_analysis import compiled_tables
 from warpsmith.cli.render_notes import configuration_text, counted, result_notes, warm_notes
+from warpsmith.cli.terminal import terminal
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.isolation.confinement import ConfinementReport
 
 
 def _print(*parts: RenderableType) -> None:
-    console = Console()
+    console = terminal()
     for part in parts:
         console.print(part)
 

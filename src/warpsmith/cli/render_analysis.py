@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
 from warpsmith.analysis.analyze import Progress as Report
 from warpsmith.cli.render_notes import configuration_text
+from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
 
 _SHOWN = 20
 _NUMBERS = 5  # columns
@@ -23,8 +24,8 @@ _LIMITERS = {"shared memory": "shared"}
 
 @contextlib.contextmanager
 def compiling(target: str) -> Iterator[Report]:
-    console = Console(stderr=True)
-    columns = (TextColumn(f"compiling for {target}"), BarColumn(bar_width=24), MofNCompleteColumn())
+    console = terminal(stderr=True)
+    columns = (words(f"compiling for {target}"), BarColumn(bar_width=BAR_WIDTH), MofNCompleteColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("", total=None)  # not known before the space is
         yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -55,8 +56,8 @@ def _role(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
 
 def _console() -> Console:
     """Wide where nobody looks at a terminal: a configuration stays on its line."""
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDTH)
+    console = terminal()
+    return console if console.is_terminal else terminal(width=_WIDTH)
 
 
 def _table(target: Mapping[str, Any]) -> Table:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from warpsmith.cli.terminal import terminal
 
 _MODES = {"template": "template + search", "direct": "direct rewriting"}
 
 
 def render_compare(found: Mapping[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     limits = [f"{found['budget']['evaluations']} evaluations"] if found["budget"]["evaluations"] is not None else []
     limits += [f"{found['budget']['seconds']:g} s"] if found["budget"]["seconds"] is not None else []
     about = f" on {found['device']}: {found['seeds']} seeds, {' and '.join(limits)} each, agent {found['agent']}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from warpsmith.cli.terminal import terminal
 
 _PAIRS = 5
 _NOTHING = 0.005  # a share below it is shown as 0 %, and which value is best is then chance
@@ -15,7 +16,7 @@ _DOUBTFUL = 0.5
 
 
 def render_importance(entry: Mapping[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     if entry["r2"] is None:
         console.print(
             f"which parameters mattered: too few results to say ({entry['measured']} measured, {entry['needed']} needed)",

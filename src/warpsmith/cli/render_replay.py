@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.terminal import terminal
 from warpsmith.replay import Figure, ReplayResult
 
 _INTERVAL = len(".952-1.00")
 
 
 def render_replay(result: ReplayResult) -> None:
-    console = Console()
+    console = terminal()
     plan = result.plan
     console.print(
         Text.assemble(("fraction of the optimum", "bold"), f" by evaluations: mean of {plan.seeds} seeds, 95 % interval")

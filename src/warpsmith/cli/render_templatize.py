@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from warpsmith.cli.terminal import terminal
 
 _NAMED_AT_MOST = 5  # passes that give one reason; more of them are counted
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
 def render_template(result: Mapping[str, Any]) -> None:
-    console = Console()
+    console = terminal()
     for line in result["diff"].split("\n"):
         style = next((style for start, style in _DIFF_STYLES.items() if line.startswith(start)), "")
         console.print(Text(line, style=style), soft_wrap=True)

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from warpsmith.cli.render_notes import counted
+from warpsmith.cli.terminal import terminal
 from warpsmith.record.transcript import Kind
 
 _STYLES = {Kind.PROMPT: "dim", Kind.REPLY: "", Kind.PROBLEM: "yellow", Kind.FAULT: "red", Kind.DECISION: "green"}
@@ -19,7 +19,7 @@ _WIDTH = 116
 
 
 def render_transcript(book: Mapping[str, Any]) -> None:
-    console = Console(soft_wrap=True)
+    console = terminal(soft_wrap=True)
     if not book["messages"]:
         console.print(Text(f"nothing was said in this run (agent {book['agent']})"))
         return

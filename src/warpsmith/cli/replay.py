@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,33 +60,20 @@ def replay(
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, a line after each tenth elsewhere."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
+    """Elsewhere than on a terminal, a line after each tenth."""
+    from warpsmith.cli.terminal import step_bar  # noqa: PLC0415
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("trials   "),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
     finished = 0
+    with step_bar("trials") as bar:
 
-    def report(done: int, of: int, trial: Trial) -> None:
-        nonlocal finished
-        finished = done
-        bar.update(task, completed=done, total=of, description=f"{trial.space} · {trial.strategy}")
-        if not console.is_terminal and done * 10 // of != (done - 1) * 10 // of:
-            console.print(f"trials    {done}/{of}  {trial.space} · {trial.strategy}", highlight=False, soft_wrap=True)
+        def report(done: int, of: int, trial: Trial) -> None:
+            nonlocal finished
+            finished = done
+            what = f"{trial.space} · {trial.strategy}"
+            bar.show(done, of, what, line=what if done * 10 // of != (done - 1) * 10 // of else None)
 
-    with Bar(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=None)
         try:
             yield report
         except KeyboardInterrupt:
-            bar.stop()
-            print(f"stopped after {finished} trials; nothing was written", file=sys.stderr)  # noqa: T201
+            bar.say(f"stopped after {finished} trials; nothing was written")
             raise typer.Exit(130) from None

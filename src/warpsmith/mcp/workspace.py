@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.file_names import as_file_name
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.bundled import FILE_NAME, bundled_path
 from warpsmith.spec.kernel import Kernel
@@ -42,7 +43,7 @@ class Workspace:
 
     def new_folder(self, kind: str, name: str) -> Path:
         """Empty, with a number of its own."""
-        stem = re.sub(r"[^\w.-]+", "-", name).strip(".") or "kernel"
+        stem = as_file_name(name, "kernel")
         parent = self.root / kind
         parent.mkdir(parents=True, exist_ok=True)
         number = 1

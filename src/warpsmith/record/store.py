@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
+from warpsmith.core.file_names import as_file_name
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
 from warpsmith.record.schema import open_database
@@ -79,7 +80,7 @@ class Store:
 
     def begin(self, header: RunHeader, sources: Sequence[Source] = ()) -> str:
         """A new run, durable together with all that it starts from."""
-        run = f"{header.kernel}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        run = f"{as_file_name(header.kernel, 'kernel')}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
         with self._transaction():
             self._connection.execute(
                 "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings,"

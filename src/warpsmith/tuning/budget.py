@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from warpsmith.core.errors import InputError
 
-_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS_S = {"bare": 1.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)"
+_DURATION = re.compile(
+    rf"(?P<bare>{_NUMBER})|(?:(?P<h>{_NUMBER})\s*h)?\s*(?:(?P<m>{_NUMBER})\s*m)?\s*(?:(?P<s>{_NUMBER})\s*s)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Budget:
 
 def parse_duration(text: str) -> float:
     """Seconds from `90`, `90s`, `5m`, `1.5h` or `1h30m`."""
-    parts = re.findall(r"([0-9]*\.?[0-9]+)\s*([smh]?)", text)
-    if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", text):
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or not any(found.groups()):
         raise InputError(f"{text!r} is not a duration", hint="write for example 90s, 5m or 1h30m")
-    return sum(float(number) * _UNITS_S[unit] for number, unit in parts)
+    return sum(float(number) * _UNITS_S[unit] for unit, number in found.groupdict().items() if number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from statistics import mean
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.outcome import CompileFailed, Evaluation
+from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict, WorkloadTime
 from warpsmith.search.base import Learner, Prior
 from warpsmith.search.gp import GaussianProcess
 from warpsmith.search.gp.candidates import _jumps, all_of, sampled_from
@@ -21,7 +22,7 @@ from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
 from warpsmith.search.gp.kernel import covariance, matern
 from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.gp.posterior import Posterior
-from warpsmith.search.gp.strategy import _promise
+from warpsmith.search.gp.strategy import _promise, _variance
 from warpsmith.search.gp.targets import modelled
 from warpsmith.search.random import Random
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
@@ -404,6 +405,15 @@ def test_nothing_to_learn_is_a_cold_start():
 
 
 # ── what is worth trying ──
+
+
+def test_what_was_given_up_after_one_launch_is_known_less_well():
+    right = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
+
+    def variance(low: float, high: float) -> float:
+        return _variance(Measured(right, (WorkloadTime("w", 1.0, 1.0, (low, high), 1),), 1.0))
+
+    assert 0 < variance(0.95, 1.05) < variance(0.8, 1.25) < variance(0.0, inf)
 
 
 def test_what_differs_from_the_best_by_noise_alone_is_worth_less_than_what_is_not_known():

@@ -7,13 +7,13 @@ from warpsmith.tuning.budget import Budget, parse_duration
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5h", 5400), ("1h30m", 5400), ("1m 30s", 90)]
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5h", 5400), ("1h30m", 5400), ("1m 30s", 90), (" .5 h ", 1800)]
 )
 def test_durations(text: str, seconds: float):
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "5 minutes", "-3s", "1h-3"])
+@pytest.mark.parametrize("text", ["", "soon", "5 minutes", "-3s", "1h-3", "1.5.2", "10 20", "1h30", "5m1h", "1s2s"])
 def test_bad_durations_are_refused(text: str):
     with pytest.raises(InputError, match="not a duration"):
         parse_duration(text)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.replies import TestsReply, WorkloadReply
+from warpsmith.core.file_names import as_file_name
 from warpsmith.spec.kernel import Kernel, Workload
 
 _LARGEST_SIZE = 1 << 31
@@ -46,7 +46,7 @@ def _problem(entry: WorkloadReply, kernel: Kernel) -> str | None:
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
-    base = re.sub(r"[^\w.-]+", "-", wanted).strip("-")[:40] or "shape"
+    base = as_file_name(wanted, "shape")[:40]
     name, number = base, 2
     while name in taken:
         name, number = f"{base}-{number}", number + 1

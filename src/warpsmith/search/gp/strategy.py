@@ -6,7 +6,7 @@ be special. Kernels are of both kinds, and where one model sees nothing to gain 
 
 from __future__ import annotations
 
-from math import log, pi, sqrt
+from math import inf, log, pi, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,6 +44,7 @@ _RESAMPLED_GROWTH = 0.15
 _RESAMPLED_AFTER_AT_MOST = 50
 _MARGIN = 2.0  # in deviations of the noise
 _WIDTH_OF_95 = 2 * 1.96
+_OPEN = (0.5, 2.0)  # relative, for an interval without ends: what a single launch says
 
 
 class GaussianProcess:
@@ -190,7 +191,8 @@ class GaussianProcess:
 
 def _variance(outcome: Measured) -> float:
     """Of the logarithm of the score, by the intervals of its times: what was given up early is known less well."""
-    spreads = [log(high / low) / _WIDTH_OF_95 for low, high in (time.ci95 for time in outcome.times) if 0 < low <= high]
+    known = ((low, high) if 0 < low <= high < inf else _OPEN for low, high in (time.ci95 for time in outcome.times))
+    spreads = [log(high / low) / _WIDTH_OF_95 for low, high in known]
     return sum(spread**2 for spread in spreads) / len(spreads) ** 2 if spreads else 0.0
 
 
