@@ -131,7 +131,7 @@ def is_shared(declaration: Node, source: KernelSource) -> bool:
     # The qualifier was blanked out for the parser, so it stands before the node, or inside it after `const`.
     line = source.tree.data.rfind(b"\n", 0, declaration.start_byte) + 1
     text = source.tree.data[line : declaration.end_byte].decode(errors="replace")
-    first = text.partition("=")[0]
+    first = re.sub(r"\[[^\]]*\]", "[]", text.partition("=")[0])  # `[2 * N]` is no pointer
     return re.search(r"\b(?:__local|local)\b(?![^;]*\*)", first) is not None
 
 

@@ -14,6 +14,8 @@ from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
 from warpsmith.verify.inputs import Array, as_python, shape_of
 from warpsmith.verify.userfunctions import call_by_name, load_function
 
+_NARROW = (DType.F16, DType.F32)
+
 
 def outputs_of(kernel: Kernel) -> tuple[Buffer, ...]:
     return tuple(buffer for buffer in kernel.buffers if buffer.role is not Role.IN and not buffer.null)
@@ -101,6 +103,8 @@ def _as_argument(argument: Buffer | Scalar, inputs: Mapping[str, Array]) -> Any:
     seen = as_python(argument, array)
     if isinstance(argument, Scalar):
         return seen
+    if argument.dtype in _NARROW:
+        seen = seen.astype(np.float64)  # sums and squares in half precision would be as wrong as a kernel's own
     if argument.role is not Role.IN:
         return seen.copy() if seen is array else seen
     seen = seen.view()

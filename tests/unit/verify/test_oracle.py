@@ -69,6 +69,17 @@ def test_what_a_reference_may_ask_for(oracle):
     assert np.array_equal(expected["out"], inputs["in"].astype(np.float64) / 2)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+def test_a_reference_computes_in_float64(oracle, dtype):
+    body = """
+        def ref(x):
+            assert x.dtype == np.float64 and not x.flags.writeable
+            return (1e5 * x * x).sum(keepdims=True)  # infinite in half precision
+    """
+    inputs, expected = oracle(body, buffer("x", dtype, "n"), buffer("out", "f32", 1, role="out"), n=9)
+    assert expected["out"][0] == pytest.approx((1e5 * inputs["x"].astype(np.float64) ** 2).sum())
+
+
 def test_shapes_that_differ_only_in_form_are_taken(oracle):
     wide = buffer("out", "f32", "n", 1, 2, role="out")
     _, expected = oracle("def ref(n): return np.arange(2 * n)", wide, n=3)
