@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 
-def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[..., Any], guide_kernel: Path):
+def test_from_source_to_result(
+    warpsmith: Callable[..., Any], as_json: Callable[..., Any], guide_kernel: Path, monkeypatch: pytest.MonkeyPatch
+):
     assert "fine" in warpsmith("check", guide_kernel).stdout
 
     space = as_json("space", guide_kernel, "--why", "BLOCK=1024 ITEMS=16")
     assert space["feasible"] == 30
     assert space["violations"] == []
 
-    done = warpsmith("tune", guide_kernel, "--evaluations", 8, "--seed", 3, "--also-compile", "sm_90,gfx942", "--json")
+    monkeypatch.chdir(guide_kernel.parent)
+    done = warpsmith("tune", guide_kernel.name, "--evaluations", 8, "--seed", 3, "--also-compile", "sm_90,gfx942", "--json")
     assert "baseline" in done.stderr, "progress goes to stderr"
     result = json.loads(done.stdout)
     assert result["kernel"] == "scale"
@@ -40,6 +43,8 @@ def test_from_source_to_result(warpsmith: Callable[..., Any], as_json: Callable[
         assert general["config"] in [entry["config"] for entry in target["configurations"]]
         assert all(entry["outcome"] == "compiled" and entry["occupancy"] > 0 for entry in target["configurations"])
 
+    monkeypatch.chdir("/")  # a run is found, and finds its kernel, from anywhere
+    assert as_json("show", result["run"], "--importance")["importance"] is not None
     assert as_json("show", result["run"]) == result
     assert as_json("resume", result["run"]) == result, "a finished run is not run again"
     assert [run["run"] for run in as_json("show")["runs"]] == [result["run"]]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_MUCH = 0.2  # of the cores, taken by others while claims were measured
+
 
 def result_notes(result: Mapping[str, Any]) -> list[str]:
     notes = [*_gain(result), *_lost(result["heldout"])]
@@ -21,6 +23,7 @@ def result_notes(result: Mapping[str, Any]) -> list[str]:
         spent = result["model"]
         price = price_text(spent["usd"], unpriced=spent["unpriced"])
         notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
+    notes += _disturbed(evidence)
     notes += _slowed(evidence)
     notes += _checked(evidence)
     notes += _rounds(result)
@@ -42,7 +45,9 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
         figures = f"{found['speedup']:.2f}x, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
         return [f"No certain gain, so the original stays. The best found is {configuration_text(found['config'])}: {figures}."]
     if general["config"] == result["baseline"]["config"]:
-        return ["No gain found: the original configuration is the best that was measured."]
+        seen = max((entry["speedup"] or 1.0 for entry in result["plan"]), default=1.0)
+        looked = f"what looked like {seen:.2f}x in the search did not when it was measured again beside the original"
+        return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the best that was measured'}."]
     # A run of an earlier version may claim such a one.
     return ["The interval includes 1: not distinguishable from the original."] if general["ci95"][0] <= 1 else []
 
@@ -61,6 +66,12 @@ def _identity(result: Mapping[str, Any]) -> str:
     number = result["general"]["config"]["REWRITE"]
     winner = next((entry for entry in result["rewrites"] if entry["rewrite"] == number), None)
     return f"Rewrite {number} ({winner['hypothesis']}): {short(winner['source'])}" if winner else "REWRITE=0 is the original."
+
+
+def _disturbed(evidence: Mapping[str, Any]) -> list[str]:
+    share = evidence.get("others_share") or 0.0
+    advice = "on a quiet machine the intervals are narrower"
+    return [f"Other programs took up to {share:.0%} of the cores meanwhile: {advice}."] if share > _MUCH else []
 
 
 def _slowed(evidence: Mapping[str, Any]) -> list[str]:

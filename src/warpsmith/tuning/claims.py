@@ -217,7 +217,7 @@ class Claimant:
             },
             "evidence": {
                 "processes": len(processes),
-                "process_spread": round(finalists.spread_between_processes(choice.general, processes, self._weights), 4),
+                "process_spread": round(finalists.spread_between_processes(chosen, processes, self._weights), 4),
                 "others_share": round(max(others), 3) if others else None,
                 "oracle": "the NumPy reference" if self._kernel.reference.file else "the original kernel",
                 "readings": [asdict(p.reading) for p in processes if p.reading is not None],

@@ -51,7 +51,7 @@ class Rounds:
             done = self._search_one(current, carried)
             self._known = list({e.configuration: e for e in (*carried, *done)}.values())
             self._finish(current, len(done))
-        if self._plans and not self._spent():
+        if self._plans and not self._spent() and len(self._known) < self._current.space.size:
             # No further plan, but budget left: it goes to the last template.
             done = self._search_one(self._current, self._known, rest=True)
             self._known = list({e.configuration: e for e in (*self._known, *done)}.values())

@@ -46,7 +46,7 @@ def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, Prep
         info = pool.describe()
         header = RunHeader(
             kernel=order.kernel.name,
-            kernel_path=str(order.kernel.path),
+            kernel_path=str(order.kernel.path.absolute()),
             fingerprint=kernel_fingerprint(order.kernel),
             device=order.device,
             agent=order.agent,

@@ -157,7 +157,7 @@ class SearchStage:
         """What the tester wants verified too; a resumed run has it on record."""
         parts = self._parts
         wanted = parts.store.adversaries(self._run)
-        if not wanted and parts.agent is not None:
+        if not self._was_tested and parts.agent is not None:
             facts = Facts(parts.kernel, parts.info.limits, None, None, {}, device=parts.info.description)
             try:
                 wanted = list(parts.agent.adversaries(facts))
@@ -165,10 +165,16 @@ class SearchStage:
                 parts.emit(Warned(f"no workloads from the tester: {stopped.reason}"))
         return Adversaries(wanted, parts.original.builder, parts.order.seed, stack)
 
+    @property
+    def _was_tested(self) -> bool:
+        """Whether the tester was asked before, and had its say: all but the original comes after that."""
+        store = self._parts.store
+        return bool(store.adversaries(self._run)) or len(store.evaluations(self._run)) > 1 or bool(store.rounds(self._run))
+
     def _settled(self, tested: Adversaries, bench: Bench) -> tuple[Workload, ...]:
         parts = self._parts
         kept = tested.settle(bench)
-        if parts.agent is not None and not parts.store.adversaries(self._run):
+        if parts.agent is not None and not self._was_tested:
             parts.store.add_adversaries(self._run, kept)
             parts.emit(AdversariesChosen(kept, tested.dropped))
             left_out = [f"{name} left out: {reason}" for name, reason in tested.dropped.items()]

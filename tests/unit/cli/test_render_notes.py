@@ -36,6 +36,10 @@ ORIGINAL = {"config": {"BLOCK": 32}, "speedup": 1.0, "ci95": [1.0, 1.0]}
     [
         ({"general": ORIGINAL}, "No gain found: the original configuration is the best that was measured."),
         (
+            {"general": ORIGINAL, "plan": [{"round": 1, "reason": "r", "evaluations": 9, "speedup": 1.17}]},
+            "No gain found: what looked like 1.17x in the search did not when it was measured again beside the original.",
+        ),
+        (
             {"general": ORIGINAL, "uncertain": {"config": {"BLOCK": 64}, "speedup": 1.02, "ci95": [0.96, 1.07]}},
             "No certain gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
         ),
@@ -60,3 +64,10 @@ def test_a_round_tells_what_it_had_no_time_for():
 
 def test_a_gain_needs_no_comment():
     assert result_notes(result())[0].startswith("4 measured in 3 s; claims from 5 fresh processes")
+
+
+def test_a_machine_that_others_used_is_named():
+    evidence = result()["evidence"]
+    assert not [note for note in result_notes(result(evidence={**evidence, "others_share": 0.1})) if "Other programs" in note]
+    said = [note for note in result_notes(result(evidence={**evidence, "others_share": 0.72})) if "Other programs" in note]
+    assert said == ["Other programs took up to 72% of the cores meanwhile: on a quiet machine the intervals are narrower."]
