@@ -38,7 +38,7 @@ _FLOAT_WORDS = {
     DType.BF16: (0xFFA5, 0xFF95),
     DType.F16: (0xFDA5, 0xFD95),
 }
-_FLOAT_POISON = 0xFF
+FLOAT_POISON = 0xFF
 # Integers have no NaN: outputs get noise, no byte of which is a valid bool, so that what was not written differs somewhere.
 _NOISE = np.random.default_rng(0x5EED).integers(2, 256, 1 << 16, np.uint8)
 
@@ -235,7 +235,7 @@ def _as_bytes(array: Array) -> Array:
 def poison(data: Array, dtype: DType) -> None:
     """Bytes that no kernel leaves by computing."""
     if dtype.is_float:
-        data.fill(_FLOAT_POISON)
+        data.fill(FLOAT_POISON)
         return
     whole = len(data) - len(data) % len(_NOISE)
     data[:whole].reshape(-1, len(_NOISE))[:] = _NOISE

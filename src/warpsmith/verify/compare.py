@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from warpsmith.core.outcome import ArgumentCheck
+from warpsmith.verify.arena import FLOAT_POISON
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,19 +30,26 @@ class _Worst:
     failures: int = 0
 
 
-def compare(name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float) -> ArgumentCheck:
-    """`expected` as the oracle gives it: float64 for floats, else the type of `got`."""
+def compare(
+    name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float, *, poisoned: bool = False
+) -> ArgumentCheck:
+    """`expected` as the oracle gives it: float64 for floats, else the type of `got`.
+
+    `poisoned`: what is still as it was filled before the launch was not written, and is wrong whatever is expected.
+    """
     if got.shape != expected.shape:
         raise ValueError(f"{name}: got shape {got.shape}, expected {expected.shape}")
     flat_got, flat_expected = np.ravel(got), np.ravel(expected)
     if got.dtype == np.bool_:  # a byte of a bool that is neither 0 nor 1 is no bool: compare bytes
         flat_got, flat_expected = flat_got.view(np.uint8), flat_expected.view(np.uint8)
     exact = flat_got.dtype.kind in "iub"
-    worst = _compare_exact(flat_got, flat_expected) if exact else _compare_floats(flat_got, flat_expected, rtol, atol)
+    worst = _compare_exact(flat_got, flat_expected) if exact else _compare_floats(flat_got, flat_expected, (rtol, atol), poisoned)
     if not got.size:
         return ArgumentCheck(workload, name, passed=True, max_error=0.0)
     where = tuple(int(i) for i in np.unravel_index(worst.index, got.shape))
     shown_got, shown_expected = _shown(flat_got[worst.index]), _shown(flat_expected[worst.index])
+    if worst.failures and poisoned and not exact and _is_poison(flat_got[worst.index : worst.index + 1])[0]:
+        shown_got = "nothing (not written)"
     problem = ""
     if worst.failures:
         bound = "" if exact else f", tolerance {atol:g} + {rtol:g} * |expected|"
@@ -50,8 +58,8 @@ def compare(name: str, workload: str, got: Array, expected: Array, rtol: float, 
     return ArgumentCheck(workload, name, not worst.failures, worst.error, where, shown_got, shown_expected, problem)
 
 
-def _compare_floats(got: Array, expected: Array, rtol: float, atol: float) -> _Worst:
-    worst = _Worst()
+def _compare_floats(got: Array, expected: Array, tolerance: tuple[float, float], poisoned: bool) -> _Worst:
+    worst, (rtol, atol) = _Worst(), tolerance
     widen = _widener(got.dtype)
     error, bound = np.empty(_CHUNK), np.empty(_CHUNK)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -72,6 +80,8 @@ def _compare_floats(got: Array, expected: Array, rtol: float, atol: float) -> _W
                 # Now exactly: equal infinities and NaN on both sides are right; any other NaN is infinitely wrong.
                 wide = widen(got_part)
                 same = (wide == expected_part) | (np.isnan(wide) & np.isnan(expected_part))
+                if poisoned:
+                    same &= ~_is_poison(got_part)
                 err[same] = 0.0
                 failed &= ~same
                 err[np.isnan(err)] = math.inf
@@ -123,6 +133,15 @@ def _widener(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
     if dtype == np.float16:
         return lambda part: part.astype(np.float32)
     return lambda part: part
+
+
+def _is_poison(part: Array) -> Array:
+    """Whether nothing was written. A type of one byte has too few NaN for one that no kernel computes."""
+    if part.dtype.itemsize == 1:
+        return np.zeros(len(part), np.bool_)
+    bits = part.view(f"u{part.dtype.itemsize}")
+    unwritten: Array = bits == np.frombuffer(bytes([FLOAT_POISON] * bits.itemsize), bits.dtype)[0]
+    return unwritten
 
 
 def _shown(value: Any) -> str:

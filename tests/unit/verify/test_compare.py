@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warpsmith.core.dtype import DType
+from warpsmith.verify.arena import FLOAT_POISON
 from warpsmith.verify.compare import compare
 
 ROOM = 100_003  # several chunks, the last one short
@@ -102,3 +104,17 @@ def test_agrees_with_the_definition(pairs, rtol, atol):
     result = check(got, expected, rtol, atol)
     assert result.passed == bool(close.all())
     assert result.passed or not close[result.where]
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
+def test_what_was_not_written_is_no_nan_that_was_computed(dtype):
+    kind = DType(dtype).numpy
+    expected = np.array([1.0, np.nan, np.nan])
+    computed = np.array([1.0, np.nan, -np.nan]).astype(kind)
+    assert compare("out", "w", computed, expected, 1e-3, 1e-3, poisoned=True).passed
+    untouched = computed.copy()
+    untouched.view(np.uint8)[-kind.itemsize :] = FLOAT_POISON
+    assert compare("out", "w", untouched, expected, 1e-3, 1e-3).passed
+    found = compare("out", "w", untouched, expected, 1e-3, 1e-3, poisoned=True)
+    assert not found.passed
+    assert "1 of 3 elements differ, worst at [2]: got nothing (not written), expected nan" in found.problem
