@@ -1,4 +1,7 @@
-"""What a worker may use: cores, memory, sizes of files, numbers of processes. Taken on by the worker itself, and never lifted."""
+"""What a worker may use: memory, sizes of files, numbers of processes, taken on by the worker itself and never lifted; and cores.
+
+Cores are where it starts: code that asks the system for others may get them, and slows the measurement that it is in.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _LONGEST_REPORT = 4000  # characters of a compiler's output that are worth a rea
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """Implements `tuning.rounds.Templating`."""
+    """Implements `tuning.agenda.Templating`."""
 
     kernel: Kernel  # untouched
     lab: Lab

@@ -22,7 +22,7 @@ _REPORT = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class SharedTemplates:
-    """Implements `tuning.rounds.Templating` over another one."""
+    """Implements `tuning.agenda.Templating` over another one."""
 
     inner: Templating
     shelf: Path
