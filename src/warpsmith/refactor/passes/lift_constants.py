@@ -27,6 +27,7 @@ from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, w
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
 from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.required import REASON, misnamed
+from warpsmith.refactor.lifting.several_each import whole_takes
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.turns import (
@@ -162,6 +163,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
         *halos(lifted, links.block),
         *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),
+        *whole_takes(subject, lifted),
         *rules.asserted(lifted),
         *rules.private_arrays(lifted, limits),
         *rules.shared_memory(lifted, links.shared),

@@ -436,3 +436,25 @@ def test_a_share_that_a_number_made_of_two_coordinates_goes_over_stays():
     )
     launch = {"grid": ("ceildiv(rows, 4)",), "block": ("32", "4"), "scalars": {"rows": "rows", "n": "n"}}
     assert "which threads go over a block's WARPS is not clear" in declined(LiftConstants(), small(text, **launch))
+
+
+@pytest.mark.parametrize(
+    ("inner", "wanted"),
+    [
+        ("for (int k = 0; k < N; ++k) out[c + k] = x[c + k];", True),
+        ("for (int k = 0; k < N; ++k) if (c + k < n) out[c + k] = x[c + k];", False),
+    ],
+)
+def test_who_asks_only_for_the_first_of_several_must_find_all(inner: str, wanted: bool):
+    text = f"""
+template <int N>
+__global__ void k(float* out, const float* x, int n) {{
+  const int c = (blockIdx.x * blockDim.x + threadIdx.x) * N;
+  if (c >= n) return;
+  {inner}
+}}
+"""
+    made = _lifted(small(text, grid=("ceildiv(n, 256)",), block=("64",), entry="k<4>", sizes={"rows": 1, "n": 1000}))
+    found = [rule for rule in made.rules if rule.expression == "n % N_ == 0"]
+    assert bool(found) == wanted
+    assert all(rule.reason == "line 5 asks only for the first of N_" for rule in found)
