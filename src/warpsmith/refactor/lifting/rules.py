@@ -132,7 +132,13 @@ def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunable
         if not computed or (_always(subject, lifted, threads, str(_WARP)) and _is_broken(rule, tunables, subject)):
             yield rule
     elif len(block) > 1 and (value_at(threads, lifted.defaults) or 0) >= _WARP:
-        yield Rule(f"{threads} >= {_WARP}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
+        yield a_warp_at_least(threads)
+
+
+def a_warp_at_least(threads: str, folded: str | None = None) -> Rule:
+    """`folded`: each of the threads that are left does the work of so many."""
+    needed = str(_WARP) if folded is None else f"{_WARP} * {folded}"
+    return Rule(f"{threads} >= {needed}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
 
 
 def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults: Mapping[str, int]) -> Iterator[Rule | str]:

@@ -23,7 +23,7 @@ from warpsmith.refactor.lifting.grids import follow_grid
 from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.meaning import launch_name_in_data
-from warpsmith.refactor.lifting.rules import WHOLE_WARPS, waiting_loops
+from warpsmith.refactor.lifting.rules import WHOLE_WARPS, a_warp_at_least, waiting_loops
 from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, known_from_before, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
@@ -143,7 +143,7 @@ def _with_threads_rule(subject: Subject) -> Subject:
     if len(variant.block) == 1:
         return subject
     threads = tidy(" * ".join(f"({extent})" for extent in variant.block))
-    rules = [Rule(f"{threads} >= 32", "a block of fewer than 32 threads leaves most of a warp idle")]
+    rules = [a_warp_at_least(threads)]
     if teamwork(subject.source).exchanges:
         rules.append(Rule(f"{threads} % warp_size == 0", WHOLE_WARPS))
     return Subject(subject.kernel, subject.limits, replace(variant, rules=(*variant.rules, *rules)))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.folded_code import FoldedWriter
+from warpsmith.refactor.lifting.rules import a_warp_at_least
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import (
     Unmet,
@@ -87,7 +88,7 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     block["xyz".index(fold.axis)] = tidy(f"({extent}) / {name}")
     if subject.limits.is_gpu:
         threads = tidy(" * ".join(f"({e})" for e in variant.block))
-        rules.append(Rule(f"{threads} >= 32 * {name}", "a block of fewer than 32 threads leaves most of a warp idle"))
+        rules.append(a_warp_at_least(threads, name))
     made = replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules))
     meaning = f"threads along {fold.axis} that one does the work of"
     choice = Tunable(name, (1, *fold.values), 1, meaning, source.line_of(source.body))
