@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from warpsmith import devices
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.devices.base import CompileRequest, Device, DeviceInfo
 from warpsmith.isolation.folders import lies_in
+from warpsmith.spec.includes import includes
 
 CACHE_VERSION = 1
 
 _DEVICES = Path(devices.__file__).parent
-
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(.*)$", re.MULTILINE)
-_TARGET = re.compile(r'(["<])([^">\n]+)[">]')
 
 
 def environment_key(device: Device, info: DeviceInfo) -> str:
@@ -48,32 +45,17 @@ def included_files(request: CompileRequest) -> dict[str, str] | None:
     """
     folders = (request.source_file.parent, *request.include_dirs)
     found: dict[str, str] = {}
-    pending: list[tuple[str, Path]] = [(request.source, request.source_file.parent)]
-    while pending:
-        text, beside = pending.pop()
-        for line in _INCLUDE.findall(text):
-            target = _TARGET.match(line)
-            if target is None:  # #include MACRO
-                return None
-            candidates = ((beside,) if target[1] == '"' else ()) + folders
-            path = _first_file(folder / target[2] for folder in candidates)
-            if path is not None and not lies_in(path, folders):
-                return None
-            if path is not None and str(path) not in found:
-                digest, content = _read(path, path.stat().st_mtime_ns)
-                found[str(path)] = digest
-                pending.append((content, path.parent))
+    for include in includes(request.source_file, request.source, request.include_dirs, partial(lies_in, folders=folders)):
+        if include.is_macro or (include.file is not None and include.text is None):
+            return None
+        if include.file is not None:
+            found[str(include.file)] = _digest(include.file, include.file.stat().st_mtime_ns)
     return found
 
 
-def _first_file(paths: Iterable[Path]) -> Path | None:
-    return next((path.resolve() for path in paths if path.is_file()), None)
-
-
 @lru_cache(maxsize=512)
-def _read(path: Path, _stamp: int) -> tuple[str, str]:
-    data = path.read_bytes()
-    return fingerprint(data), data.decode(errors="replace")
+def _digest(file: Path, _stamp: int) -> str:
+    return fingerprint(file.read_bytes())
 
 
 def _matters(path: Path) -> bool:

@@ -1,4 +1,6 @@
-"""What a source includes with quotes; and the folders it reaches that way without kernel.toml naming them.
+"""Which files a source includes: the one reading of `#include` lines that compiling, templates and exporting share.
+
+It reads text and does not preprocess: what stands in a branch that is not taken counts too.
 
 `#include "../common/helpers.h"` makes a folder belong to the kernel, since its author wrote the line; what somebody else writes
 for it later may not name further ones.
@@ -7,29 +9,60 @@ for it later may not name further ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-QUOTED_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_INCLUDE = re.compile(r'^([ \t]*#[ \t]*include(?:_next)?\b[ \t]*)("[^"\n]+"|<[^>\n]+>|[^\n]*)', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """One `#include` in the file `by`. `target` is what it names, as written: `"a.h"`, `<a.h>`, or a macro.
+
+    `file` is None for what lies in none of the folders (the device's or the system's business) and where a macro names it; `text`
+    is None where the file may not be read, too.
+    """
+
+    by: Path
+    target: str
+    file: Path | None = None
+    text: str | None = None
+
+    @property
+    def is_macro(self) -> bool:
+        return self.target[:1] not in {'"', "<"}
+
+
+def includes(
+    source: Path, text: str, folders: Sequence[Path], may_read: Callable[[Path], bool] = lambda _file: True
+) -> Iterator[Include]:
+    """Every `#include` of the text, and of the files that it includes, directly or not; each file is gone through once.
+
+    As compilers look for them: beside the including file where the name is quoted, then beside the source and in the folders.
+    """
+    waiting, seen = [(source, text)], {source.resolve()}
+    while waiting:
+        by, known = waiting.pop()
+        for _, target in _INCLUDE.findall(known):
+            places = (*((by.parent,) if target.startswith('"') else ()), source.parent, *folders)
+            include = _found(Include(by, target), places, may_read)
+            yield include
+            if include.file is not None and include.text is not None and include.file.resolve() not in seen:
+                seen.add(include.file.resolve())
+                waiting.append((include.file, include.text))
 
 
 def included_files(
     source: Path, text: str, folders: Sequence[Path], may_read: Callable[[Path], bool] = lambda _file: True
 ) -> Iterator[tuple[Path, str]]:
-    """The files that the text includes with quotes, directly or not, and what stands in them; each once, as far as it is found.
-
-    They are looked for beside the including file and in the folders. What may not be read is passed over.
-    """
-    waiting, seen = [(source.parent, text)], {source.resolve()}
-    while waiting:
-        folder, known = waiting.pop()
-        for name in QUOTED_INCLUDE.findall(known):
-            file = next((d / name for d in (folder, *folders) if (d / name).is_file()), None)
-            if file is not None and file.resolve() not in seen and may_read(file):
-                seen.add(file.resolve())
-                included = file.read_text(encoding="utf-8", errors="replace")
-                yield file, included
-                waiting.append((file.parent, included))
+    """The files that the text includes, directly or not, and what stands in them; each once, as far as they may be read."""
+    seen = {source.resolve()}
+    for include in includes(source, text, folders, may_read):
+        if include.file is not None and include.text is not None and include.file.resolve() not in seen:
+            seen.add(include.file.resolve())
+            yield include.file, include.text
 
 
 def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
@@ -42,3 +75,25 @@ def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
         if not any(home.is_relative_to(folder.resolve()) for folder in (*known, *found)):
             found[home] = None
     return tuple(found)
+
+
+def with_targets(text: str, targets: Mapping[str, str]) -> str:
+    """The text with other targets in its `#include` lines, by what stands there now."""
+    return _INCLUDE.sub(lambda line: line[1] + targets.get(line[2], line[2]), text)
+
+
+def _found(include: Include, places: Sequence[Path], may_read: Callable[[Path], bool]) -> Include:
+    if include.is_macro:
+        return include
+    name = include.target[1:-1]
+    spelled = next((place / name for place in places if (place / name).is_file()), None)
+    if spelled is None:
+        return include
+    # One name for each file, however it is reached; a link keeps its own, since compilers look beside it and not where it leads.
+    file = spelled.parent.resolve() / spelled.name
+    return Include(include.by, include.target, file, _read(file, file.stat().st_mtime_ns) if may_read(file) else None)
+
+
+@lru_cache(maxsize=512)
+def _read(file: Path, _stamp: int) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")

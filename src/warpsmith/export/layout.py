@@ -1,0 +1,87 @@
+"""Where sources and the headers they include lie in an export: names that are free, and `#include` lines that lead there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.isolation.folders import lies_in
+from warpsmith.spec.includes import Include, includes, with_targets
+from warpsmith.spec.kernel import Kernel
+
+
+class Layout:
+    """The files of one export.
+
+    A header keeps its path as seen from the kernel's source; one that lies above it moves inside (`../common/a.h` becomes
+    `common/a.h`). Every `#include` that meant it is written as the path from the including file, so that a compiler needs no
+    folders named.
+    """
+
+    def __init__(self, kernel: Kernel, folder: Path) -> None:
+        self._folder = folder
+        self._home = kernel.source.parent.resolve()
+        self._folders = (kernel.source.parent, *kernel.include_dirs)
+        self._owned = tuple(place.resolve() for place in kernel.folders)
+        self._taken: set[str] = set()
+        self._places: dict[Path, PurePosixPath] = {}
+
+    def free(self, name: str) -> Path:
+        """A file of that name; a name that is taken gets a number: `k.a.cu`, then `k.a-2.cu`."""
+        return self._folder / self._claim(PurePosixPath(name))
+
+    def standing_alone(self, source: Path, text: str, file: Path) -> str:
+        """The text of `source` as it is written to `file`, once the headers that it includes are there too.
+
+        Raises InputError for a file that is included and lies outside the kernel's folders.
+        """
+        found = list(includes(source, text, self._folders, partial(self._checked, source)))
+        for include in found:
+            if include.file is not None and include.file not in self._places:
+                self._copy(include.file, found)
+        place = PurePosixPath(file.relative_to(self._folder).as_posix())
+        return with_targets(text, self._targets(place, (include for include in found if include.by == source)))
+
+    def _copy(self, header: Path, found: Iterable[Include]) -> None:
+        inside = PurePosixPath(*(part for part in Path(os.path.relpath(header, self._home)).parts if part != ".."))
+        self._places[header] = place = self._claim(inside)
+        own = [include for include in found if include.by == header]
+        for include in own:
+            if include.file is not None and include.file not in self._places:
+                self._copy(include.file, found)
+        target = self._folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Bytes that are no UTF-8, in comments of any age, must survive.
+        before = header.read_text(encoding="utf-8", errors="surrogateescape")
+        target.write_text(with_targets(before, self._targets(place, own)), encoding="utf-8", errors="surrogateescape")
+
+    def _targets(self, place: PurePosixPath, found: Iterable[Include]) -> dict[str, str]:
+        """What the `#include` lines of the file at `place` say from now on, by what they said before."""
+        beside = place.parent
+        return {
+            include.target: f'"{PurePosixPath(os.path.relpath(self._places[include.file], beside)).as_posix()}"'
+            for include in found
+            if include.file is not None
+        }
+
+    def _checked(self, source: Path, file: Path) -> bool:
+        # The user's own links, directly in a folder of the kernel's, may lead elsewhere: workers follow them too.
+        own_link = file.is_symlink() and file.parent in self._owned and not file.name.startswith(".")
+        if not own_link and not lies_in(file, self._owned):
+            raise InputError(
+                f"{file} is included, and lies outside the kernel's folders or is hidden there, so it is not exported",
+                location=Location(source),
+                hint="name its folder under include_dirs in kernel.toml, or leave the #include out",
+            )
+        return True
+
+    def _claim(self, wanted: PurePosixPath) -> PurePosixPath:
+        number, name = 1, wanted
+        while str(name).lower() in self._taken:  # some file systems take A.cu and a.cu for the same
+            number += 1
+            name = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+        self._taken.add(str(name).lower())
+        return name
