@@ -21,6 +21,7 @@ from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.export.delivery import deliver
+from warpsmith.export.earlier import is_export, read_export
 from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
 from warpsmith.record.store import RunRecord, Store
@@ -51,6 +52,8 @@ from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.templating import template_entry
 from warpsmith.tuning.templating import templatize as make_template
+from warpsmith.tuning.verification import DEFAULT_SEEDS as DEFAULT_VERIFY_SEEDS
+from warpsmith.tuning.verification import fresh_seeds, verify_builds, verify_configurations, winners_of
 from warpsmith.tuning.warm import find_sources
 from warpsmith.tuning.writing import form_by
 
@@ -70,6 +73,7 @@ __all__ = [
     "show_run",
     "templatize",
     "tune",
+    "verify_run",
 ]
 
 
@@ -251,6 +255,31 @@ def export_run(
     cache, device = settings.binary_cache, record.header.device
     check = partial(recheck, kernel, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
     return deliver(shipment, format_name, output or settings.home / "exports" / record.run, check)
+
+
+def verify_run(
+    run: str = "last", *, device: str | None = None, seeds: int = DEFAULT_VERIFY_SEEDS, emit: Emit = ignore
+) -> dict[str, Any]:
+    """Verify a run's winners and the original again, and return the object that `warpsmith verify --json` prints.
+
+    They are compiled anew and run on every workload with inputs of so many seeds that the run did not use. `run` may also be a
+    folder that `warpsmith export` wrote: then its files are verified as they lie there. `device` is the run's by default.
+    """
+    folder = Path(run)
+    exported = read_export(folder) if is_export(run) else None
+    with Store(read_settings().database) as store:
+        record = store.find(exported.run if exported is not None else run)
+        kernel = searched_kernel(record, store)
+        adversaries = store.adversaries(record.run)
+    fresh, where = fresh_seeds(seeds, record.header.seed), device or record.header.device
+    if exported is not None:
+        builds = exported.builds(kernel)
+        found = verify_builds(kernel, builds, where, seeds=fresh, adversaries=adversaries, emit=emit)
+    else:
+        winners = winners_of(record, kernel)
+        found = verify_configurations(kernel, winners, where, seeds=fresh, adversaries=adversaries, emit=emit)
+    about = {"run": record.run, "kernel": kernel.name, "folder": str(folder) if exported is not None else None}
+    return {**about, **found.as_dict()}
 
 
 def _unfinished(store: Store, record: RunRecord, known: list[Evaluation]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Runs the real command line in real processes, with its record in a folder of the test's own.
 
-Commands that only read and print run in this process: starting Python takes longer than what they do, and the others show that
-a process of one's own works.
+Commands that only read and print, or look at a finished run, run in this process: starting Python takes longer than what most
+of them do, and the others show that a process of one's own works.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from unittest import mock
 import pytest
 
 from warpsmith.cli import main
+from warpsmith.core.configuration import Configuration
+from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
+from warpsmith.record.store import RunHeader, Store
+from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.order import kernel_fingerprint
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
-READING = {"check", "init", "show", "space"}
+READING = {"check", "export", "init", "show", "space", "verify"}
 
 
 @pytest.fixture(scope="session")
@@ -92,6 +97,49 @@ def guide_kernel(tmp_path: Path) -> Path:
     (folder / "scale.cu").write_text(_block(text, "cuda"))
     (folder / "kernel.toml").write_text(_block(text, "toml"))
     return folder
+
+
+@pytest.fixture
+def recorded(home: Path) -> Callable[..., str]:
+    """A finished run as tune would have left it, without the minutes: what is told of it afterwards is what these tests ask."""
+
+    def record(folder: Path, *, general: dict[str, int], per_workload: dict[str, dict[str, int]] | None = None) -> str:
+        kernel = load_kernel(folder)
+        limits = {"max_threads_per_block": 8192, "max_block_x": 8192, "max_block_y": 8192, "max_block_z": 8192}
+        limits |= {"shared_bytes_per_block": 262144, "warp_size": 32, "compute_units": 2}
+        info = {"description": "a CPU", "limits": limits, "versions": {}}
+        path, settings = str(kernel.path), {"evaluations": 4, "seconds": None}
+        header = RunHeader(kernel.name, path, kernel_fingerprint(kernel), "cpu", "none", "gp", 0, settings, info)
+        own = {w.name: _claim(2.0, general) for w in kernel.tuning_workloads}
+        own |= {name: _claim(3.0, config) for name, config in (per_workload or {}).items()}
+        workloads = {w.name: _claim(2.0, general) for w in kernel.tuning_workloads}
+        result = {
+            "baseline": _claim(1.0, dict(kernel.default_configuration)),
+            "general": {**_claim(2.0, general), "workloads": workloads},
+            "per_workload": own,
+            "heldout": {w.name: _claim(2.0, general) for w in kernel.heldout_workloads},
+            "evaluations": {"Measured": 2},
+            "evidence": {},
+            "template": {"certificate": {"level": "tokens", "detail": "the same tokens"}},
+        }
+        with Store(home / "runs.sqlite") as store:
+            run = store.begin(header)
+            for config in [dict(kernel.default_configuration), *(entry["config"] for entry in own.values())]:
+                times = tuple(WorkloadTime(w.name, 1e3, 0.5, (0.4, 0.6), 9) for w in kernel.tuning_workloads)
+                store.append(run, Evaluation(Configuration.of(config), Measured(PASSED, times, 0.5), 0.25, 1.7e9))
+            store.finish(run, "finished", result)
+        return run
+
+    return record
+
+
+PASSED = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
+
+
+def _claim(speedup: float, config: dict[str, Any]) -> dict[str, Any]:
+    interval = [speedup - 0.1, speedup + 0.1]
+    about = {"median_us": 1.0, "roofline_fraction": None, "max_error": 0.0}
+    return {"config": config, "speedup": speedup, "ci95": interval, "verified": True, **about}
 
 
 def _block(text: str, language: str) -> str:

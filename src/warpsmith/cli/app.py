@@ -21,6 +21,7 @@ from warpsmith.cli import (
     space,
     templatize,
     tune,
+    verify,
 )
 
 app = typer.Typer(
@@ -58,6 +59,7 @@ app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)
 app.command("export")(export.export)
+app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
 app.command("replay")(replay.replay)
 app.command("mcp")(mcp.mcp)

@@ -12,7 +12,7 @@ from warpsmith.export.base import Build, Pick, Shipment
 from warpsmith.spec.kernel import Argument, Buffer
 
 FILE_NAME = "export.json"
-_VERSION = 1
+VERSION = 1
 
 
 def manifest(shipment: Shipment, format_name: str, builds: Sequence[Build], recheck: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -21,17 +21,17 @@ def manifest(shipment: Shipment, format_name: str, builds: Sequence[Build], rech
     own = {workload: build for build in builds[1:] for workload in build.workloads}
     general = builds[0]
     return {
-        "version": _VERSION,
+        "version": VERSION,
         "kernel": kernel.name,
         "language": kernel.language.value,
         "format": format_name,
         "arguments": [_argument(argument) for argument in general.arguments],
         "limits": _limits_used(builds, shipment.limits),
-        "general": _entry(general, shipment.general),
+        "general": _entry(general, general, shipment.general),
         "dispatch": {
             workload.name: {
                 "sizes": dict(workload.sizes),
-                **_entry(own.get(workload.name, general), shipment.per_workload.get(workload.name)),
+                **_entry(own.get(workload.name, general), general, shipment.per_workload.get(workload.name)),
             }
             for workload in kernel.workloads
         },
@@ -58,14 +58,19 @@ def write_manifest(found: Mapping[str, Any], folder: Path) -> Path:
     return file
 
 
-def _entry(build: Build, pick: Pick | None) -> dict[str, Any]:
-    """A workload without a pick of its own is served by the general build, whose claim stands there."""
+def _entry(build: Build, general: Build, pick: Pick | None) -> dict[str, Any]:
+    """A workload without a pick of its own is served by the general build, whose claim stands there.
+
+    Scalars may be folded with a configuration's values: where they are not the general one's, the entry has its own.
+    """
     entry: dict[str, Any] = {
         "file": build.file.name,
         "entry": build.entry,
         "config": dict(build.configuration.pairs),
         **build.expressions,
     }
+    if build.arguments != general.arguments:
+        entry["arguments"] = [_argument(argument) for argument in build.arguments]
     return entry if pick is None else {**entry, "claim": dict(pick.claim)}
 
 

@@ -11,10 +11,11 @@ from contextlib import ExitStack
 from math import prod
 
 from warpsmith.core.errors import WarpsmithError
-from warpsmith.core.outcome import Verdict
-from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.core.outcome import CompileFailed, Verdict
+from warpsmith.measure.bench import Bench
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.original import judge_original
 from warpsmith.verify.inputs import shape_of
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -69,16 +70,10 @@ def _implausible(workload: Workload, kernel: Kernel, others: Mapping[str, object
 
 
 def _original_problem(prepared: PreparedWorkload, builder: Builder, bench: Bench) -> str | None:
-    original = builder.build(builder.binder.kernel.default_configuration, [prepared.workload])
-    if not isinstance(original, Candidate):
-        return f"the original does not compile: {original.reason}"
-    if prepared.expected is None:
-        first = bench.run_once(original, prepared.name)
-        if not isinstance(first, int):
-            return f"the original fails: {first.reason}"
-        prepared.adopt_outputs_as_expected()
-    verdict = bench.verify(original, prepared.name)
-    if not isinstance(verdict, Verdict):
-        return f"the original fails: {verdict.reason}"
-    failure = verdict.failure
+    judged = judge_original(builder, bench, prepared)
+    if isinstance(judged, CompileFailed):
+        return f"the original does not compile: {judged.reason}"
+    if not isinstance(judged, Verdict):
+        return f"the original fails: {judged.reason}"
+    failure = judged.failure
     return f"the original is not right itself: {failure.argument}: {failure.problem}" if failure is not None else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.outcome import Verdict
-from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.core.outcome import CompileFailed, Verdict
+from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -33,6 +33,19 @@ def establish_original(builder: Builder, bench: Bench, prepared: Mapping[str, Pr
                 hint="give a NumPy reference in [reference]",
             )
     return original
+
+
+def judge_original(builder: Builder, bench: Bench, prepared: PreparedWorkload) -> Verdict | CompileFailed | BenchFailure:
+    """What the oracle says of the original on one workload; without a reference, whether it repeats its own outputs."""
+    original = builder.build(builder.binder.kernel.default_configuration, [prepared.workload])
+    if not isinstance(original, Candidate):
+        return original
+    if prepared.expected is None:
+        first = bench.run_once(original, prepared.name)
+        if not isinstance(first, int):
+            return first
+        prepared.adopt_outputs_as_expected()
+    return bench.verify(original, prepared.name)
 
 
 def require_right(original: Candidate, bench: Bench, prepared: PreparedWorkload) -> None:

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpsmith.compile.binding import Binder
-from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import Location, WarpsmithError
-from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Verdict, WrongResult
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
-from warpsmith.refactor.untouched import untouched
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.template import first_difference, template_of
-from warpsmith.tuning.cores import all_cores
+from warpsmith.template import first_difference
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right
-from warpsmith.tuning.probes import require_language
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.tuning.stand import Stand, stand_for
 
-_SEED = 20  # not a run's default: the exported files meet inputs that nothing was chosen by
+RECHECK_SEED = 20  # not a run's default: the exported files meet inputs that nothing was chosen by
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,50 +37,45 @@ def recheck(
     `kernel` is the template that the builds were made from; its original is the oracle where there is no reference. What is for
     every workload must also stand the `adversaries` that its constraints allow.
     """
-    plain = untouched(kernel)
-    seeded = [*((w, _SEED) for w in plain.workloads), *((w, adversaries.seed) for w in adversaries.workloads)]
-    with ExitStack() as stack:
-        pool = stack.enter_context(CompilePool(device, workers=all_cores(), cache_dir=binary_cache, folders=kernel.folders))
-        info = pool.describe()
-        require_language(kernel, info)
-        original = _builder(plain, pool, info.limits)
-        default = plain.default_configuration
-        prepared = {
-            w.name: stack.enter_context(PreparedWorkload.prepare(plain, w, seed, original.binder.geometry(default, w)))
-            for w, seed in seeded
-        }
-        bench = stack.enter_context(Bench(device, list(prepared.values())))
-        baseline = establish_original(original, bench, prepared)
-        for ready in prepared.values():
-            require_right(baseline, bench, ready)
-        checking = _Checking(plain, _builder(kernel, pool, info.limits), pool, bench, adversaries.workloads)
-        files = {build.file.name: checking.shown_of(build) for build in builds}
-    oracle = "the NumPy reference" if plain.reference.file else "the original kernel"
-    return {"device": device, "device_description": info.description, "seed": _SEED, "oracle": oracle, "files": files}
+    with stand_for(kernel, device, binary_cache=binary_cache) as stand:
+        declared = [(workload, RECHECK_SEED) for workload in stand.plain.workloads]
+        with stand.bench([*declared, *((w, adversaries.seed) for w in adversaries.workloads)]) as (bench, prepared):
+            baseline = establish_original(stand.builder(stand.plain), bench, prepared)
+            for ready in prepared.values():
+                require_right(baseline, bench, ready)
+            checking = _Checking(stand, stand.builder(kernel), bench, adversaries.workloads)
+            files = {_name_among(build, builds): checking.shown_of(build) for build in builds}
+    about = {"device": device, "device_description": stand.info.description, "seed": RECHECK_SEED, "oracle": stand.oracle}
+    return {**about, "files": files}
+
+
+def _name_among(build: Build, builds: Sequence[Build]) -> str:
+    """The file's; with the entry where one file holds several."""
+    alone = sum(other.file == build.file for other in builds) == 1
+    return build.file.name if alone else f"{build.file.name}: {build.entry}"
+
+
+def adversaries_of(build: Build, searched: Builder, adversaries: Sequence[Workload]) -> list[Workload]:
+    """Those that the template's constraints allow the configuration on, if it is for every workload."""
+    binder = searched.binder
+    if any(workload.name not in build.workloads for workload in binder.kernel.workloads):
+        return []
+    space = space_of(binder.kernel, searched.template, binder.limits)
+    return [w for w in adversaries if space.allows(binder.names(build.configuration, w))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Checking:
-    plain: Kernel
+    stand: Stand
     searched: Builder  # of the template, as the run used it
-    pool: CompilePool
     bench: Bench
     adversaries: tuple[Workload, ...]
 
     def shown_of(self, build: Build) -> dict[str, Any]:
-        alone = replace(
-            self.plain,
-            source=build.file,
-            entry=build.entry,
-            arguments=build.arguments,
-            launch=build.launch,
-            defines={},  # the file has them
-            include_dirs=(),
-        )
-        builder = _builder(alone, self.pool, self.searched.binder.limits)
+        builder = self.stand.builder_of_export(build)
+        alone = builder.binder.kernel
         workloads = [workload for workload in alone.workloads if workload.name in build.workloads]
-        if len(workloads) == len(alone.workloads):
-            workloads += self._adversaries_of(build)
+        workloads += adversaries_of(build, self.searched, self.adversaries)
         where = Location(build.file)
         candidate = builder.build(alone.default_configuration, workloads)
         if not isinstance(candidate, Candidate):
@@ -102,18 +90,10 @@ class _Checking:
             errors[workload.name] = verdict.max_error
         return {"verified": True, "max_error": errors, "same_tokens": self._same_tokens(build, builder)}
 
-    def _adversaries_of(self, build: Build) -> list[Workload]:
-        binder = self.searched.binder
-        space = space_of(binder.kernel, self.searched.template, binder.limits)
-        return [w for w in self.adversaries if space.allows(binder.names(build.configuration, w))]
-
     def _same_tokens(self, build: Build, builder: Builder) -> bool:
         """Whether it is, token by token, what the run measured. Where a source asks for its own line number, it may not be."""
         workload = builder.binder.kernel.workloads[0]
         measured = self.searched.requests.of(build.configuration, [workload])[workload.name]
         exported = builder.requests.original(workload)
-        return first_difference(self.pool.preprocess(measured), self.pool.preprocess(exported)) is None
-
-
-def _builder(kernel: Kernel, pool: CompilePool, limits: Limits) -> Builder:
-    return Builder(Binder(kernel, limits), template_of(kernel), pool)
+        pool = self.stand.pool
+        return first_difference(pool.preprocess(measured), pool.preprocess(exported)) is None

@@ -1,0 +1,40 @@
+"""What was verified, as text: a line for each configuration and workload, and one for each seed on which something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+_KINDS = {"tuning": "", "heldout": " (held out)", "adversarial": " (adversarial)"}
+
+
+def render_verification(found: Mapping[str, Any]) -> str:
+    """The object of `verify --json`."""
+    what = f"the files in {found['folder']}" if found["folder"] else f"run {found['run']}"
+    lines = [f"{found['kernel']}: {what} on {found['device']} ({found['device_description']}), against {found['oracle']}"]
+    for configuration in found["configurations"]:
+        values = " ".join(f"{name}={value}" for name, value in configuration["config"].items()) or "no parameters"
+        lines += ["", f"{configuration['name']}: {configuration.get('file', values)}"]
+        own = [check for check in found["checks"] if check["configuration"] == configuration["name"]]
+        for workload in dict.fromkeys(check["workload"] for check in own):
+            lines += _of_workload([check for check in own if check["workload"] == workload])
+    counts = found["counts"]
+    verdict = "all passed" if found["passed"] else f"{counts['failed']} failed"
+    skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+    seeds = ", ".join(map(str, found["seeds"]))
+    return "\n".join([*lines, "", f"{verdict}: {counts['passed']} passed{skipped}, with inputs of the seeds {seeds}"])
+
+
+def _of_workload(checks: list[dict[str, Any]]) -> Iterator[str]:
+    where = f"{checks[0]['workload']}{_KINDS[checks[0]['kind']]}"
+    for outcome, group in groupby(sorted(checks, key=lambda check: check["outcome"] != "passed"), key=lambda c: c["outcome"]):
+        alike = list(group)
+        seeds = ", ".join(str(check["seed"]) for check in alike)
+        if outcome == "passed":
+            largest = max(check["max_error"] for check in alike)
+            yield f"  {where}: passed on seeds {seeds}; largest error {largest:.3g}"
+            continue
+        for reason, same in groupby(alike, key=lambda check: check["reason"]):
+            numbers = ", ".join(str(check["seed"]) for check in same)
+            yield f"  {where}: {outcome.upper() if outcome == 'failed' else outcome} on seed {numbers}: {reason}"

@@ -1,0 +1,72 @@
+"""A device made ready to verify on: its compilers, and a bench with workloads whose inputs are seeded. Nothing is timed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from warpsmith.compile.binding import Binder
+from warpsmith.compile.pool import CompilePool
+from warpsmith.devices.base import DeviceInfo
+from warpsmith.export.base import Build
+from warpsmith.measure.bench import Bench
+from warpsmith.refactor.untouched import untouched
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.template import template_of
+from warpsmith.tuning.cores import all_cores
+from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.probes import require_language
+from warpsmith.verify.prepared import PreparedWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """`plain` is the kernel as it was, which everything is compared with where there is no reference."""
+
+    device: str
+    pool: CompilePool
+    info: DeviceInfo
+    plain: Kernel
+
+    def builder(self, kernel: Kernel) -> Builder:
+        return Builder(Binder(kernel, self.info.limits), template_of(kernel), self.pool)
+
+    def builder_of_export(self, build: Build) -> Builder:
+        """Of the file as it lies there: nothing is defined for it, and no folders are named."""
+        return self.builder(
+            replace(
+                self.plain,
+                source=build.file,
+                entry=build.entry,
+                arguments=build.arguments,
+                launch=build.launch,
+                defines={},
+                include_dirs=(),
+            )
+        )
+
+    @contextmanager
+    def bench(self, seeded: Iterable[tuple[Workload, int]]) -> Iterator[tuple[Bench, dict[str, PreparedWorkload]]]:
+        """For these workloads, each with inputs of its seed."""
+        binder, default = Binder(self.plain, self.info.limits), self.plain.default_configuration
+        with ExitStack() as stack:
+            prepared = {
+                w.name: stack.enter_context(PreparedWorkload.prepare(self.plain, w, seed, binder.geometry(default, w)))
+                for w, seed in seeded
+            }
+            yield stack.enter_context(Bench(self.device, list(prepared.values()))), prepared
+
+    @property
+    def oracle(self) -> str:
+        return "the NumPy reference" if self.plain.reference.file else "the original kernel"
+
+
+@contextmanager
+def stand_for(kernel: Kernel, device: str, *, binary_cache: Path | None) -> Iterator[Stand]:
+    """Raises UnavailableError when the device is not there, InputError when it does not run such kernels."""
+    with CompilePool(device, workers=all_cores(), cache_dir=binary_cache, folders=kernel.folders) as pool:
+        info = pool.describe()
+        require_language(kernel, info)
+        yield Stand(device, pool, info, untouched(kernel))

@@ -1,0 +1,118 @@
+"""`verify`: what is right passes with inputs of every seed; what is wrong, crashes or cannot run is told apart and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warpsmith.core.configuration import Configuration
+from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.verification import fresh_seeds, verify_configurations
+
+TOML = """\
+[kernel]
+name = "k"
+source = "k.cu"
+entry = "k"
+[arguments]
+y = { dtype = "f32", shape = ["n"], role = "out" }
+x = { dtype = "f32", shape = ["n"] }
+n = { dtype = "i32", value = "n" }
+[launch]
+grid = ["ceildiv(n, 64)"]
+block = [64]
+[workloads]
+even = { n = 256 }
+odd = { n = 100, heldout = true }
+[parameters]
+FORM = { values = [0, 1, 2, 3], default = 0 }
+[[constraints]]
+expr = "FORM != 1 or n < 1000"
+"""
+SOURCE = """\
+#ifndef FORM
+#define FORM 0
+#endif
+__global__ void k(float* y, const float* x, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+#if FORM == 3
+  y[i] = 2.0f * x[i < n ? i : 0];      // writes past the end where n is no multiple of 64
+#elif FORM == 2
+  if (i < n) y[i] = i == 17 ? 3.0f * x[i] : 2.0f * x[i];
+#elif FORM == 1
+  if (i < n) y[i] = x[i] + x[i];
+#else
+  if (i < n) y[i] = 2.0f * x[i];
+#endif
+}
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Callable[..., Kernel]:
+    def make(reference: str = "") -> Kernel:
+        (tmp_path / "kernel.toml").write_text(TOML + ('[reference]\npython = "reference.py:k"\n' if reference else ""))
+        (tmp_path / "k.cu").write_text(SOURCE)
+        (tmp_path / "reference.py").write_text(reference)
+        return load_kernel(tmp_path)
+
+    return make
+
+
+def found_of(kernel: Kernel, forms: dict[int, str], **more: Any) -> dict[str, Any]:
+    configurations = {Configuration.of({"FORM": form}): [name] for form, name in forms.items()}
+    return verify_configurations(kernel, configurations, "cpu", **{"seeds": (1001,), **more}).as_dict()
+
+
+def test_each_configuration_workload_and_seed_has_its_answer(kernel):
+    forms = {0: "for even", 1: "general", 2: "one element", 3: "past the end"}
+    found = found_of(kernel(), forms, seeds=(1001, 1002))
+    assert [c["name"] for c in found["configurations"]] == ["original, for even", "general", "one element", "past the end"]
+    assert found["oracle"] == "the original kernel"
+    checks = {(c["configuration"], c["workload"], c["seed"]): c for c in found["checks"]}
+    assert len(checks) == len(found["checks"]) == 4 * 2 * 2
+    for seed in (1001, 1002):
+        for name, workload in (("original, for even", "odd"), ("general", "even"), ("general", "odd"), ("past the end", "even")):
+            assert checks[name, workload, seed]["outcome"] == "passed", checks[name, workload, seed]
+            assert checks[name, workload, seed]["max_error"] == 0.0
+        wrong = checks["one element", "odd", seed]
+        assert (wrong["outcome"], wrong["kind"], wrong["argument"], wrong["element"]) == ("failed", "heldout", "y", [17])
+        assert float(wrong["found"]) == pytest.approx(1.5 * float(wrong["expected"]))
+        assert "1 of 100 elements differ" in wrong["reason"]
+        past = checks["past the end", "odd", seed]
+        assert past["outcome"] == "failed"
+        assert past["argument"] == "y"
+        assert past["reason"]
+    values = [checks["one element", "odd", seed]["expected"] for seed in (1001, 1002)]
+    assert values[0] != values[1], "every seed has inputs of its own"
+    assert found["passed"] is False
+    assert found["counts"] == {"passed": 10, "failed": 6, "skipped": 0}
+
+
+def test_adversarial_workloads_count_where_constraints_and_the_original_allow_them(kernel):
+    reference = "def k(x):\n    return {'y': 2.0 * x + (abs(x).max() > 50)}\n"  # which the original only is for small inputs
+    odd, large = Workload("odd-1", {"n": 1001}, heldout=True), Workload("large", {"n": 64}, heldout=True, scale=100.0)
+    found = found_of(kernel(reference), {1: "general", 2: "one element"}, adversaries=(odd, large))
+    checks = {(c["configuration"], c["workload"]): c for c in found["checks"] if c["kind"] == "adversarial"}
+    assert found["oracle"] == "the NumPy reference"
+    assert checks["original", "odd-1"]["outcome"] == "passed"
+    assert checks["general", "odd-1"]["outcome"] == "skipped"
+    assert "constraint" in checks["general", "odd-1"]["reason"]
+    assert checks["one element", "odd-1"]["outcome"] == "failed"
+    assert {checks[name, "large"]["outcome"] for name in ("original", "general", "one element")} == {"skipped"}
+    assert "the original is not right itself" in checks["original", "large"]["reason"]
+
+
+def test_an_original_that_is_wrong_fails_and_does_not_stand_in_the_way(kernel):
+    found = found_of(kernel("def k(x):\n    return {'y': 3.0 * x}\n"), {1: "general"})
+    assert {c["outcome"] for c in found["checks"]} == {"failed"}
+    assert not found["passed"]
+
+
+def test_seeds_are_not_those_of_the_run():
+    assert fresh_seeds(3, run_seed=0) == (1001, 1002, 1003)
+    assert fresh_seeds(3, run_seed=1002) == (1001, 1003, 1004)

@@ -1,0 +1,45 @@
+"""A run verified again, what was exported of it, and what becomes of that when somebody edits it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def test_a_run_its_export_and_what_was_edited(
+    warpsmith: Callable[..., Any], recorded: Callable[..., str], guide_kernel: Path, tmp_path: Path
+):
+    run = recorded(guide_kernel, general={"BLOCK": 64, "ITEMS": 2})
+    done = warpsmith("verify", "last", "--seeds", 2, "--json")
+    assert "verify" in done.stderr, "progress goes to stderr"
+    found = json.loads(done.stdout)
+    assert (found["run"], found["passed"], found["seeds"]) == (run, True, [1001, 1002])
+    assert found["configurations"] == [
+        {"name": "original", "config": {"BLOCK": 256, "ITEMS": 1}},
+        {"name": "general, for large", "config": {"BLOCK": 64, "ITEMS": 2}},
+    ]
+    kinds = {(c["configuration"], c["workload"], c["kind"], c["seed"]) for c in found["checks"]}
+    assert len(kinds) == 2 * 2 * 2
+    assert ("original", "odd", "heldout", 1002) in kinds
+    assert {check["outcome"] for check in found["checks"]} == {"passed"}
+
+    shipped = tmp_path / "shipped"
+    warpsmith("export", "last", "--no-verify", "-o", shipped)
+    source = shipped / "scale.cu"
+    source.write_text(source.read_text().replace("factor * in[i]", "factor * in[i] + 1"))
+    edited = warpsmith("verify", shipped, "--seeds", 1, expect=1).stdout
+    assert "general: scale.cu" in edited
+    assert "odd (held out): FAILED on seed 1001: out: 999983 of 999983 elements differ, worst at [" in edited
+    assert "original: BLOCK=256 ITEMS=1" in edited
+    assert "large: passed on seeds 1001" in edited
+
+    kernel = guide_kernel / "scale.cu"
+    kernel.write_text(kernel.read_text() + "// edited\n")
+    assert "the kernel's files changed since run" in warpsmith("verify", expect=2).stderr
+
+
+def test_mistakes(warpsmith: Callable[..., Any], tmp_path: Path):
+    assert "no run" in warpsmith("verify", "nothing", expect=2).stderr
+    assert "there is no export.json" in warpsmith("verify", f"{tmp_path}/", expect=2).stderr
