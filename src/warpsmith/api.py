@@ -49,6 +49,7 @@ from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
 from warpsmith.tuning.probes import laboratory
 from warpsmith.tuning.recheck import Adversaries, recheck
 from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.round import extended
 from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.templating import template_entry
 from warpsmith.tuning.templating import templatize as make_template
@@ -251,7 +252,8 @@ def export_run(
         record = store.find(run)
         kernel = searched_kernel(record, store)
         adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
-    shipment = shipment_of(record, kernel, force=force)
+        known = extended(store.evaluations(record.run), kernel.default_configuration)
+    shipment = shipment_of(record, kernel, evaluations=known, force=force)
     cache, device = settings.binary_cache, record.header.device
     check = partial(recheck, kernel, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
     return deliver(shipment, format_name, output or settings.home / "exports" / record.run, check)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
+from warpsmith.core.outcome import Evaluation
 from warpsmith.spec.kernel import Argument, Kernel, Launch
 from warpsmith.template import Template
 
@@ -24,7 +25,10 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """`kernel` and `template` are those that the run searched last; `per_workload` has picks that are better there."""
+    """`kernel` and `template` are those that the run searched last; `per_workload` has picks that are better there.
+
+    `evaluations` are all that the run made, in the parameters of that template.
+    """
 
     run: str
     kernel: Kernel
@@ -33,6 +37,7 @@ class Shipment:
     general: Pick
     per_workload: Mapping[str, Pick]
     provenance: Mapping[str, Any]
+    evaluations: tuple[Evaluation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

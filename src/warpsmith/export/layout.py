@@ -29,9 +29,12 @@ class Layout:
         self._taken: set[str] = set()
         self._places: dict[Path, PurePosixPath] = {}
 
-    def free(self, name: str) -> Path:
-        """A file of that name; a name that is taken gets a number: `k.a.cu`, then `k.a-2.cu`."""
-        return self._folder / self._claim(PurePosixPath(name))
+    def free(self, stem: str, *suffixes: str) -> list[Path]:
+        """A file for each suffix; a stem that is taken with one of them gets a number: `k.a.cu`, then `k.a-2.cu`."""
+        number = 1
+        while any(self._is_taken(f"{_numbered(stem, number)}{suffix}") for suffix in suffixes):
+            number += 1
+        return [self._folder / self._claim(PurePosixPath(f"{_numbered(stem, number)}{suffix}")) for suffix in suffixes]
 
     def standing_alone(self, source: Path, text: str, file: Path) -> str:
         """The text of `source` as it is written to `file`, once the headers that it includes are there too.
@@ -80,8 +83,15 @@ class Layout:
 
     def _claim(self, wanted: PurePosixPath) -> PurePosixPath:
         number, name = 1, wanted
-        while str(name).lower() in self._taken:  # some file systems take A.cu and a.cu for the same
+        while self._is_taken(str(name)):
             number += 1
-            name = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+            name = wanted.with_name(f"{_numbered(wanted.stem, number)}{wanted.suffix}")
         self._taken.add(str(name).lower())
         return name
+
+    def _is_taken(self, name: str) -> bool:
+        return name.lower() in self._taken  # some file systems take A.cu and a.cu for the same
+
+
+def _numbered(stem: str, number: int) -> str:
+    return stem if number == 1 else f"{stem}-{number}"

@@ -5,6 +5,7 @@ What every format has in common; which files that becomes is the format's own bu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +48,17 @@ def parts_of(shipment: Shipment) -> tuple[Part, ...]:
     return (_part(shipment, shipment.general, everywhere, is_general=True), *own)
 
 
+def part_for_all(shipment: Shipment) -> Part:
+    """The general configuration as the template has it, whether or not it is the original."""
+    everywhere = tuple(workload.name for workload in shipment.kernel.workloads)
+    return _part(shipment, shipment.general, everywhere, is_general=True, from_template=True)
+
+
+def plain_name(workload: str) -> str:
+    """A workload's name as part of a file's."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", workload)
+
+
 def heading(shipment: Shipment, pick: Pick) -> str:
     """What a reader of the file should know first, as comment lines."""
     claim, about = pick.claim, shipment.provenance
@@ -70,10 +82,11 @@ def defines_of(kernel: Kernel) -> str:
     return f"{given}\n" if given else ""
 
 
-def _part(shipment: Shipment, pick: Pick, workloads: tuple[str, ...], *, is_general: bool) -> Part:
+def _part(shipment: Shipment, pick: Pick, workloads: tuple[str, ...], *, is_general: bool, from_template: bool = False) -> Part:
     kernel, configuration = shipment.kernel, pick.configuration
     values = dict(configuration)
-    is_original = configuration == kernel.default_configuration and kernel.template_source is not None
+    is_default = configuration == kernel.default_configuration
+    is_original = is_default and kernel.template_source is not None and not from_template
     entry = kernel.entry if is_original else kernel.template_entry or kernel.entry
     return Part(
         pick=pick,

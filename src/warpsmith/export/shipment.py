@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, WarpsmithError
 from warpsmith.core.hardware import Limits
+from warpsmith.core.outcome import Evaluation
 from warpsmith.export.base import Pick, Shipment
 from warpsmith.record.store import RunRecord
 from warpsmith.spec.kernel import Kernel
@@ -20,7 +21,7 @@ class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
     """The run ended well, and there is nothing in it that is worth shipping, or that may be."""
 
 
-def shipment_of(record: RunRecord, kernel: Kernel, *, force: bool = False) -> Shipment:
+def shipment_of(record: RunRecord, kernel: Kernel, *, evaluations: Sequence[Evaluation] = (), force: bool = False) -> Shipment:
     """`kernel` is the template that the run searched last; `force` ships what shows no gain, or none that is certain."""
     result = record.result
     if result is None:
@@ -40,7 +41,8 @@ def shipment_of(record: RunRecord, kernel: Kernel, *, force: bool = False) -> Sh
         raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
     limits = Limits(**record.header.device_info["limits"])
     own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
-    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, _provenance(record, result, heldout))
+    about = _provenance(record, result, heldout)
+    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, about, tuple(evaluations))
 
 
 def _pick(entry: Mapping[str, Any], kernel: Kernel) -> Pick:

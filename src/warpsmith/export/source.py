@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.layout import Layout
-from warpsmith.export.parts import Part, defines_of, file_stem, heading, parts_of
+from warpsmith.export.parts import Part, defines_of, file_stem, heading, parts_of, plain_name
 from warpsmith.spec.kernel import Kernel
 
 
@@ -19,13 +18,12 @@ class SourceExporter:
         kernel, parts = shipment.kernel, parts_of(shipment)
         layout = Layout(kernel, folder)
         # All names before any header can take one of them.
-        files = [layout.free(_file_name(kernel, part)) for part in parts]
+        files = [file for part in parts for file in layout.free(_stem(kernel, part), kernel.source.suffix)]
         for part, file in zip(parts, files, strict=True):
             text = layout.standing_alone(part.origin, part.text, file)
             file.write_text(f"{heading(shipment, part.pick)}\n{defines_of(kernel)}{text}", encoding="utf-8")
         return tuple(part.build(file) for part, file in zip(parts, files, strict=True))
 
 
-def _file_name(kernel: Kernel, part: Part) -> str:
-    own = "" if part.is_general else "." + re.sub(r"[^A-Za-z0-9_-]+", "-", part.workloads[0])
-    return f"{file_stem(kernel)}{own}{kernel.source.suffix}"
+def _stem(kernel: Kernel, part: Part) -> str:
+    return file_stem(kernel) + ("" if part.is_general else f".{plain_name(part.workloads[0])}")

@@ -35,14 +35,18 @@ class Round:
 
 
 def carried_over(evaluations: Sequence[Evaluation], space: Space) -> list[Evaluation]:
+    """As `extended`, without what the larger template's space no longer has."""
+    return [e for e in extended(evaluations, space.default) if space.index(e.configuration) is not None]
+
+
+def extended(evaluations: Sequence[Evaluation], default: Configuration) -> list[Evaluation]:
     """Results of a smaller template as results of a larger one: the parameters that it adds are at their defaults."""
-    defaults = dict(space.default.pairs)
     found = {}
     for evaluation in evaluations:
         values = dict(evaluation.configuration.pairs)
-        extended = Configuration.of({**defaults, **values})
-        if values.keys() <= defaults.keys() and space.index(extended) is not None:
-            found[extended] = replace(evaluation, configuration=extended)
+        if values.keys() <= default.keys():
+            configuration = Configuration.of({**default, **values})
+            found[configuration] = replace(evaluation, configuration=configuration)
     return list(found.values())
 
 

@@ -46,7 +46,7 @@ def kernel_with(tmp_path):
 def exported(kernel: Kernel, folder: Path, text: str | None = None) -> dict[str, str]:
     folder.mkdir()
     layout = Layout(kernel, folder)
-    file = layout.free("k.cu")
+    (file,) = layout.free("k", ".cu")
     file.write_text(layout.standing_alone(kernel.source, text or kernel.source.read_text(), file))
     return {found.relative_to(folder).as_posix(): found.read_text() for found in folder.rglob("*") if found.is_file()}
 

@@ -1,0 +1,39 @@
+"""Writes the template that both files speak of, a T1 and a T4 for each tuning workload."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from warpsmith.core.errors import InputError
+from warpsmith.export.base import Build, Shipment
+from warpsmith.export.kernel_tuner.t1 import t1_document
+from warpsmith.export.kernel_tuner.t4 import t4_document
+from warpsmith.export.layout import Layout
+from warpsmith.export.parts import defines_of, file_stem, heading, part_for_all, plain_name
+from warpsmith.template import render
+
+
+class KernelTunerExporter:
+    name = "kernel-tuner"
+    summary = "the space and every result as T1 and T4 files, which Kernel Tuner and others read, with the template"
+
+    def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
+        """The one build is the template itself: compiled without definitions it is the general configuration."""
+        kernel, template = shipment.kernel, shipment.template
+        if not shipment.evaluations:
+            raise InputError(f"run {shipment.run} has no evaluations to write down")
+        layout = Layout(kernel, folder)
+        (file,) = layout.free(file_stem(kernel), kernel.source.suffix)
+        text = layout.standing_alone(template.path, render(template, shipment.general.configuration), file)
+        file.write_text(f"{heading(shipment, shipment.general)}\n{defines_of(kernel)}{text}", encoding="utf-8")
+        for workload in kernel.tuning_workloads:
+            t1, t4 = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json")
+            _write(t1, t1_document(shipment, workload, file.name))
+            _write(t4, t4_document(shipment, workload))
+        return (part_for_all(shipment).build(file),)
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

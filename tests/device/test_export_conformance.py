@@ -1,0 +1,21 @@
+"""Every exporter that comes with Warpsmith keeps to what `warpsmith.testing.exporters` asks for."""
+
+from warpsmith.export.kernel_tuner import KernelTunerExporter
+from warpsmith.export.registry import exporter_names
+from warpsmith.export.source import SourceExporter
+from warpsmith.testing.exporters import ExporterConformance
+
+
+class TestSource(ExporterConformance):
+    def make(self):
+        return SourceExporter()
+
+
+class TestKernelTuner(ExporterConformance):
+    def make(self):
+        return KernelTunerExporter()
+
+
+def test_all_that_can_be_named_are_here():
+    tried = {kind().make().name for kind in (TestSource, TestKernelTuner)}
+    assert tried == set(exporter_names())
