@@ -1,5 +1,6 @@
 """Every exporter that comes with Warpsmith keeps to what `warpsmith.testing.exporters` asks for."""
 
+from warpsmith.export.header import HeaderExporter
 from warpsmith.export.kernel_tuner import KernelTunerExporter
 from warpsmith.export.registry import exporter_names
 from warpsmith.export.source import SourceExporter
@@ -16,6 +17,11 @@ class TestKernelTuner(ExporterConformance):
         return KernelTunerExporter()
 
 
+class TestHeader(ExporterConformance):
+    def make(self):
+        return HeaderExporter()
+
+
 def test_all_that_can_be_named_are_here():
-    tried = {kind().make().name for kind in (TestSource, TestKernelTuner)}
+    tried = {kind().make().name for kind in (TestSource, TestKernelTuner, TestHeader)}
     assert tried == set(exporter_names())

@@ -94,7 +94,8 @@ def test_each_configuration_workload_and_seed_has_its_answer(kernel):
 
 
 def test_adversarial_workloads_count_where_constraints_and_the_original_allow_them(kernel):
-    reference = "def k(x):\n    return {'y': 2.0 * x + (abs(x).max() > 50)}\n"  # which the original only is for small inputs
+    # The original does not follow where inputs are large, nor on the workload 'even'.
+    reference = "def k(x, n):\n    return {'y': 2.0 * x + (abs(x).max() > 50 or n == 256)}\n"
     odd, large = Workload("odd-1", {"n": 1001}, heldout=True), Workload("large", {"n": 64}, heldout=True, scale=100.0)
     found = found_of(kernel(reference), {1: "general", 2: "one element"}, adversaries=(odd, large))
     checks = {(c["configuration"], c["workload"]): c for c in found["checks"] if c["kind"] == "adversarial"}
@@ -105,12 +106,9 @@ def test_adversarial_workloads_count_where_constraints_and_the_original_allow_th
     assert checks["one element", "odd-1"]["outcome"] == "failed"
     assert {checks[name, "large"]["outcome"] for name in ("original", "general", "one element")} == {"skipped"}
     assert "the original is not right itself" in checks["original", "large"]["reason"]
-
-
-def test_an_original_that_is_wrong_fails_and_does_not_stand_in_the_way(kernel):
-    found = found_of(kernel("def k(x):\n    return {'y': 3.0 * x}\n"), {1: "general"})
-    assert {c["outcome"] for c in found["checks"]} == {"failed"}
-    assert not found["passed"]
+    declared = {(c["configuration"], c["workload"]): c["outcome"] for c in found["checks"] if c["kind"] != "adversarial"}
+    assert declared["original", "even"] == declared["general", "even"] == "failed", "with a reference nobody else is the oracle"
+    assert declared["original", "odd"] == declared["general", "odd"] == "passed"
 
 
 def test_seeds_are_not_those_of_the_run():

@@ -11,29 +11,35 @@ from typing import Any
 def test_a_run_its_export_and_what_was_edited(
     warpsmith: Callable[..., Any], recorded: Callable[..., str], guide_kernel: Path, tmp_path: Path
 ):
-    run = recorded(guide_kernel, general={"BLOCK": 64, "ITEMS": 2})
+    toml = guide_kernel / "kernel.toml"
+    toml.write_text(toml.read_text().replace("4000000", "40000").replace("999983", "9973"))
+    own = {"BLOCK": 128, "ITEMS": 4}
+    run = recorded(guide_kernel, general={"BLOCK": 64, "ITEMS": 2}, per_workload={"large": own})
     done = warpsmith("verify", "last", "--seeds", 2, "--json")
     assert "verify" in done.stderr, "progress goes to stderr"
     found = json.loads(done.stdout)
     assert (found["run"], found["passed"], found["seeds"]) == (run, True, [1001, 1002])
     assert found["configurations"] == [
         {"name": "original", "config": {"BLOCK": 256, "ITEMS": 1}},
-        {"name": "general, for large", "config": {"BLOCK": 64, "ITEMS": 2}},
+        {"name": "general", "config": {"BLOCK": 64, "ITEMS": 2}},
+        {"name": "for large", "config": own},
     ]
     kinds = {(c["configuration"], c["workload"], c["kind"], c["seed"]) for c in found["checks"]}
-    assert len(kinds) == 2 * 2 * 2
+    assert len(kinds) == 3 * 2 * 2
     assert ("original", "odd", "heldout", 1002) in kinds
     assert {check["outcome"] for check in found["checks"]} == {"passed"}
 
     shipped = tmp_path / "shipped"
-    warpsmith("export", "last", "--no-verify", "-o", shipped)
-    source = shipped / "scale.cu"
-    source.write_text(source.read_text().replace("factor * in[i]", "factor * in[i] + 1"))
+    warpsmith("export", "last", "--format", "header", "--no-verify", "-o", shipped)
+    header = shipped / "scale.tuned.h"
+    general, behind, large = header.read_text().partition("namespace scale_tuned { namespace for_large {")
+    assert 'extern "C++" __global__ void scale(' in large
+    header.write_text(general + behind + large.replace("factor * in[i]", "factor * in[i] + 1"))
     edited = warpsmith("verify", shipped, "--seeds", 1, expect=1).stdout
-    assert "general: scale.cu" in edited
-    assert "odd (held out): FAILED on seed 1001: out: 999983 of 999983 elements differ, worst at [" in edited
-    assert "original: BLOCK=256 ITEMS=1" in edited
-    assert "large: passed on seeds 1001" in edited
+    assert "general: scale.tuned.h\n  large: passed on seeds 1001" in edited
+    wrong = "for large: scale.tuned.h\n  large: FAILED on seed 1001: out: 40000 of 40000 elements differ, worst at ["
+    assert wrong in edited
+    assert "1 failed: 4 passed, 1 skipped" in edited
 
     kernel = guide_kernel / "scale.cu"
     kernel.write_text(kernel.read_text() + "// edited\n")

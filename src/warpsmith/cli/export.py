@@ -15,7 +15,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
     ] = None,
-    format_name: Annotated[str, typer.Option("--format", "-f", help="source, kernel-tuner, or a plug-in's name.")] = "source",
+    format_name: Annotated[str, typer.Option("--format", "-f", help="source, header, kernel-tuner, or a plug-in's.")] = "source",
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Compile and verify the written files on every workload first.")
     ] = True,

@@ -28,6 +28,8 @@ class Dialect(Protocol):
 
     def literal(self, value: Value) -> str: ...
 
+    def name(self, name: str) -> str: ...
+
     def unary(self, sign: str, operand: str) -> str: ...
 
     def binary(self, sign: str, left: str, right: str, *, whole: bool) -> str: ...
@@ -57,7 +59,7 @@ def _write(node: Node, dialect: Dialect, fractions: Collection[str]) -> str:  # 
         case Literal(value=value):
             return dialect.literal(value)
         case Name(name=name):
-            return name
+            return dialect.name(name)
         case Unary(operator=sign, operand=operand):
             return dialect.unary(sign, inner(operand))
         case Binary(operator=sign, left=left, right=right):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path, PurePosixPath
 
-from warpsmith.core.errors import InputError, Location
-from warpsmith.isolation.folders import lies_in
+from warpsmith.export.belonging import must_belong_to
 from warpsmith.spec.includes import Include, includes, with_targets
 from warpsmith.spec.kernel import Kernel
 
@@ -22,10 +20,10 @@ class Layout:
     """
 
     def __init__(self, kernel: Kernel, folder: Path) -> None:
+        self._kernel = kernel
         self._folder = folder
         self._home = kernel.source.parent.resolve()
         self._folders = (kernel.source.parent, *kernel.include_dirs)
-        self._owned = tuple(place.resolve() for place in kernel.folders)
         self._taken: set[str] = set()
         self._places: dict[Path, PurePosixPath] = {}
 
@@ -41,7 +39,7 @@ class Layout:
 
         Raises InputError for a file that is included and lies outside the kernel's folders.
         """
-        found = list(includes(source, text, self._folders, partial(self._checked, source)))
+        found = list(includes(source, text, self._folders, must_belong_to(self._kernel, source)))
         for include in found:
             if include.file is not None and include.file not in self._places:
                 self._copy(include.file, found)
@@ -69,17 +67,6 @@ class Layout:
             for include in found
             if include.file is not None
         }
-
-    def _checked(self, source: Path, file: Path) -> bool:
-        # The user's own links, directly in a folder of the kernel's, may lead elsewhere: workers follow them too.
-        own_link = file.is_symlink() and file.parent in self._owned and not file.name.startswith(".")
-        if not own_link and not lies_in(file, self._owned):
-            raise InputError(
-                f"{file} is included, and lies outside the kernel's folders or is hidden there, so it is not exported",
-                location=Location(source),
-                hint="name its folder under include_dirs in kernel.toml, or leave the #include out",
-            )
-        return True
 
     def _claim(self, wanted: PurePosixPath) -> PurePosixPath:
         number, name = 1, wanted

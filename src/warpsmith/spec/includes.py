@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-_INCLUDE = re.compile(r'^([ \t]*#[ \t]*include(?:_next)?\b[ \t]*)("[^"\n]+"|<[^>\n]+>|[^\n]*)', re.MULTILINE)
+_INCLUDE = re.compile(r'^([ \t]*#[ \t]*include(?:_next)?\b[ \t]*)("[^"\n]+"|<[^>\n]+>|[^\n]*)([^\n]*)', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def includes(
     waiting, seen = [(source, text)], {source.resolve()}
     while waiting:
         by, known = waiting.pop()
-        for _, target in _INCLUDE.findall(known):
+        for _, target, _ in _INCLUDE.findall(known):
             places = (*((by.parent,) if target.startswith('"') else ()), source.parent, *folders)
             include = _found(Include(by, target), places, may_read)
             yield include
@@ -79,7 +79,12 @@ def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
 
 def with_targets(text: str, targets: Mapping[str, str]) -> str:
     """The text with other targets in its `#include` lines, by what stands there now."""
-    return _INCLUDE.sub(lambda line: line[1] + targets.get(line[2], line[2]), text)
+    return _INCLUDE.sub(lambda line: line[1] + targets.get(line[2], line[2]) + line[3], text)
+
+
+def with_lines(text: str, replaced: Callable[[str, str], str]) -> str:
+    """The text with something else for each of its `#include` lines: a function of the target and of the whole line."""
+    return _INCLUDE.sub(lambda line: replaced(line[2], line[0]), text)
 
 
 def _found(include: Include, places: Sequence[Path], may_read: Callable[[Path], bool]) -> Include:

@@ -23,6 +23,9 @@ class Python:
         # Truth values travel as 0 and 1: Kernel Tuner reads parameters of no other kind.
         return repr(int(value) if isinstance(value, bool) else value)
 
+    def name(self, name: str) -> str:
+        return name
+
     def unary(self, sign: str, operand: str) -> str:
         return f"(not {operand})" if sign == "not" else f"({sign}{operand})"
 

@@ -1,0 +1,5 @@
+"""The format `header`: the tuned kernels in one C++ header, with a host function that chooses one and gives its launch."""
+
+from warpsmith.export.header.exporter import HeaderExporter
+
+__all__ = ["HeaderExporter"]
