@@ -11,7 +11,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
-from warpsmith.spec.kernel import Argument, Kernel, Launch
+from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch
 from warpsmith.template import Template
 
 
@@ -50,6 +50,8 @@ class Build:
     launch: Launch
     arguments: tuple[Argument, ...]
     workloads: tuple[str, ...]
+    conditions: tuple[Constraint, ...] = ()
+    """What must hold of the sizes and the device: elsewhere it is wrong or cannot run."""
 
     @property
     def expressions(self) -> dict[str, list[str] | str]:

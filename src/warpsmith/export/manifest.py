@@ -68,6 +68,7 @@ def _entry(build: Build, general: Build, pick: Pick | None) -> dict[str, Any]:
         "entry": build.entry,
         "config": dict(build.configuration.pairs),
         **build.expressions,
+        "requires": [condition.entry for condition in build.conditions],
     }
     if build.arguments != general.arguments:
         entry["arguments"] = [_argument(argument) for argument in build.arguments]
@@ -82,7 +83,8 @@ def _argument(argument: Argument) -> dict[str, Any]:
 
 
 def _limits_used(builds: Sequence[Build], limits: Limits) -> dict[str, int]:
-    """Device limits that a launch asks for: to be read from the device it runs on. The values are those of the tuned one."""
-    expressions = [e for b in builds for e in (*b.launch.grid, *b.launch.block, b.launch.shared_bytes)]
+    """Device limits that a launch or a condition asks for, to be read where it runs; the values are those of the tuned device."""
+    launches = [e for b in builds for e in (*b.launch.grid, *b.launch.block, b.launch.shared_bytes)]
+    expressions = [*launches, *(c.expression for b in builds for c in b.conditions)]
     used = frozenset().union(*(e.names for e in expressions))
     return {name: value for name, value in limits.names().items() if name in used}

@@ -16,7 +16,7 @@ from warpsmith.export.base import Build, Pick, Shipment
 from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded
 from warpsmith.spec.document import read_source
-from warpsmith.spec.kernel import Argument, Kernel, Launch, Scalar
+from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch, Scalar
 from warpsmith.template.model import c_text
 from warpsmith.template.settling import settled
 
@@ -33,9 +33,12 @@ class Part:
     entry: str
     launch: Launch
     arguments: tuple[Argument, ...]
+    conditions: tuple[Constraint, ...]
 
     def build(self, file: Path, entry: str | None = None) -> Build:
-        return Build(file, self.pick.configuration, entry or self.entry, self.launch, self.arguments, self.workloads)
+        return Build(
+            file, self.pick.configuration, entry or self.entry, self.launch, self.arguments, self.workloads, self.conditions
+        )
 
 
 def parts_of(shipment: Shipment) -> tuple[Part, ...]:
@@ -59,15 +62,17 @@ def plain_name(workload: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", workload)
 
 
-def heading(shipment: Shipment, pick: Pick) -> str:
+def heading(shipment: Shipment, part: Part) -> str:
     """What a reader of the file should know first, as comment lines."""
-    claim, about = pick.claim, shipment.provenance
+    pick, about = part.pick, shipment.provenance
+    claim = pick.claim
     low, high = claim["ci95"]
     lines = [
         f"{shipment.kernel.name} with {pick.configuration}",
         f"Exported by Warpsmith from run {shipment.run}, on {about['device_description']}:",
         f"{claim['speedup']:.3f}x the original, with a 95 % interval from {low:.3f} to {high:.3f}.",
         "How to launch it and what was verified: export.json beside this file.",
+        *(f"Only where {c.expression.text}" + (f": {c.reason}." if c.reason else ".") for c in part.conditions),
     ]
     return "".join(f"// {line}\n" for line in lines)
 
@@ -97,7 +102,14 @@ def _part(shipment: Shipment, pick: Pick, workloads: tuple[str, ...], *, is_gene
         entry=with_words(entry, {name: c_text(value) for name, value in values.items()}),
         launch=_folded_launch(kernel.launch, values),
         arguments=tuple(_folded_argument(argument, values) for argument in kernel.arguments),
+        conditions=() if is_original else _conditions(shipment, values),
     )
+
+
+def _conditions(shipment: Shipment, values: Mapping[str, Value]) -> tuple[Constraint, ...]:
+    """The constraints as far as the configuration leaves something to ask of sizes and devices."""
+    asked = (replace(c, expression=_folded(c.expression, values)) for c in shipment.template.constraints)
+    return tuple(constraint for constraint in asked if constraint.expression.names)
 
 
 def _folded_launch(launch: Launch, values: Mapping[str, Value]) -> Launch:

@@ -21,7 +21,7 @@ class SourceExporter:
         files = [file for part in parts for file in layout.free(_stem(kernel, part), kernel.source.suffix)]
         for part, file in zip(parts, files, strict=True):
             text = layout.standing_alone(part.origin, part.text, file)
-            file.write_text(f"{heading(shipment, part.pick)}\n{defines_of(kernel)}{text}", encoding="utf-8")
+            file.write_text(f"{heading(shipment, part)}\n{defines_of(kernel)}{text}", encoding="utf-8")
         return tuple(part.build(file) for part, file in zip(parts, files, strict=True))
 
 

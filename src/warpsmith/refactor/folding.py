@@ -56,7 +56,7 @@ def _fold(whole: Expression, node: Node, values: Mapping[str, Value]) -> Node:  
         case Membership(item=item, choices=choices, negated=negated):
             return Membership(inner(item), tuple(map(inner, choices)), negated, _NOWHERE)
         case Logic(operator=word, operands=operands):
-            return Logic(word, tuple(map(inner, operands)), _NOWHERE)
+            return _logic(word, [inner(operand) for operand in operands])
         case Conditional(condition=condition, if_true=if_true, if_false=if_false):
             test = inner(condition)
             if isinstance(test, Literal):
@@ -70,6 +70,20 @@ def _fold(whole: Expression, node: Node, values: Mapping[str, Value]) -> Node:  
             return Literal(values[name], _NOWHERE) if name in values else node
         case Literal():
             return node
+
+
+def _logic(word: str, operands: list[Node]) -> Node:
+    """Without what decides nothing: `false or n > 4` is `n > 4`."""
+    if word not in {"and", "or"}:
+        return Logic(word, tuple(operands), _NOWHERE)
+    decides = word == "or"
+    known = [operand for operand in operands if isinstance(operand, Literal)]
+    if any(truth(operand.value) is decides for operand in known):
+        return Literal(decides, _NOWHERE)
+    left = [operand for operand in operands if operand not in known]
+    if len(left) == 1 and isinstance(left[0], Compare | Membership | Logic):  # a number would stay one
+        return left[0]
+    return Logic(word, tuple(left if len(left) > 1 else operands), _NOWHERE)
 
 
 def _simpler(sign: str, left: Node, right: Node) -> Node:

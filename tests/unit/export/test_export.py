@@ -36,6 +36,9 @@ odd = { n = 96, heldout = true }
 [parameters]
 BLOCK = { values = [32, 64], default = 32 }
 VEC = { values = [1, 2], default = 1 }
+[[constraints]]
+expr = "VEC == 1 or n % VEC == 0"
+reason = "no tail handling"
 """
 SOURCE = """\
 #include "own.h"
@@ -157,6 +160,10 @@ def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, 
     )
     assert (own["file"], own["entry"], own["grid"]) == ("k.b.cu", "k<2>", ["ceildiv(n, 32)"])
     assert found["limits"] == {"max_threads_per_block": 1024}
+    assert general["requires"] == []
+    assert own["requires"] == [{"expr": "n % 2 == 0", "reason": "no tail handling"}]
+    assert "// Only where n % 2 == 0: no tail handling.\n" in seen["k.b.cu"][0]
+    assert "Only where" not in seen["k.cu"][0]
     assert found["dispatch"]["odd"]["file"] == "k.cu"
     assert found["warnings"] == ["slower than the original on the held-out workload 'odd': 0.800x"]
 

@@ -60,7 +60,7 @@ def _named(parts: tuple[Part, ...]) -> list[NamedPart]:
 def _kernel_text(shipment: Shipment, entry: NamedPart, outer: str) -> str:
     part = entry.part
     text = f"{defines_of(shipment.kernel)}{part.text}"
-    return f"{heading(shipment, part.pick)}{enclosed(shipment.kernel, part.origin, text, (outer, entry.name))}"
+    return f"{heading(shipment, part)}{enclosed(shipment.kernel, part.origin, text, (outer, entry.name))}"
 
 
 def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warpsmith.core.configuration import Value
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.export.base import Shipment
 from warpsmith.export.expressions import spelled
 from warpsmith.export.header.cpp_text import Cpp, cpp_name
 from warpsmith.export.parts import Part
-from warpsmith.refactor.folding import folded
 from warpsmith.spec.kernel import Scalar
 
 
@@ -28,7 +26,7 @@ def geometry_text(shipment: Shipment, named: Sequence[NamedPart]) -> str:
     names, scalars = launch_arguments(shipment, named), chosen_scalars(named)
     sizes = [name for name in names if name in shipment.kernel.workloads[0].sizes]
     fields = "".join(f"  long long {cpp_name(name)};  // to be passed as this argument of the kernel\n" for name in scalars)
-    cases = "".join(_case(entry, shipment, scalars) for entry in named)
+    cases = "".join(_case(entry, scalars) for entry in named)
     return f"""\
 enum class Configuration {{ {", ".join(entry.name for entry in named)} }};
 
@@ -63,20 +61,19 @@ inline Launch launch_for({", ".join(_declared(names))}) {{
 
 def launch_arguments(shipment: Shipment, named: Sequence[NamedPart]) -> list[str]:
     """What `launch_for` takes: the workloads' sizes, and the device limits that a launch or a constraint asks for."""
-    used = frozenset().union(*(e.names for entry in named for e in _expressions(entry, shipment)))
+    used = frozenset().union(*(e.names for entry in named for e in _expressions(entry)))
     sizes = list(shipment.kernel.workloads[0].sizes)
     return [*sizes, *(name for name in shipment.limits.names() if name in used and name not in sizes)]
 
 
-def _expressions(entry: NamedPart, shipment: Shipment) -> list[Expression]:
+def _expressions(entry: NamedPart) -> list[Expression]:
     launch = entry.part.launch
     scalars = [argument.value for argument in entry.part.arguments if isinstance(argument, Scalar)]
-    return [*launch.grid, *launch.block, launch.shared_bytes, *_constraints(entry, shipment), *scalars]
+    return [*launch.grid, *launch.block, launch.shared_bytes, *_constraints(entry), *scalars]
 
 
-def _constraints(entry: NamedPart, shipment: Shipment) -> list[Expression]:
-    values = dict(entry.part.pick.configuration)
-    return [_with_values(constraint.expression, values) for constraint in shipment.template.constraints]
+def _constraints(entry: NamedPart) -> list[Expression]:
+    return [constraint.expression for constraint in entry.part.conditions]
 
 
 def chosen_scalars(named: Sequence[NamedPart]) -> list[str]:
@@ -89,9 +86,9 @@ def chosen_scalars(named: Sequence[NamedPart]) -> list[str]:
     return [name for name, texts in found.items() if len(texts) > 1]
 
 
-def _case(entry: NamedPart, shipment: Shipment, scalars: Sequence[str]) -> str:
+def _case(entry: NamedPart, scalars: Sequence[str]) -> str:
     launch = entry.part.launch
-    lines = [f"launch.allowed = {' && '.join(_text(c) for c in _constraints(entry, shipment)) or 'true'};"]
+    lines = [f"launch.allowed = {' && '.join(_text(c) for c in _constraints(entry)) or 'true'};"]
     for field, extents in (("grid", launch.grid), ("block", launch.block)):
         texts = [*map(_text, extents), "1", "1"][:3]
         lines += [f"launch.{field}[{axis}] = {text};" for axis, text in enumerate(texts)]
@@ -123,10 +120,6 @@ def _unused(names: Sequence[str]) -> str:
 def _limits_note(names: Sequence[str], limits: Limits) -> str:
     used = [f"{name} ({value} where it was tuned)" for name, value in limits.names().items() if name in names]
     return f"Ask your own device for {', '.join(used)}." if used else "The launch of one configuration, for any sizes."
-
-
-def _with_values(expression: Expression, values: Mapping[str, Value]) -> Expression:
-    return Expression.parse(folded(expression, values)) if expression.names & values.keys() else expression
 
 
 def _text(expression: Expression) -> str:

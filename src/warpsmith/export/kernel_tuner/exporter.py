@@ -27,12 +27,13 @@ class KernelTunerExporter:
         layout = Layout(kernel, folder)
         (file,) = layout.free(file_stem(kernel), kernel.source.suffix)
         text = layout.standing_alone(template.path, render(template, shipment.general.configuration), file)
-        file.write_text(f"{heading(shipment, shipment.general)}\n{defines_of(kernel)}{text}", encoding="utf-8")
+        whole = part_for_all(shipment)
+        file.write_text(f"{heading(shipment, whole)}\n{defines_of(kernel)}{text}", encoding="utf-8")
         for workload in kernel.tuning_workloads:
             t1, t4 = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json")
             _write(t1, t1_document(shipment, workload, file.name))
             _write(t4, t4_document(shipment, workload))
-        return (part_for_all(shipment).build(file),)
+        return (whole.build(file),)
 
 
 def _write(file: Path, document: dict[str, Any]) -> None:
