@@ -11,11 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from warpsmith.cli.render_analysis import compiled_tables
-from warpsmith.cli.render_notes import configuration_text, counted, result_notes, warm_notes
 from warpsmith.cli.terminal import terminal
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.isolation.confinement import ConfinementReport
+from warpsmith.report.notes import result_notes, unfinished_notes
+from warpsmith.report.wording import (
+    configuration_text,
+    fraction_text,
+    interval_text,
+    removed_text,
+    speedup_text,
+    time_text,
+)
 
 
 def _print(*parts: RenderableType) -> None:
@@ -65,7 +73,7 @@ def render_space(facts: Mapping[str, Any]) -> None:
     if facts["removed"]:
         removed = _table("removes", "constraint", "reason", numbers_from=3)
         for entry in facts["removed"]:
-            removed.add_row(("~" if entry["estimate"] else "") + f"{entry['removes']:,}", entry["constraint"], entry["reason"])
+            removed.add_row(removed_text(entry["removes"], estimate=entry["estimate"]), entry["constraint"], entry["reason"])
         _print(removed)
     for expected in facts["likely"]:
         _print(Text.assemble("tried first: ", (expected["expr"], "bold"), f"   {expected['reason']}"))
@@ -81,7 +89,7 @@ def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     # A run's name says which kernel it is of and when it was started; in a pipe there are 80 columns for all of it.
     table = _table("run", "device", "status", "evaluations", "speedup", numbers_from=3)
     for run in runs:
-        speedup = f"{run['speedup']:.2f}x" if run["speedup"] is not None else "-"
+        speedup = speedup_text(run["speedup"]) if run["speedup"] is not None else "-"
         table.add_row(run["run"], run["device"], run["status"], str(run["evaluations"]), speedup)
     _print(table)
 
@@ -91,16 +99,7 @@ def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
 
 def render_result(result: Mapping[str, Any]) -> None:
     if result["general"] is None:
-        counts = {k: v for k, v in result["evaluations"].items() if v}
-        _print(f"run {result['run']} is {result['status']}: {counted(counts) or 'nothing evaluated yet'}")
-        best = result.get("best_so_far")
-        if best:
-            _print(f"best so far in the search (not a claim): {best['speedup']:.2f}x  {configuration_text(best['config'])}")
-        _print(*map(Text, warm_notes(result)))
-        if result["status"] == "searched":
-            _print("it belongs to a comparison, which claims for all of its runs together")
-        elif result["status"] != "finished":
-            _print(f"go on with: warpsmith resume {result['run']}")
+        _print(*map(Text, unfinished_notes(result)))
     else:
         _print(_result_table(result), *compiled_tables(result), *map(Text, result_notes(result)))
     for number, entry in enumerate(result.get("evaluation_list", ())):
@@ -133,11 +132,9 @@ def _result_table(result: Mapping[str, Any]) -> RenderableType:
 
 
 def _cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    low, high = entry["ci95"]
-    interval = "-" if low == high else f"{low:.2f} - {high:.2f}"
-    fraction = entry["roofline_fraction"]
-    return _time(entry["median_us"]), f"{entry['speedup']:.2f}x", interval, "-" if fraction is None else f"{fraction:.0%}"
-
-
-def _time(us: float) -> str:
-    return f"{us / 1e3:.3f} ms" if us >= 1e3 else f"{us:.1f} µs"
+    return (
+        time_text(entry["median_us"]),
+        speedup_text(entry["speedup"]),
+        interval_text(entry["ci95"]),
+        fraction_text(entry["roofline_fraction"]),
+    )

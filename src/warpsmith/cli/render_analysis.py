@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from warpsmith.analysis.analyze import Progress as Report
-from warpsmith.cli.render_notes import configuration_text
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.report.wording import configuration_text
 
 _SHOWN = 20
 _NUMBERS = 5  # columns

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.text import Text
 
-from warpsmith.cli.render_notes import counted
 from warpsmith.cli.terminal import terminal
 from warpsmith.record.transcript import Kind
+from warpsmith.report.wording import cost_text, counted
 
 _STYLES = {Kind.PROMPT: "dim", Kind.REPLY: "", Kind.PROBLEM: "yellow", Kind.FAULT: "red", Kind.DECISION: "green"}
 _INDENT = "    "
@@ -23,7 +23,7 @@ def render_transcript(book: Mapping[str, Any]) -> None:
     if not book["messages"]:
         console.print(Text(f"nothing was said in this run (agent {book['agent']})"))
         return
-    console.print(Text(f"agent {book['agent']}: {_cost(book['cost'])}", style="bold"))
+    console.print(Text(f"agent {book['agent']}: {cost_text(book['cost'])}", style="bold"))
     for about in book["rounds"]:
         number = about["round"]
         console.print(Text(f"\n── {f'round {number}' if number else 'before the first round'} ──", style="bold"))
@@ -33,18 +33,6 @@ def render_transcript(book: Mapping[str, Any]) -> None:
                     console.print(line)
         if about["evaluations"]:
             console.print(Text(f"search    {counted(about['evaluations'])}; best so far {about['speedup']:.2f}x"))
-
-
-def _cost(cost: Mapping[str, Any]) -> str:
-    if not cost["answers"]:
-        return "no model answered"
-    parts = [f"{cost['answers']} answers in {cost['seconds']:.0f} s"]
-    parts.append(f"{cost['input_tokens']:,} tokens in and {cost['output_tokens']:,} out")
-    if cost["usd"] is not None:
-        parts.append(f"${cost['usd']:.4f}")
-    if cost["unpriced"]:
-        parts.append("no known price" if cost["usd"] is None else f"{cost['unpriced']} of them without a known price")
-    return ", ".join(parts)
 
 
 def _lines(message: Mapping[str, Any]) -> Iterator[Text]:

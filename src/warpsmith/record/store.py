@@ -23,6 +23,8 @@ from warpsmith.record.source import Source, SourceSummary
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.spec.kernel import Workload
 
+NO_AGENT = "none"  # in a run's header: the kernel's own template was searched as it is
+
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:

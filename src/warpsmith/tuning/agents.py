@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import TypeAlias, cast
 
 from warpsmith.core.errors import InputError
+from warpsmith.record.store import NO_AGENT as NO_AGENT  # noqa: PLC0414 - this is where others look for it
 from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
@@ -20,7 +21,6 @@ from warpsmith.tuning.planning import Agent, Attempt, Desk, Facts, Finding, Plan
 from warpsmith.tuning.relief import Nobody, Relieved
 
 RULES = "rules"
-NO_AGENT = "none"  # the kernel's own template is searched as it is
 _FALLBACK = "fallback"  # not a role, but written like one
 _LANGUAGE_MODEL = "llm"  # the entry point behind every PROVIDER:MODEL
 

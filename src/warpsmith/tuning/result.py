@@ -9,7 +9,7 @@ from typing import Any
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.source import SourceSummary
-from warpsmith.record.store import RoundRecord, RunRecord
+from warpsmith.record.store import RoundRecord, RunRecord, Store
 from warpsmith.tuning.finalists import Claim
 from warpsmith.tuning.planning import RoundReport
 
@@ -65,6 +65,19 @@ def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {"mode": "template", "warm": [], "plan": [], "also_compile": [], "uncertain": None, **result}
 
 
+def shown_result(record: RunRecord, store: Store) -> dict[str, Any]:
+    """What `show RUN` tells: the result as it was recorded; of an unfinished run, what is known so far."""
+    if record.result is not None:
+        return recorded_result(record.result)
+    measured = [e for e in store.evaluations(record.run) if e.score is not None]
+    best = min(measured, key=lambda e: e.score or 0.0, default=None)
+    return {
+        **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),
+        "best_so_far": {"config": dict(best.configuration.pairs), "speedup": 1 / best.score} if best and best.score else None,
+        "stored_in": str(store.path),
+    }
+
+
 def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) -> list[dict[str, Any]]:
     """What was planned in each round, why, and what came of it; empty for a run that searched the kernel's own template."""
     searched = {report.number: report for report in reports}
@@ -86,7 +99,8 @@ def round_entries(plans: Sequence[RoundRecord], reports: Sequence[RoundReport]) 
 
 
 def claim_entry(workload: str, claim: Claim, roof: Roof) -> dict[str, Any]:
-    return _entry(claim, claim.median_us, claim.speedup, roof.fraction(workload, claim.median_us))
+    entry = _entry(claim, claim.median_us, claim.speedup, roof.fraction(workload, claim.median_us))
+    return {**entry, "baseline_us": round(claim.baseline_us, 3)}
 
 
 def overall_entry(claims: Mapping[str, Claim], speedup: Ratio, weights: Mapping[str, float], roof: Roof) -> dict[str, Any]:

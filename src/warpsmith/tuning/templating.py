@@ -7,7 +7,6 @@ a pass of which nothing is left did not apply, and says why. So a template is ne
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +23,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, Template, template_of
+from warpsmith.template.difference import difference
 from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.probes import Lab, Probe, require_language
@@ -91,9 +91,6 @@ def _untouched(kernel: Kernel, lab: Lab) -> Draft:
 def template_entry(made: Templated) -> dict[str, Any]:
     """The facts of `warpsmith templatize --json`."""
     original, template = made.draft.kernel.source, made.template
-    diff = difflib.unified_diff(
-        read_source(original).split("\n"), template.source.split("\n"), original.name, template.path.name, lineterm=""
-    )
     space = space_of(made.kernel, template, made.draft.limits)
     return {
         "template": str(template.path),
@@ -118,5 +115,5 @@ def template_entry(made: Templated) -> dict[str, Any]:
             ],
             "not_applied": [{"name": a.name, "reason": a.reason, "line": a.line} for a in made.applications if not a.applied],
         },
-        "diff": "\n".join(diff),
+        "diff": difference(original, template.path, template.source),
     }

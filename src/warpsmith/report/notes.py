@@ -1,16 +1,18 @@
-"""What is said below a result: whether there is a gain, what that rests on, what the run did. And words that tables share."""
+"""What is said of a result: whether there is a gain, what that rests on, what the run did. On the terminal and in the report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+
+from warpsmith.record.store import NO_AGENT
+from warpsmith.report.wording import configuration_text, counted, price_text, short, speedup_text
 
 _MUCH = 0.2  # of the cores, taken by others while claims were measured
 
 
 def result_notes(result: Mapping[str, Any]) -> list[str]:
-    notes = [*_gain(result), *_lost(result["heldout"])]
+    notes = gain_notes(result)
     evidence = result["evidence"]
     several = f"claims from {evidence['processes']} fresh processes (they differ by {evidence['process_spread'] - 1:.0%})"
     measured = several if evidence["processes"] > 1 else "the original's times from one fresh process"
@@ -23,20 +25,41 @@ def result_notes(result: Mapping[str, Any]) -> list[str]:
         spent = result["model"]
         price = price_text(spent["usd"], unpriced=spent["unpriced"])
         notes.append(f"The model took {spent['tokens']:,} tokens, {price}: `warpsmith show {result['run']} --transcript`.")
-    notes += _disturbed(evidence)
-    notes += _slowed(evidence)
-    notes += _checked(evidence)
+    notes += doubt_notes(evidence)
     notes += _rounds(result)
     notes += warm_notes(result)
     notes.append(_identity(result))
     notes.append(f"Run {result['run']}, stored in {short(result['stored_in'])}")
+    notes += [f"Report: {result['report']}"] if result.get("report") else []
     return notes
+
+
+def unfinished_notes(result: Mapping[str, Any]) -> list[str]:
+    """Of a run that has no result: how far it came, and how it goes on."""
+    notes = [f"run {result['run']} is {result['status']}: {counted(result['evaluations']) or 'nothing evaluated yet'}"]
+    if best := result.get("best_so_far"):
+        figures = f"{speedup_text(best['speedup'])}  {configuration_text(best['config'])}"
+        notes.append(f"best so far in the search (not a claim): {figures}")
+    notes += warm_notes(result)
+    if result["status"] == "searched":
+        notes.append("it belongs to a comparison, which claims for all of its runs together")
+    elif result["status"] != "finished":
+        notes.append(f"go on with: warpsmith resume {result['run']}")
+    return notes
+
+
+def gain_notes(result: Mapping[str, Any]) -> list[str]:
+    """What must be known beside the speedup: that it is none or not certain, and where the winner does harm."""
+    return [*_gain(result), *_lost(result["heldout"])]
+
+
+def doubt_notes(evidence: Mapping[str, Any]) -> list[str]:
+    """Who else used the machine, what the device said against its times, and what its checkers said of the winners."""
+    return [*_disturbed(evidence), *_slowed(evidence), *_checked(evidence)]
 
 
 def _gain(result: Mapping[str, Any]) -> list[str]:
     """Where there is none, or none that is certain."""
-    from warpsmith.tuning.agents import NO_AGENT  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
-
     general, found = result["general"], result["uncertain"]
     if not general["config"]:
         passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
@@ -108,32 +131,3 @@ def warm_notes(result: Mapping[str, Any]) -> list[str]:
         f" ({short(entry['source'])})."
         for entry in result["warm"]
     ]
-
-
-def short(path: str) -> str:
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + "/") else path
-
-
-def price_text(usd: float, *, unpriced: bool) -> str:
-    """What models cost; without a known price for any of it, no figure."""
-    if unpriced and not usd:
-        return "at a price that is not known"
-    return f"${usd:.4f}" + (" and calls of unknown price" if unpriced else "")
-
-
-def counted(counts: Mapping[str, int]) -> str:
-    words = {
-        "Measured": "measured",
-        "Infeasible": "infeasible",
-        "CompileFailed": "failed to compile",
-        "LaunchFailed": "failed to launch",
-        "WrongResult": "wrong",
-        "Crashed": "crashed",
-        "TimedOut": "timed out",
-    }
-    return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count)
-
-
-def configuration_text(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from warpsmith.cli.render_notes import result_notes
+from warpsmith.report.notes import result_notes
 
 
 def result(**changes: Any) -> dict[str, Any]:
