@@ -24,7 +24,7 @@ from warpsmith.export.delivery import deliver
 from warpsmith.export.earlier import is_export, read_export
 from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.store import Store
 from warpsmith.refactor.emit import check_folder
 from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes
@@ -32,23 +32,24 @@ from warpsmith.replay import ReplayResult, replay
 from warpsmith.report.lab_book import lab_book
 from warpsmith.search.importance import Importance
 from warpsmith.search.registry import DEFAULT_STRATEGY
-from warpsmith.settings import read_settings
+from warpsmith.settings import Settings, read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Template
 from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.account import account_of
 from warpsmith.tuning.agents import RULES, default_agent, load_agent
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
 from warpsmith.tuning.comparison.run import Progress
 from warpsmith.tuning.comparison.run import compare as run_comparison
-from warpsmith.tuning.events import Emit, ignore
+from warpsmith.tuning.events import Emit, Warned, ignore
 from warpsmith.tuning.explain import explain, importance_entry, searched_kernel
 from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
 from warpsmith.tuning.probes import laboratory
 from warpsmith.tuning.recheck import Adversaries, recheck
-from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.result import shown_result
 from warpsmith.tuning.round import extended
 from warpsmith.tuning.secretary import desk_without_record
 from warpsmith.tuning.templating import template_entry
@@ -70,6 +71,7 @@ __all__ = [
     "load_kernel",
     "parse_configuration",
     "replay",
+    "report_run",
     "resume",
     "show_run",
     "templatize",
@@ -108,7 +110,7 @@ def tune(
     named = tuple(dict.fromkeys(also_compile))
     most = allowance or Allowance()
     order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, also_compile=named)
-    return tuning_run.start(order, settings, emit)
+    return _with_report(tuning_run.start(order, settings, emit), settings, emit)
 
 
 def compare(
@@ -171,7 +173,8 @@ def templatize(
 
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
     """Go on with a stopped run; a finished one is returned as it is recorded."""
-    return tuning_run.resume(run, read_settings(), emit)
+    settings = read_settings()
+    return _with_report(tuning_run.resume(run, settings, emit), settings, emit)
 
 
 def describe_device(name: str) -> DeviceInfo:
@@ -223,7 +226,7 @@ def show_run(
     with Store(settings.database) as store:
         record = store.find(run)
         known = store.evaluations(record.run)
-        result = recorded_result(record.result) if record.result is not None else _unfinished(store, record, known)
+        result = {**shown_result(record, store), "report": _existing(settings.report_file(record.run))}
         if evaluations:
             result["evaluation_list"] = [_evaluation_entry(e) for e in known]
         if transcript:
@@ -237,6 +240,26 @@ def show_run(
                 title = f"{record.header.kernel} on {record.header.device}: which parameters mattered"
                 draw_importance(found, title, output / "importance")
         return result
+
+
+def report_run(run: str = "last", output: Path | None = None) -> dict[str, Any]:
+    """Write a run as one HTML file and return the object that `warpsmith report --json` prints.
+
+    Without `output` it lies in the run's own folder. Runs that are not finished have a report too: of what is known so far.
+    """
+    from warpsmith.report.html.document import write_page  # noqa: PLC0415 - plotting libraries only when they plot
+
+    settings = read_settings()
+    with Store(settings.database) as store:
+        record = store.find(run)
+        file = (output or settings.report_file(record.run)).expanduser().absolute()
+        if file.is_dir():
+            raise InputError(f"{file} is a folder, expected a file", hint=f"for example -o {file / 'report.html'}")
+        try:
+            write_page(account_of(record, store), file)
+        except OSError as error:
+            raise InputError(f"the report cannot be written to {file}: {error.strerror or error}") from error
+    return {"run": record.run, "report": str(file)}
 
 
 def export_run(
@@ -284,14 +307,17 @@ def verify_run(
     return {**about, **found.as_dict()}
 
 
-def _unfinished(store: Store, record: RunRecord, known: list[Evaluation]) -> dict[str, Any]:
-    measured = [e for e in known if e.score is not None]
-    best = min(measured, key=lambda e: e.score or 0.0, default=None)
-    return {
-        **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),
-        "best_so_far": {"config": dict(best.configuration.pairs), "speedup": 1 / best.score} if best and best.score else None,
-        "stored_in": str(store.path),
-    }
+def _with_report(result: dict[str, Any], settings: Settings, emit: Emit) -> dict[str, Any]:
+    """The result, which is on record already, with its report: what keeps that from being written is a note."""
+    try:
+        return {**result, "report": report_run(result["run"], settings.report_file(result["run"]))["report"]}
+    except Exception as error:  # noqa: BLE001 - a run that took hours does not fail over its picture
+        emit(Warned(f"the report could not be written: {error} (`warpsmith report {result['run']}` tries again)"))
+        return {**result, "report": None}
+
+
+def _existing(file: Path) -> str | None:
+    return str(file) if file.is_file() else None
 
 
 def _evaluation_entry(evaluation: Evaluation) -> dict[str, Any]:

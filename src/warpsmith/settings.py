@@ -55,6 +55,9 @@ class Settings:
     def run_folder(self, run: str) -> Path:
         return self.home / "runs" / run
 
+    def report_file(self, run: str) -> Path:
+        return self.run_folder(run) / "report.html"
+
     def comparison_folder(self, name: str) -> Path:
         return self.home / "comparisons" / name
 

@@ -28,7 +28,7 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.order import kernel_fingerprint
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
-READING = {"check", "export", "init", "show", "space", "verify"}
+READING = {"check", "export", "init", "report", "show", "space", "verify"}
 
 
 @pytest.fixture(scope="session")

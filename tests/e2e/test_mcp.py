@@ -167,6 +167,7 @@ async def _finish(call: Call, job: str) -> tuple[dict[str, Any], dict[str, Any]]
     assert general["verified"]
     assert general["config"]["FORM"] == 1
     assert f"{general['speedup']:.3f}x the original" in result["summary"]
+    assert result["report_path"].endswith("report.html")
     assert (await call("explain", run=run))["removed"]
     assert (await call("profile", run=run))["best"] == general["config"]
 

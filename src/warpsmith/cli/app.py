@@ -16,6 +16,7 @@ from warpsmith.cli import (
     init,
     mcp,
     replay,
+    report,
     resume,
     show,
     space,
@@ -58,6 +59,7 @@ app.command("analyze")(analyze.analyze)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("resume")(resume.resume)
+app.command("report")(report.report)
 app.command("export")(export.export)
 app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)

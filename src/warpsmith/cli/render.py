@@ -102,6 +102,8 @@ def render_result(result: Mapping[str, Any]) -> None:
         _print(*map(Text, unfinished_notes(result)))
     else:
         _print(_result_table(result), *compiled_tables(result), *map(Text, result_notes(result)))
+    if result.get("report"):
+        terminal().print(Text(f"Report: {result['report']}"), soft_wrap=True)  # in one piece, to be copied or clicked
     for number, entry in enumerate(result.get("evaluation_list", ())):
         _print(Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {configuration_text(entry['config'])}"))
 

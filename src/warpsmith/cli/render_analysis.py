@@ -14,12 +14,12 @@ from rich.text import Text
 
 from warpsmith.analysis.analyze import Progress as Report
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.report.compiled import compiled_cells, compiled_rows
 from warpsmith.report.wording import configuration_text
 
 _SHOWN = 20
 _NUMBERS = 5  # columns
 _WIDTH = 200
-_LIMITERS = {"shared memory": "shared"}
 
 
 @contextlib.contextmanager
@@ -45,13 +45,7 @@ def compiled_tables(result: Mapping[str, Any]) -> Iterator[RenderableType]:
     """What the winners of a run use on the targets that it compiled for too."""
     for target in result["also_compile"]:
         yield Text(f"on {target['target']}: {target['description']}; compiled, not run", style="bold")
-        yield _rows([("the original", target["original"]), *((_role(e, result), e) for e in target["configurations"])])
-
-
-def _role(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Whose configuration it is: the result's own table has it in full."""
-    claims = {"general": result["general"], **result["per_workload"]}
-    return next((name for name, claim in claims.items() if claim["config"] == entry["config"]), "")
+        yield _rows(compiled_rows(target, result))
 
 
 def _console() -> Console:
@@ -76,7 +70,7 @@ def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
     for position, name in enumerate(columns):
         table.add_column(name, justify="right" if position < _NUMBERS else "left", no_wrap=position <= _NUMBERS)
     for name, entry in entries:
-        table.add_row(*_cells(entry), name)
+        table.add_row(*compiled_cells(entry), name)
     return table
 
 
@@ -84,20 +78,6 @@ def _best(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Without spills first, then by occupancy: an order for reading, not a prediction of speed."""
     compiled = [entry for entry in entries if entry["outcome"] == "compiled"]
     return sorted(compiled, key=lambda entry: (entry["spill_bytes"] or 0, -(entry["occupancy"] or 0), entry["registers"] or 0))
-
-
-def _cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    if entry["reason"] is not None:
-        return ("-", "-", "-", "-", entry["outcome"], entry["reason"])
-    occupancy = entry["occupancy"]
-    return (
-        _number(entry["registers"]),
-        _number(entry["spill_bytes"], " B"),
-        _number(entry["shared_bytes"], " B"),
-        _number(entry["load_bytes"], " B"),
-        "-" if occupancy is None else f"{occupancy:.0%}",
-        _LIMITERS.get(entry["limiter"], entry["limiter"]) or "-",
-    )
 
 
 def _notes(target: Mapping[str, Any]) -> Iterator[str]:
@@ -116,7 +96,3 @@ def _notes(target: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {count:,} cannot run: {reason}"
     for workload, least in (target["least_us"] or {}).items():
         yield f"  {workload}: at least {least:.1f} µs at the memory bandwidth of the data sheet"
-
-
-def _number(value: int | None, unit: str = "") -> str:
-    return "-" if value is None else f"{value:,}{unit}"

@@ -203,6 +203,7 @@ class Outcome(BaseModel):
     seconds: float
     certificate: str | None = None
     template_path: str | None = None
+    report_path: str | None = Field(None, description="A page for people: result, plots, template, method, every evaluation.")
 
 
 class Export(BaseModel):

@@ -8,8 +8,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from warpsmith.report.style import COLOURS, STYLE, save
 from warpsmith.search.importance import Importance, ParameterEffect
@@ -17,7 +17,7 @@ from warpsmith.search.importance import Importance, ParameterEffect
 _SHOWN = 12  # parameters beyond the strongest dozen would only make the others unreadable
 _ROW_INCHES = 0.34
 _BARS_INCHES = 4.6
-_SHADES = LinearSegmentedColormap.from_list("pairs", ["#F1F5F8", COLOURS[0]])
+_PALE = 0.06  # of the colour, where a pair has no share; on a dark page, too, the ground shines through
 _DARK = 0.65  # of the scale: beyond it, text is white
 
 
@@ -35,11 +35,32 @@ def draw_importance(importance: Importance, title: str, stem: Path) -> tuple[Pat
         else:
             bars = figure.subplots()
         _draw_bars(bars, shown)
-        figure.suptitle(f"{title}\n{_basis(importance)}", x=0.01, ha="left", fontsize=10)
+        figure.suptitle(f"{title}\n{basis(importance)}", x=0.01, ha="left", fontsize=10)
         return save(figure, stem)
 
 
-def _basis(importance: Importance) -> str:
+def draw_shares(importance: Importance) -> Figure:
+    """The bars alone. Call it within `rc_context(STYLE)`, as the next."""
+    shown = importance.parameters[:_SHOWN]
+    figure = Figure(figsize=(_BARS_INCHES, max(_ROW_INCHES * len(shown), 0.6) + 0.8), layout="constrained")
+    axes = figure.subplots()
+    _draw_bars(axes, shown)
+    axes.grid(visible=False)
+    return figure
+
+
+def draw_interactions(importance: Importance) -> Figure:
+    """The triangle of pairs alone, for two parameters or more."""
+    shown = importance.parameters[:_SHOWN]
+    side = max(_ROW_INCHES * len(shown), 1.2)
+    figure = Figure(figsize=(side + 1.6, side + 1.3), layout="constrained")
+    axes = figure.subplots()
+    _draw_pairs(axes, importance, [effect.name for effect in shown])
+    axes.grid(visible=False)
+    return figure
+
+
+def basis(importance: Importance) -> str:
     r2 = f"R² {importance.r2:.2f} (each result predicted from the others)"
     return f"estimated by a model of {importance.measured} measured configurations, {r2}"
 
@@ -51,7 +72,7 @@ def _draw_bars(axes: Axes, shown: Sequence[ParameterEffect]) -> None:
     for place, effect, share in zip(places, shown, shares, strict=True):
         words = f"{share:.0f} %"
         if effect.share >= 0.005:  # below, which value is best is chance
-            words += f"   best {effect.best.value}, worst {effect.worst.value} ({effect.worst.slowdown:.2f}x)"
+            words += f" · best {effect.best.value}, worst {effect.worst.value} ({effect.worst.slowdown:.2f}x)"
         axes.text(share + 1, place, words, va="center", fontsize=8, color="#444444")
     axes.set_yticks(places, [effect.name for effect in shown])
     axes.invert_yaxis()
@@ -69,11 +90,16 @@ def _draw_pairs(axes: Axes, importance: Importance, names: Sequence[str]) -> Non
             one, other = sorted((names.index(pair.first), names.index(pair.second)))
             table[other, one] = 100 * pair.share
     top = max(float(np.nanmax(table)), 1.0)
-    axes.imshow(table[1:, :-1], cmap=_SHADES, vmin=0, vmax=top, aspect="equal")
     for (row, column), share in np.ndenumerate(table[1:, :-1]):
+        if not np.isnan(share):
+            shade = _PALE + (1 - _PALE) * min(share / top, 1.0)
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, color=COLOURS[0], alpha=shade, linewidth=0))
         if share >= 0.5:
             colour = "white" if share > _DARK * top else "#444444"
             axes.text(column, row, f"{share:.0f}", ha="center", va="center", fontsize=8, color=colour)
+    axes.set_aspect("equal")
+    axes.set_xlim(-0.5, len(names) - 1.5)
+    axes.set_ylim(len(names) - 1.5, -0.5)
     axes.set_yticks(range(len(names) - 1), names[1:])
     axes.set_xticks(range(len(names) - 1), names[:-1], rotation=45, ha="right", rotation_mode="anchor")
     axes.tick_params(length=0)

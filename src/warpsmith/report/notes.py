@@ -30,7 +30,6 @@ def result_notes(result: Mapping[str, Any]) -> list[str]:
     notes += warm_notes(result)
     notes.append(_identity(result))
     notes.append(f"Run {result['run']}, stored in {short(result['stored_in'])}")
-    notes += [f"Report: {result['report']}"] if result.get("report") else []
     return notes
 
 

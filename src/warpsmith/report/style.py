@@ -23,6 +23,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "xtick.color": "#444444",
     "ytick.color": "#444444",
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "svg.fonttype": "none",
     "svg.hashsalt": "warpsmith",  # the same figures give the same file
 }

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpsmith.core.outcome import Measured, Outcome
+
 OUTCOME_WORDS: Mapping[str, str] = {
     "Measured": "measured",
     "Infeasible": "infeasible",
@@ -37,6 +39,11 @@ def fraction_text(fraction: float | None) -> str:
 
 def configuration_text(config: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"
+
+
+def failure_text(outcome: Outcome) -> str:
+    """Why there is no time; empty where there is one."""
+    return "" if isinstance(outcome, Measured) else outcome.reason.strip()
 
 
 def counted(counts: Mapping[str, int]) -> str:

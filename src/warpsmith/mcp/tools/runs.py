@@ -57,6 +57,7 @@ class RunTools:
             seconds=found["seconds"],
             certificate=(template.get("certificate") or {}).get("detail"),
             template_path=template.get("path"),
+            report_path=found["report"],
         )
 
     def explain(

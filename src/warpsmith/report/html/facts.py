@@ -1,0 +1,82 @@
+"""`RunFacts`: all that a report is made from. Gathered by `tuning.account`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warpsmith.core.configuration import Configuration, Value
+from warpsmith.core.outcome import Evaluation
+from warpsmith.record.store import RoundRecord, RunRecord
+from warpsmith.search.importance import Importance
+from warpsmith.space.removal import Removal
+from warpsmith.spec.kernel import Parameter, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFacts:
+    """The template that was searched last, and its space; `diff` is against the original."""
+
+    parameters: tuple[Parameter, ...]
+    meanings: Mapping[str, str]
+    diff: str
+    feasible: int
+    cartesian_size: int
+    removed: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """`result` is the object of `show RUN --json`, `book` that of `--transcript`, `influence` that of `--importance`.
+
+    What cannot be told is None, and `missing` says why: the kernel's files are no longer what they were.
+    """
+
+    record: RunRecord
+    result: Mapping[str, Any]
+    evaluations: tuple[Evaluation, ...]  # in order; the original is the first
+    round_of: Mapping[Configuration, int]
+    rounds: tuple[RoundRecord, ...]
+    book: Mapping[str, Any]
+    repeat: str  # the command line of the same run again
+    workloads: tuple[Workload, ...] = ()
+    template: TemplateFacts | None = None
+    importance: Importance | None = None
+    influence: Mapping[str, Any] | None = None
+    rewrite_diff: str = ""  # of direct mode's winner against the original
+    missing: str | None = None
+
+    @property
+    def original(self) -> Mapping[str, Value]:
+        """The configuration that is the original; empty where that is not known."""
+        baseline = self.result["baseline"]
+        if baseline is not None:
+            return dict(baseline["config"])
+        return {p.name: p.default for p in self.template.parameters} if self.template is not None else {}
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """What the run has to show: its claim; where that is the original, what may be faster; before that, the best so far."""
+        if self.result["general"] is not None and not self.is_claimed:
+            return None
+        return self.result["uncertain"] or self.result["general"] or self.result.get("best_so_far")
+
+    @property
+    def own_claims(self) -> Mapping[str, Mapping[str, Any]]:
+        """By workload: claims of configurations that did better there than the general one."""
+        if not self.is_claimed:
+            return {}
+        general = self.result["general"]["config"]
+        return {w: entry for w, entry in self.result["per_workload"].items() if entry["config"] != general and entry["verified"]}
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether there is a verified result."""
+        general = self.result["general"]
+        return general is not None and bool(general["verified"])
+
+    @property
+    def has_gain(self) -> bool:
+        general = self.result["general"]
+        return self.is_claimed and general["ci95"][0] > 1

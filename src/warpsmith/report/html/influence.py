@@ -1,0 +1,103 @@
+"""Which parameters mattered, as a model sees it, and what was measured at each of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from warpsmith.core.configuration import Value
+from warpsmith.report.by_value import draw_by_value
+from warpsmith.report.html.facts import RunFacts
+from warpsmith.report.html.markup import (
+    NOTHING,
+    Content,
+    Html,
+    Section,
+    element,
+    figure,
+    folded,
+    joined,
+    paragraphs,
+    section,
+    table,
+)
+from warpsmith.report.importance import draw_interactions, draw_shares
+from warpsmith.report.importance_notes import effect_cells, importance_notes, pairs_text, why_unknown
+from warpsmith.report.inline import inline_svg
+from warpsmith.spec.kernel import Parameter
+
+_PLOTS = 12  # more of them are a wall that nobody reads
+_TABLE = "Shares, and the values that the model finds best and worst"
+_BY_VALUE = (
+    "Time over the original's (lower is faster) of every measured configuration by the parameter's value, and the best at each."
+    " Bold: the value in the configuration above."
+)
+
+
+def influence(facts: RunFacts) -> Section | None:
+    if facts.influence is None or facts.template is None or not facts.template.parameters:
+        return None
+    plots = list(_by_value(facts))
+    measured = [element("h3", "What was measured at each value"), paragraphs([_BY_VALUE], class_="note")] if plots else []
+    title = "Which parameters mattered"
+    return section("parameters", title, _model(facts), *measured, element("div", *plots, class_="many"))
+
+
+def _model(facts: RunFacts) -> Html:
+    entry, importance = facts.influence, facts.importance
+    assert entry is not None
+    unknown = why_unknown(entry)
+    if unknown is not None or importance is None:
+        return paragraphs([f"Which parameters mattered: {unknown}."])
+    shares = ", ".join(f"{effect.name} {effect.share:.0%}" for effect in importance.parameters)
+    bars = inline_svg(draw_shares(importance), "shares", f"Share of each parameter: {shares}")
+    figures = [figure(bars, "How much of the differences in time each parameter explains by itself (estimated).")]
+    if len(importance.parameters) > 1:
+        pairs = pairs_text(entry) or "none"
+        drawn = inline_svg(draw_interactions(importance), "interactions", f"Pairs that act together: {pairs}")
+        figures.append(figure(drawn, f"What pairs explain beyond that (estimated). The strongest: {pairs}."))
+    rows: list[Sequence[Content]] = [effect_cells(effect) for effect in entry["parameters"]]
+    columns = ("parameter", "share", "best", "worst", "worst / best")
+    return joined(
+        [
+            paragraphs(["Estimated by a model of the measured times.", *importance_notes(entry)], class_="note"),
+            element("div", *figures, class_="beside"),
+            folded("The same as a table", table(_TABLE, columns, rows, numbers=range(1, 5))),
+        ]
+    )
+
+
+def _by_value(facts: RunFacts) -> Iterator[Html]:
+    """What was measured, without a model: a plot for each parameter of which several values were."""
+    assert facts.template is not None
+    best = facts.best["config"] if facts.best is not None else {}
+    shown = 0
+    for parameter in _by_share(facts):
+        times = _times(facts, parameter)
+        if len(times) < 2:
+            continue
+        shown += 1
+        if shown > _PLOTS:
+            break
+        fastest = min(times, key=lambda value: min(times[value]))
+        name = parameter.name
+        alt = f"Time by {name}: fastest at {fastest}, {min(times[fastest]):.3g} of the original's"
+        drawn = inline_svg(draw_by_value(name, times, best.get(name)), f"by-value-{shown}", alt)
+        yield figure(drawn, NOTHING)
+
+
+def _by_share(facts: RunFacts) -> list[Parameter]:
+    """Those that mattered most first, where that is known."""
+    assert facts.template is not None
+    order = [effect.name for effect in facts.importance.parameters] if facts.importance is not None else []
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(facts.template.parameters, key=lambda p: places.get(p.name, len(places)))
+
+
+def _times(facts: RunFacts, parameter: Parameter) -> dict[Value, list[float]]:
+    """Results of earlier rounds, whose templates did not have the parameter yet, are those of its default."""
+    found: dict[Value, list[float]] = {value: [] for value in parameter.values}
+    for evaluation in facts.evaluations:
+        value = dict(evaluation.configuration.pairs).get(parameter.name, parameter.default)
+        if evaluation.score is not None and value in found:
+            found[value].append(evaluation.score)
+    return {value: times for value, times in found.items() if times}

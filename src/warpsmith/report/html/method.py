@@ -1,0 +1,108 @@
+"""How it was measured, where, and how to repeat it, go on with it or ship it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from warpsmith.core.outcome import Measured
+from warpsmith.report.html.facts import RunFacts
+from warpsmith.report.html.markup import (
+    NOTHING,
+    Content,
+    Html,
+    Section,
+    bullets,
+    definitions,
+    element,
+    folded,
+    joined,
+    paragraphs,
+    section,
+    table,
+)
+from warpsmith.report.notes import doubt_notes, warm_notes
+from warpsmith.report.wording import short
+
+
+def method(facts: RunFacts) -> Section:
+    evidence = facts.result.get("evidence") or {}
+    notes = [*doubt_notes(evidence), *warm_notes(facts.result)]
+    if stopped := facts.result.get("agent_stopped"):
+        notes.append(f"The agent stopped early: {stopped}.")
+    return section(
+        "method",
+        "How it was measured",
+        bullets(notes),
+        definitions([*_measuring(facts), *_search(facts), *_environment(facts)]),
+        _limits(facts),
+        element("h3", "Again, onward, out"),
+        _commands(facts),
+    )
+
+
+def _measuring(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
+    evidence = facts.result.get("evidence")
+    if evidence is not None:
+        yield "Claims", f"from {evidence['processes']} fresh processes, launches interleaved with the original's"
+        if evidence["processes"] > 1:
+            yield "Noise", f"the processes differ by {evidence['process_spread'] - 1:.0%}" + _others(evidence.get("others_share"))
+        yield "Verified against", evidence["oracle"]
+        if "cache" in evidence:
+            yield "Caches", evidence["cache"]
+    measured = [e.outcome for e in facts.evaluations if isinstance(e.outcome, Measured)]
+    launches = sum(t.launches for outcome in measured for t in outcome.times)
+    if launches:
+        yield "Samples", f"{launches:,} timed launches in the search, over {len(measured):,} configurations"
+    if "roofline" in facts.result:
+        yield "Roofline", facts.result["roofline"]["how"]
+
+
+def _others(share: float | None) -> str:
+    return "" if share is None else f"; other programs took at most {share:.0%} of the cores"
+
+
+def _search(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
+    header, settings = facts.record.header, facts.record.header.settings
+    yield "Agent", header.agent if facts.result["mode"] == "template" else f"{header.agent}, rewriting whole kernels"
+    yield "Strategy", header.strategy
+    yield "Seed", str(header.seed)
+    limits = [f"{settings['evaluations']} evaluations"] if settings.get("evaluations") is not None else []
+    limits += [f"{settings['seconds']:g} s"] if settings.get("seconds") is not None else []
+    yield "Budget", " or ".join(limits) or "all of the space"
+    if settings.get("rounds") is not None and facts.rounds and facts.result["mode"] == "template":
+        yield "Rounds", f"{len(facts.rounds)} of at most {settings['rounds']}"
+
+
+def _environment(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
+    info = facts.record.header.device_info
+    yield "Device", f"{facts.result['device']}: {info.get('description', '')}"
+    if info.get("versions"):
+        yield "Versions", ", ".join(f"{name} {number}" for name, number in info["versions"].items())
+    for reading in (facts.result.get("evidence") or {}).get("readings", ())[:1]:
+        yield "Clock", f"{reading['clock_mhz']} of {reading['highest_clock_mhz']} MHz"
+    yield "Kernel", element("code", short(facts.record.header.kernel_path))
+    yield "Report", f"by warpsmith {version('warpsmith')}"
+
+
+def _limits(facts: RunFacts) -> Html:
+    limits = facts.record.header.device_info.get("limits")
+    if not limits:
+        return NOTHING
+    rows: list[list[Content]] = [[name, f"{value:,}"] for name, value in limits.items() if isinstance(value, int)]
+    return folded("Limits of the device", table("Limits", ("limit", "value"), rows, numbers=[1], shown_caption=False))
+
+
+def _commands(facts: RunFacts) -> Html:
+    run = facts.result["run"]
+    lines = [("the same again", facts.repeat)]
+    if facts.result["status"] not in {"finished", "searched"}:
+        lines.append(("go on with it", f"warpsmith resume {run}"))
+    if facts.has_gain:
+        lines.append(("the winner as standalone source, verified as written", f"warpsmith export {run} -o shipped/"))
+    lines.append(("this result as JSON, with every evaluation", f"warpsmith show {run} --evaluations --json"))
+    text = "\n\n".join(f"# {words}\n{command}" for words, command in lines)
+    note = (
+        "The same seed asks for the same configurations as long as their times come out in the same order; times themselves vary."
+    )
+    return joined([element("pre", text, class_="commands"), paragraphs([note], class_="note")])

@@ -1,0 +1,18 @@
+"""What the winners use on targets that the run compiled for too, without running there."""
+
+from __future__ import annotations
+
+from warpsmith.report.compiled import compiled_cells, compiled_rows
+from warpsmith.report.html.facts import RunFacts
+from warpsmith.report.html.markup import Content, Section, paragraphs, section, table
+
+_COLUMNS = ("whose", "registers", "spilled", "shared", "widest load", "occupancy", "limited by")
+_NOTE = "Compiled only: what the compiler reports, and the occupancy that follows from it. Nothing was run or timed there."
+
+
+def targets(facts: RunFacts) -> Section | None:
+    shown = []
+    for target in facts.result["also_compile"]:
+        rows: list[list[Content]] = [[whose, *compiled_cells(entry)] for whose, entry in compiled_rows(target, facts.result)]
+        shown.append(table(f"{target['target']}: {target['description']}", _COLUMNS, rows, numbers=range(1, 6)))
+    return section("targets", "On other targets", paragraphs([_NOTE], class_="note"), *shown) if shown else None

@@ -1,0 +1,47 @@
+"""The template: that its default is the original, and how its text differs from it."""
+
+from __future__ import annotations
+
+from warpsmith.report.html.facts import RunFacts
+from warpsmith.report.html.markup import NOTHING, Html, Section, element, folded, joined, paragraphs, section
+from warpsmith.report.wording import short
+
+_CLASSES = {"+++": "file", "---": "file", "@@": "place", "+": "added", "-": "gone"}
+
+
+def template(facts: RunFacts) -> Section | None:
+    about = facts.result.get("template")
+    is_direct = facts.result["mode"] == "direct"
+    texts = []
+    if about is not None and not is_direct:
+        certificate = about["certificate"]
+        texts.append(
+            joined(
+                [
+                    element("b", "Identity certificate: "),
+                    f"the template at its defaults is the original: {certificate['detail']} (level: {certificate['level']}).",
+                ]
+            )
+        )
+        texts.append(joined(["The template lies in ", element("code", short(about["path"])), "."]))
+    if facts.missing is not None:
+        texts.append(element("span", f"Not shown: {facts.missing}"))
+    diff = facts.rewrite_diff if is_direct else facts.template.diff if facts.template is not None else ""
+    if not diff and not texts:
+        return None
+    if not diff and facts.missing is None:
+        texts.append(element("span", "The source is its own template: there is nothing that differs."))
+    title = "The best rewrite" if is_direct else "The template"
+    return section("template", title, paragraphs(texts), _diff(diff) if diff else NOTHING)
+
+
+def _diff(text: str) -> Html:
+    lines = text.split("\n")
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    gone = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    shown = joined((element("span", line, class_=_class_of(line)) for line in lines), "\n")
+    return folded(f"Diff against the original: {added} lines more, {gone} less", element("pre", shown, class_="diff", tabindex=0))
+
+
+def _class_of(line: str) -> str | None:
+    return next((class_ for start, class_ in _CLASSES.items() if line.startswith(start)), None)
