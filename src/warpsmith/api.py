@@ -18,13 +18,15 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.core.output_folder import require_output_folder
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.export.delivery import deliver
 from warpsmith.export.earlier import is_export, read_export
 from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
-from warpsmith.record.store import Store
+from warpsmith.record.required import require_result
+from warpsmith.record.store import Store, as_seen
 from warpsmith.refactor.emit import check_folder
 from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes
@@ -103,7 +105,7 @@ def tune(
     (sm_90, gfx942, h100-sxm) on which every configuration must be able to run. `allowance` is what a language model may cost.
     """
     settings = read_settings()
-    with Store(settings.database) as store:
+    with Store(settings.database, reading=True) as store:
         sources = find_sources(warm, store)
     parsed = parse_mode(mode)
     chosen = agent or (RULES if parsed is Mode.DIRECT else default_agent(kernel))
@@ -133,6 +135,8 @@ def compare(
     `output` is a folder for compare.md, compare.json and the plot.
     """
     settings = read_settings()
+    if output is not None:
+        require_output_folder(output)
     plan = Plan(kernel, device, agent, strategy, budget or Budget(DEFAULT_EVALUATIONS), seeds, rounds, allowance or Allowance())
     result = run_comparison(plan, settings, progress)
     kept = settings.comparison_folder(result.name)
@@ -160,6 +164,7 @@ def templatize(
     folder = output or settings.template_folder(kernel.name)
     chosen = load_passes(passes)
     # Mistakes of the user's, so before anything is compiled.
+    require_output_folder(folder)
     check_folder(folder, kernel)
     author = load_agent(agent, desk_without_record(allowance or Allowance(), emit), alone=True) if agent != RULES else None
     with laboratory(kernel, device, binary_cache=settings.binary_cache) as lab:
@@ -194,16 +199,18 @@ def list_devices() -> dict[str, DeviceInfo | UnavailableError]:
 
 
 def list_runs() -> list[dict[str, Any]]:
-    with Store(read_settings().database) as store:
+    """The latest first; one whose record is damaged is among them, as `unreadable`."""
+    settings = read_settings()
+    with Store(settings.database, reading=True) as store:
         return [
             {
                 "run": record.run,
                 "kernel": record.header.kernel,
                 "device": record.header.device,
-                "status": record.status,
+                "status": as_seen(record, settings.run_folder(record.run)).status,
                 "created_at": record.created_at,
                 "evaluations": sum(store.outcome_counts(record.run).values()),
-                "speedup": record.result["general"]["speedup"] if record.result else None,
+                "speedup": ((record.result or {}).get("general") or {}).get("speedup"),
             }
             for record in store.runs()
         ]
@@ -223,8 +230,11 @@ def show_run(
     `output` is a folder for the plot of the importance.
     """
     settings = read_settings()
-    with Store(settings.database) as store:
-        record = store.find(run)
+    if output is not None:
+        require_output_folder(output)
+    with Store(settings.database, reading=True) as store:
+        found = store.find(run)
+        record = as_seen(found, settings.run_folder(found.run))
         known = store.evaluations(record.run)
         result = {**shown_result(record, store), "report": _existing(settings.report_file(record.run))}
         if evaluations:
@@ -232,13 +242,13 @@ def show_run(
         if transcript:
             result["transcript"] = lab_book(record, store)
         if importance:
-            found = explain(record, store)
-            result["importance"] = importance_entry(found)
-            if output is not None and isinstance(found, Importance):
+            mattered = explain(record, store)
+            result["importance"] = importance_entry(mattered)
+            if output is not None and isinstance(mattered, Importance):
                 from warpsmith.report.importance import draw_importance  # noqa: PLC0415 - plotting libraries only when they plot
 
                 title = f"{record.header.kernel} on {record.header.device}: which parameters mattered"
-                draw_importance(found, title, output / "importance")
+                draw_importance(mattered, title, output / "importance")
         return result
 
 
@@ -250,8 +260,9 @@ def report_run(run: str = "last", output: Path | None = None) -> dict[str, Any]:
     from warpsmith.report.html.document import write_page  # noqa: PLC0415 - plotting libraries only when they plot
 
     settings = read_settings()
-    with Store(settings.database) as store:
-        record = store.find(run)
+    with Store(settings.database, reading=True) as store:
+        found = store.find(run)
+        record = as_seen(found, settings.run_folder(found.run))
         file = (output or settings.report_file(record.run)).expanduser().absolute()
         if file.is_dir():
             raise InputError(f"{file} is a folder, expected a file", hint=f"for example -o {file / 'report.html'}")
@@ -271,8 +282,10 @@ def export_run(
     `force` exports a configuration that shows no gain.
     """
     settings = read_settings()
-    with Store(settings.database) as store:
-        record = store.find(run)
+    with Store(settings.database, reading=True) as store:
+        found = store.find(run)
+        record = as_seen(found, settings.run_folder(found.run))
+        require_result(record, "to export")  # before the kernel, which may be what it failed for
         kernel = searched_kernel(record, store)
         adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
         known = extended(store.evaluations(record.run), kernel.default_configuration)
@@ -292,8 +305,11 @@ def verify_run(
     """
     folder = Path(run)
     exported = read_export(folder) if is_export(run) else None
-    with Store(read_settings().database) as store:
-        record = store.find(exported.run if exported is not None else run)
+    settings = read_settings()
+    with Store(settings.database, reading=True) as store:
+        named = store.find(exported.run if exported is not None else run)
+        record = as_seen(named, settings.run_folder(named.run))
+        require_result(record, "to verify")
         kernel = searched_kernel(record, store)
         adversaries = store.adversaries(record.run)
     fresh, where = fresh_seeds(seeds, record.header.seed), device or record.header.device

@@ -49,8 +49,11 @@ def extract(
 ) -> None:
     """Take a kernel out of its code base, with all that it needs and nothing else."""
     from warpsmith.core.errors import InputError, Location  # noqa: PLC0415
+    from warpsmith.core.output_folder import require_output_folder  # noqa: PLC0415
     from warpsmith.source import extract as extraction  # noqa: PLC0415
 
+    if output is not None:
+        require_output_folder(output)
     name, line, arguments = _kernel(kernel)
     wanted = name + arguments if arguments and instance is None else instance
     request = extraction.ExtractRequest(source, name, wanted, tuple(include or ()), _macros(define or []), unpack, line)

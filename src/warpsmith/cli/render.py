@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.render_analysis import compiled_tables
 from warpsmith.cli.terminal import terminal
 from warpsmith.core.errors import UnavailableError
@@ -33,7 +34,7 @@ def _print(*parts: RenderableType) -> None:
 
 
 def _table(*columns: str, title: str | None = None, numbers_from: int = 1) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold")
+    table = FittingTable(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold")
     for position, name in enumerate(columns):
         table.add_column(name, justify="right" if position >= numbers_from else "left", no_wrap=position == 0)
     return table

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpsmith.analysis.analyze import Progress as Report
+from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
 from warpsmith.report.compiled import compiled_cells, compiled_rows
 from warpsmith.report.wording import configuration_text
@@ -64,7 +65,7 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = FittingTable(box=None, pad_edge=False, header_style="bold")
     # Narrow ones, so that a configuration takes three lines and not eight where a terminal has 80 columns.
     columns = ("regs", "spilled", "shared", "widest\nload", "occu-\npancy", "limited by", "configuration")
     for position, name in enumerate(columns):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import terminal
 
 _MODES = {"template": "template + search", "direct": "direct rewriting"}
@@ -20,7 +20,7 @@ def render_compare(found: Mapping[str, Any]) -> None:
     limits += [f"{found['budget']['seconds']:g} s"] if found["budget"]["seconds"] is not None else []
     about = f" on {found['device']}: {found['seeds']} seeds, {' and '.join(limits)} each, agent {found['agent']}"
     console.print(Text.assemble((found["kernel"], "bold"), about))
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = FittingTable(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("speedups", no_wrap=True)
     for name in ("median", "95 % interval", "spread", "worst", "best", "below 1", "failed", "time"):
         table.add_column(name, justify="right", no_wrap=True)

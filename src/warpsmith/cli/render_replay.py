@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import terminal
 from warpsmith.replay import Figure, ReplayResult
 
@@ -31,7 +32,7 @@ def render_replay(result: ReplayResult) -> None:
 
 
 def _table(result: ReplayResult, space: str | None) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = FittingTable(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("strategy", no_wrap=True)
     for evaluations in result.checkpoints:
         table.add_column(str(evaluations), justify="right", min_width=_INTERVAL)  # a narrow terminal has the interval below

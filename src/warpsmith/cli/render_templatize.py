@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import terminal
 
 _NAMED_AT_MOST = 5  # passes that give one reason; more of them are counted
@@ -59,7 +60,7 @@ def _by_reason(declined: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _parameters(result: Mapping[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = FittingTable(box=None, pad_edge=False, header_style="bold")
     for name in ("parameter", "values", "meaning", "from"):
         table.add_column(name, no_wrap=name == "parameter", overflow="fold")
     for name, entry in result["parameters"].items():

@@ -32,7 +32,7 @@ def tune(
     time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the strategy and of the inputs.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the strategy and of the inputs.")] = 0,
     warm: Annotated[
         list[str] | None,
         typer.Option("--warm", metavar="SOURCE", help="Start from a run, `last`, a Kernel Tuner cache or a T4 file; repeatable."),

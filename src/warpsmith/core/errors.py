@@ -4,16 +4,20 @@
     ├── BaselineError          exit code 1: the original kernel itself fails or disagrees with the oracle
     ├── InputError             exit code 2: what the user gave is wrong (file, line, column, value, hint)
     │   └── UnsupportedFeature     the source uses something this device does not offer
-    └── UnavailableError       exit code 3: a device or a dependency is missing
+    └── UnavailableError       exit code 3: a device or a dependency is missing, a disk is full, a folder cannot be written
+
+    KeyboardInterrupt
+    └── Stopped                exit code 128 + signal: Ctrl-C, or a signal that ends programs
 
 Expected failures of a *candidate* are not errors but outcomes (`core.outcome`).
 """
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,18 @@ class WarpsmithError(Exception):
         text = f"{self.location}: {self.message}" if self.location else self.message
         return f"{text}\nhint: {self.hint}" if self.hint else text
 
+    def as_dict(self) -> dict[str, Any]:
+        """What `--json` prints under `error`, and what a failed run's record keeps."""
+        place = self.location
+        return {
+            "message": self.message,
+            "hint": self.hint,
+            "file": str(place.file) if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "exit_code": self.exit_code,
+        }
+
 
 class BaselineError(WarpsmithError):
     exit_code = 1
@@ -59,3 +75,23 @@ class UnsupportedFeature(InputError):  # noqa: N818 - reads as the fact it state
 
 class UnavailableError(WarpsmithError):
     exit_code = 3
+
+
+class Stopped(KeyboardInterrupt):
+    """Asked to stop by a signal; whatever heeds Ctrl-C heeds this. `run` is the one that was under way and can be resumed."""
+
+    def __init__(self, number: int = signal.SIGINT, run: str | None = None) -> None:
+        super().__init__()
+        self.number = number
+        self.run = run
+
+    @classmethod
+    def by(cls, cause: BaseException, run: str | None = None) -> Stopped:
+        """From whatever interrupts a program: Ctrl-C, another signal, a reader of its output that left."""
+        number = cause.number if isinstance(cause, Stopped) else signal.SIGINT
+        return cls(signal.SIGPIPE if isinstance(cause, BrokenPipeError) else number, run)
+
+    @property
+    def exit_code(self) -> int:
+        """By the shells' convention."""
+        return 128 + self.number

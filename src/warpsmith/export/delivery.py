@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.output_folder import require_output_folder
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.manifest import FILE_NAME, manifest, write_manifest
 from warpsmith.export.registry import load_exporter
@@ -36,8 +37,7 @@ def deliver(shipment: Shipment, format_name: str, output: Path, recheck: Recheck
 
 def _check_folder(output: Path) -> None:
     """An earlier export may be written over; what somebody else put there may not."""
-    if output.exists() and not output.is_dir():
-        raise InputError("this is a file, and an export needs a folder", location=Location(output))
+    require_output_folder(output)
     if output.is_dir() and any(output.iterdir()) and not (output / FILE_NAME).is_file():
         raise InputError("the folder has files that no export wrote", location=Location(output), hint="choose another folder")
 

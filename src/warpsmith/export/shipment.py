@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import InputError, WarpsmithError
+from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
 from warpsmith.export.base import Pick, Shipment
+from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import template_of
@@ -23,12 +24,7 @@ class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
 
 def shipment_of(record: RunRecord, kernel: Kernel, *, evaluations: Sequence[Evaluation] = (), force: bool = False) -> Shipment:
     """`kernel` is the template that the run searched last; `force` ships what shows no gain, or none that is certain."""
-    result = record.result
-    if result is None:
-        raise InputError(
-            f"run {record.run} is {record.status}: it has no result to export",
-            hint="wait for it to end" if record.status == "running" else f"`warpsmith resume {record.run}` finishes it",
-        )
+    result = require_result(record, "to export")
     uncertain = result.get("uncertain")
     general, heldout = (uncertain, uncertain["heldout"]) if uncertain else (result["general"], result["heldout"])
     if general is None or not general["verified"]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 from warpsmith.core.errors import InputError
+from warpsmith.record.faults import record_fault
 
 _VERSION_1 = """
 CREATE TABLE runs (
@@ -103,43 +107,106 @@ CREATE TABLE adversaries (          -- workloads that a tester added to verifica
 ) STRICT;
 """
 
-MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+# Why a run failed, as JSON of what `--json` prints; those of earlier versions did not say.
+_VERSION_5 = """
+ALTER TABLE runs ADD COLUMN error TEXT;
+"""
+
+MIGRATIONS: Sequence[str] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
+_WAIT_S = 30.0
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open, create or migrate. Every commit is on disk when it returns (WAL with full synchronisation)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def open_database(path: Path, *, reading: bool = False) -> sqlite3.Connection:
+    """Open, create or migrate. Every commit is on disk when it returns (WAL with full synchronisation).
+
+    `reading`: a record that cannot be written is read all the same, and one that is not there is empty. Raises InputError for
+    what is no record, UnavailableError where the system is in the way.
+    """
     try:
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-        connection.row_factory = sqlite3.Row
+        if reading and not path.exists():
+            return _ready(sqlite3.connect(":memory:", isolation_level=None), path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _ready(_writable(path), path)
+    except (sqlite3.Error, OSError) as error:
+        found = _read_only(path) if reading else None
+        if found is None:
+            raise record_fault(error, path) from error
+        return found
+
+
+def _writable(path: Path) -> sqlite3.Connection:
+    if path.exists() and not os.access(path, os.W_OK):  # SQLite would open it all the same, and complain at the first commit
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+    try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_only(path: Path) -> sqlite3.Connection | None:
+    """None where it cannot be read either."""
+    # SQLite wants to write beside the file even to read it, unless told that nobody changes it: true enough of a file whose
+    # folder cannot be written, but what a killed process left in the log beside it would not be seen.
+    log = path.with_name(f"{path.name}-wal")
+    with contextlib.suppress(OSError):
+        for options in ("mode=ro", *(() if log.exists() and log.stat().st_size else ("mode=ro&immutable=1",))):
+            with contextlib.suppress(sqlite3.Error):
+                return _ready(_current(f"{path.absolute().as_uri()}?{options}"), path)
+    return None
+
+
+def _current(address: str) -> sqlite3.Connection:
+    """An older version is migrated in memory."""
+    connection = sqlite3.connect(address, uri=True, timeout=_WAIT_S, isolation_level=None)
+    try:
+        if _version(connection) >= len(MIGRATIONS):
+            return connection
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        connection.backup(copy)
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    return copy
+
+
+def _ready(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """With the tables of this version."""
+    connection.row_factory = sqlite3.Row
+    try:
         _migrate(connection, path)
-    except sqlite3.DatabaseError as error:
-        raise InputError(
-            f"{path} cannot be used as a record of runs: {error}", hint="move the file away; a new one is made at the next run"
-        ) from error
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    _require_known(_version(connection), path)
     if _version(connection) == len(MIGRATIONS):
         return
     # The lock first, the version after: another process may be migrating the same file.
     connection.execute("BEGIN IMMEDIATE")
     version = _version(connection)
-    if version > len(MIGRATIONS):
-        connection.execute("ROLLBACK")
-        raise InputError(
-            f"{path} has schema version {version}, this Warpsmith knows up to {len(MIGRATIONS)}", hint="upgrade Warpsmith"
-        )
     for step in MIGRATIONS[version:]:
         for statement in step.split(";\n"):
             if statement.strip():
                 connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    connection.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
     connection.execute("COMMIT")
+    _require_known(version, path)
+
+
+def _require_known(version: int, path: Path) -> None:
+    if version > len(MIGRATIONS):
+        raise InputError(
+            f"{path} has schema version {version}, this Warpsmith knows up to {len(MIGRATIONS)}", hint="upgrade Warpsmith"
+        )
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -9,12 +9,13 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import InputError
+from warpsmith.core.errors import InputError, Location, UnavailableError
 from warpsmith.core.file_names import as_file_name
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
@@ -24,6 +25,20 @@ from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.spec.kernel import Workload
 
 NO_AGENT = "none"  # in a run's header: the kernel's own template was searched as it is
+_LOCK = "lock"
+_LOOKING_S = 0.2  # for which somebody who only looks whether it is locked may have the lock
+
+
+class Status(StrEnum):
+    """Of a run. The record has no `killed` and no `unreadable`: it is found out when a run is looked at."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    SEARCHED = "searched"  # of a comparison, which claims for all of its runs together
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    KILLED = "killed"  # its process is gone without a word
+    UNREADABLE = "unreadable"  # what the record has of it is damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +62,9 @@ class RunRecord:
     header: RunHeader
     created_at: float
     seconds: float
-    status: str
+    status: Status
     result: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None = None  # of a failed run: as `--json` prints it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +79,14 @@ class RoundRecord:
 
 
 class Store:
-    """All runs of one `$WARPSMITH_HOME`. Safe to use from several processes at once."""
+    """All runs of one `$WARPSMITH_HOME`. Safe to use from several processes at once.
 
-    def __init__(self, path: Path) -> None:
+    Opened for `reading`, it needs no place that can be written.
+    """
+
+    def __init__(self, path: Path, *, reading: bool = False) -> None:
         self.path = path
-        self._connection = open_database(path)
+        self._connection = open_database(path, reading=reading)
 
     def close(self) -> None:
         self._connection.close()
@@ -80,9 +99,9 @@ class Store:
 
     # ── runs ──
 
-    def begin(self, header: RunHeader, sources: Sequence[Source] = ()) -> str:
-        """A new run, durable together with all that it starts from."""
-        run = f"{as_file_name(header.kernel, 'kernel')}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    def begin(self, header: RunHeader, sources: Sequence[Source] = (), *, run: str | None = None) -> str:
+        """A new run, durable together with all that it starts from; by the name that was made for it, or by one of its own."""
+        run = run or new_run_name(header.kernel)
         with self._transaction():
             self._connection.execute(
                 "INSERT INTO runs (run, kernel, kernel_path, fingerprint, device, agent, strategy, seed, created_at, settings,"
@@ -117,29 +136,48 @@ class Store:
         return run
 
     def runs(self) -> list[RunRecord]:
+        """The latest first. One that is damaged is there as `unreadable`, and the others are as they are."""
         rows = self._connection.execute("SELECT * FROM runs ORDER BY created_at DESC")
         return [_run_record(row) for row in rows]
 
     def find(self, name: str) -> RunRecord:
         """A run by its name, an unambiguous beginning of it, or `last`."""
         runs = self.runs()
-        if name == "last" and runs:
-            return runs[0]
         matches = [r for r in runs if r.run == name] or [r for r in runs if r.run.startswith(name)]
+        if name == "last" and runs:
+            matches = [self._last(runs)]
+        if len(matches) == 1 and matches[0].status is Status.UNREADABLE:
+            raise UnavailableError(
+                f"what the record has of run {matches[0].run} is damaged",
+                location=Location(self.path),
+                hint="`warpsmith show` lists the others",
+            )
         if len(matches) == 1:
             return matches[0]
         if matches:
             raise InputError(f"run {name!r} is ambiguous: {', '.join(r.run for r in matches[:5])}", hint="give more of its name")
         raise InputError(f"no run {name!r} in {self.path}", hint="`warpsmith show` lists the runs")
 
-    def finish(self, run: str, status: str, result: Mapping[str, Any] | None) -> None:
-        self._connection.execute(
-            "UPDATE runs SET status = ?, result = ? WHERE run = ?",
-            (status, json.dumps(result) if result is not None else None, run),
-        )
+    def _last(self, runs: Sequence[RunRecord]) -> RunRecord:
+        """The latest that there is something to say of: one that failed before it evaluated anything only if all did."""
+        evaluated = {row["run"] for row in self._connection.execute("SELECT DISTINCT run FROM evaluations")}
+        empty = {Status.FAILED, Status.UNREADABLE}
+        return next((r for r in runs if r.status not in empty or (r.status is Status.FAILED and r.run in evaluated)), runs[0])
 
-    def add_seconds(self, run: str, seconds: float) -> None:
-        self._connection.execute("UPDATE runs SET seconds = seconds + ? WHERE run = ?", (seconds, run))
+    def finish(
+        self,
+        run: str,
+        status: Status,
+        result: Mapping[str, Any] | None = None,
+        *,
+        error: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """All at once: a run is never marked without what goes with it. `seconds` are added to those it had."""
+        self._connection.execute(
+            "UPDATE runs SET status = ?, result = ?, error = ?, seconds = seconds + ? WHERE run = ?",
+            (status, _json(result), _json(error), seconds, run),
+        )
 
     # ── rounds ──
 
@@ -266,16 +304,42 @@ class Store:
         self._connection.execute("COMMIT")
 
 
+def new_run_name(kernel: str) -> str:
+    return f"{as_file_name(kernel, 'kernel')}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
 @contextlib.contextmanager
 def run_lock(folder: Path) -> Iterator[None]:
     """At most one process works on a run; the lock goes with its process, however that ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end") from error
+    with (folder / _LOCK).open("w") as file:
+        deadline = time.monotonic() + _LOOKING_S
+        while not _locked(file, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end")
+            time.sleep(_LOOKING_S / 20)
         yield
+
+
+def as_seen(record: RunRecord, folder: Path) -> RunRecord:
+    """A run that the record calls running is killed when nobody holds its lock. `folder` is the run's own."""
+    if record.status is not Status.RUNNING:
+        return record
+    try:
+        with (folder / _LOCK).open("rb") as file:
+            return replace(record, status=Status.KILLED) if _locked(file, fcntl.LOCK_SH) else record
+    except (FileNotFoundError, NotADirectoryError):
+        return replace(record, status=Status.KILLED)
+    except OSError:
+        return record  # somebody else's: it cannot be told
+
+
+def _locked(file: IO[Any], kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _columns(evaluation: Evaluation) -> dict[str, Any]:
@@ -290,11 +354,22 @@ def _columns(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _evaluation(row: sqlite3.Row) -> Evaluation:
-    outcome = decode_outcome(row["kind"], row["outcome"])
-    return Evaluation(Configuration.from_key(row["configuration"]), outcome, row["seconds"], row["started_at"])
+    try:
+        outcome = decode_outcome(row["kind"], row["outcome"])
+        return Evaluation(Configuration.from_key(row["configuration"]), outcome, row["seconds"], row["started_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnavailableError(
+            f"evaluation {row['number']} of run {row['run']} is damaged in the record", hint="`warpsmith show` lists the runs"
+        ) from error
 
 
 def _run_record(row: sqlite3.Row) -> RunRecord:
+    try:
+        settings, info = _object(row["settings"]), _object(row["device_info"])
+        result, error = (_object(row[name]) if row[name] else None for name in ("result", "error"))
+        status = Status(row["status"])
+    except ValueError:
+        settings, info, result, error, status = {}, {}, None, None, Status.UNREADABLE
     header = RunHeader(
         row["kernel"],
         row["kernel_path"],
@@ -303,8 +378,18 @@ def _run_record(row: sqlite3.Row) -> RunRecord:
         row["agent"],
         row["strategy"],
         row["seed"],
-        json.loads(row["settings"]),
-        json.loads(row["device_info"]),
+        settings,
+        info,
     )
-    result = json.loads(row["result"]) if row["result"] else None
-    return RunRecord(row["run"], header, row["created_at"], row["seconds"], row["status"], result)
+    return RunRecord(row["run"], header, row["created_at"], row["seconds"], status, result, error)
+
+
+def _object(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"an object was expected, not {text[:40]!r}")  # noqa: TRY004 - like what is no JSON at all
+    return found
+
+
+def _json(data: Mapping[str, Any] | None) -> str | None:
+    return json.dumps(data) if data is not None else None

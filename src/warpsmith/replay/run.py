@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.output_folder import require_output_folder
 from warpsmith.record.foreign import Recording, load_recording, load_recordings
 from warpsmith.replay.plan import Plan, Trial, Warm
 from warpsmith.replay.pool import run_trials
@@ -37,6 +38,8 @@ def replay(
 
     The same arguments give the same result, whatever `jobs` is. `output` is a folder for trials.csv, summary.json and plots.
     """
+    if output is not None:
+        require_output_folder(Path(output))
     _at_least_one(evaluations=evaluations, seeds=seeds, warm_evaluations=warm_evaluations, jobs=jobs)
     recordings = {recording.name: recording for recording in load_recordings(spaces)}
     source = None if warm is None else load_recording(warm)

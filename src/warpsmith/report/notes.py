@@ -35,6 +35,8 @@ def result_notes(result: Mapping[str, Any]) -> list[str]:
 
 def unfinished_notes(result: Mapping[str, Any]) -> list[str]:
     """Of a run that has no result: how far it came, and how it goes on."""
+    if result["status"] == "failed":
+        return _failure(result)
     notes = [f"run {result['run']} is {result['status']}: {counted(result['evaluations']) or 'nothing evaluated yet'}"]
     if best := result.get("best_so_far"):
         figures = f"{speedup_text(best['speedup'])}  {configuration_text(best['config'])}"
@@ -55,6 +57,19 @@ def gain_notes(result: Mapping[str, Any]) -> list[str]:
 def doubt_notes(evidence: Mapping[str, Any]) -> list[str]:
     """Who else used the machine, what the device said against its times, and what its checkers said of the winners."""
     return [*_disturbed(evidence), *_slowed(evidence), *_checked(evidence)]
+
+
+def _failure(result: Mapping[str, Any]) -> list[str]:
+    """Of a run that failed: it would fail again, so nobody is told to resume it."""
+    error = result.get("error")
+    counts = counted(result["evaluations"])
+    after = f" after {counts}" if counts else " before anything was evaluated"
+    if error is None:
+        return [f"run {result['run']} failed{after}; its record does not say why"]
+    place = ":".join(str(error[key]) for key in ("file", "line", "column") if error[key] is not None)
+    notes = [f"run {result['run']} failed{after}: {place + ': ' if place else ''}{error['message']}"]
+    notes += [f"hint: {error['hint']}"] if error["hint"] else []
+    return [*notes, "mend that, then start another run with `warpsmith tune`"]
 
 
 def _gain(result: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 
 DEFAULT_ROUNDS = 3
+_SEEDS = 1 << 63  # as many as the record can tell apart
 
 
 class Mode(StrEnum):
@@ -54,6 +55,8 @@ class Order:
     comparison: str | None = None  # the name of one that the run belongs to: its claims are then measured with the others'
 
     def __post_init__(self) -> None:
+        if not 0 <= self.seed < _SEEDS:
+            raise InputError(f"the seed {self.seed} is none", hint=f"a whole number from 0 to {_SEEDS - 1}")
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
             raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
         if self.mode is Mode.DIRECT and (self.warm or self.also_compile):

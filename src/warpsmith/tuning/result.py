@@ -73,6 +73,7 @@ def shown_result(record: RunRecord, store: Store) -> dict[str, Any]:
     best = min(measured, key=lambda e: e.score or 0.0, default=None)
     return {
         **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),
+        "error": record.error,
         "best_so_far": {"config": dict(best.configuration.pairs), "speedup": 1 / best.score} if best and best.score else None,
         "stored_in": str(store.path),
     }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from warpsmith.compile.pool import CompilePool
+from warpsmith.core.errors import Stopped, WarpsmithError
 from warpsmith.devices.base import DeviceInfo
-from warpsmith.record.store import RunHeader, RunRecord, Store, run_lock
+from warpsmith.record.faults import explained
+from warpsmith.record.store import RunHeader, RunRecord, Status, Store, new_run_name, run_lock
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings, claim_processes
@@ -66,7 +69,7 @@ def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, Prep
 def resume(name: str, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
     with Store(settings.database) as store:
         record = store.find(name)
-        if record.status == "finished" and record.result is not None:
+        if record.status is Status.FINISHED and record.result is not None:
             return recorded_result(record.result)
         order = order_of(record, store)
         with _pool(order, settings) as pool, _targets(order, settings) as targets:
@@ -123,7 +126,24 @@ class _Run:
 
     def work(self, about: RunHeader | RunRecord) -> dict[str, Any]:
         began = time.perf_counter()
-        run = about.run if isinstance(about, RunRecord) else self.store.begin(about, self.order.warm)
+        run = about.run if isinstance(about, RunRecord) else new_run_name(about.kernel)
+        with run_lock(self.settings.run_folder(run)):  # first: a run without one is taken for killed
+            if isinstance(about, RunHeader):
+                self.store.begin(about, self.order.warm, run=run)
+            else:
+                self.store.finish(run, Status.RUNNING)
+            try:
+                whole = self._worked(run, began)
+            except (KeyboardInterrupt, BrokenPipeError) as cause:  # whoever read what it says has left
+                self._put_down(run, Status.INTERRUPTED, began)
+                raise Stopped.by(cause, run if self.order.comparison is None else None) from cause
+            except BaseException as error:
+                self._put_down(run, Status.FAILED, began, error)
+                raise
+        self.emit(RunFinished(whole))
+        return whole
+
+    def _worked(self, run: str, began: float) -> dict[str, Any]:
         # A killed run could not say how long it took: its evaluations can.
         spent_before = max(self.store.find(run).seconds, sum(e.seconds for e in self.store.evaluations(run)))
 
@@ -131,27 +151,22 @@ class _Run:
             return spent_before + time.perf_counter() - began
 
         self.secretary.begin(run, elapsed_s)
-        folder = self.settings.run_folder(run)
-        with run_lock(folder):
-            self.store.finish(run, "running", None)
-            status = "failed"
-            try:
-                result = self._stages(run, folder, elapsed_s)
-                status = "finished" if self.order.comparison is None else "searched"
-            except KeyboardInterrupt:
-                status = "interrupted"
-                raise
-            finally:
-                self.store.add_seconds(run, time.perf_counter() - began)
-                if status != "finished":
-                    self.store.finish(run, status, None)
-            # Status and result are written at once: a run is never marked finished without its result.
-            header = header_of(self.store.find(run), self.store.outcome_counts(run), self.store.source_summaries(run))
-            whole = {**header, "status": status, **result, "stored_in": str(self.settings.database)}
-            if status == "finished":
-                self.store.finish(run, status, whole)
-        self.emit(RunFinished(whole))
+        result = self._stages(run, self.settings.run_folder(run), elapsed_s)
+        status = Status.FINISHED if self.order.comparison is None else Status.SEARCHED
+        record, seconds = self.store.find(run), time.perf_counter() - began
+        timed = replace(record, status=status, seconds=record.seconds + seconds)
+        header = header_of(timed, self.store.outcome_counts(run), self.store.source_summaries(run))
+        whole = {**header, **result, "stored_in": str(self.settings.database)}
+        self.store.finish(run, status, whole if status is Status.FINISHED else None, seconds=seconds)
         return whole
+
+    def _put_down(self, run: str, status: Status, began: float, error: BaseException | None = None) -> None:
+        """A record that cannot take even this (a full disk) has no say in what is told: the run is then seen as killed."""
+        known = explained(error, self.settings.database) if error is not None else None
+        if error is not None and known is None:
+            known = WarpsmithError(f"{type(error).__name__}: {error}")
+        with contextlib.suppress(sqlite3.Error):
+            self.store.finish(run, status, error=known.as_dict() if known else None, seconds=time.perf_counter() - began)
 
     def _stages(self, run: str, folder: Path, elapsed_s: Callable[[], float]) -> dict[str, Any]:
         recorded = self.store.evaluations(run)

@@ -14,10 +14,10 @@ from itertools import count, islice
 from typing import Any, TypeAlias
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import InputError
 from warpsmith.core.outcome import CompileFailed, Crashed, Infeasible, LaunchFailed, TimedOut, Verdict
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel, Workload
@@ -124,12 +124,7 @@ class Verification:
 
 def winners_of(record: RunRecord, kernel: Kernel) -> dict[Configuration, list[str]]:
     """What each configuration is in the run's result: `general`, `uncertain`, `for WORKLOAD`. Raises InputError without one."""
-    result = record.result
-    if result is None:
-        raise InputError(
-            f"run {record.run} is {record.status}: it has no winners to verify",
-            hint="wait for it to end" if record.status == "running" else f"`warpsmith resume {record.run}` finishes it",
-        )
+    result = require_result(record, "to verify")
     chosen = [("general", result["general"]), ("uncertain", result.get("uncertain"))]
     chosen += [(f"for {workload}", entry) for workload, entry in result["per_workload"].items()]
     found: dict[Configuration, list[str]] = {}

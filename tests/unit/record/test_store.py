@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import InputError
+from warpsmith.core.errors import InputError, UnavailableError, WarpsmithError
 from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import (
     ArgumentCheck,
@@ -29,8 +30,10 @@ from warpsmith.core.outcome import (
     WorkloadTime,
     WrongResult,
 )
+from warpsmith.record.faults import record_fault
+from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
-from warpsmith.record.store import RoundRecord, RunHeader, Store, run_lock
+from warpsmith.record.store import RoundRecord, RunHeader, Status, Store, as_seen, run_lock
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 GOOD = Verdict((ArgumentCheck("w", "out", True, 1e-7, (0, 3), "1", "1"),))
@@ -82,9 +85,10 @@ def test_runs_are_found_by_name_beginning_and_last(store: Store):
 def test_result_and_status_round_trip(store: Store):
     run = store.begin(HEADER)
     assert store.find(run).status == "running"
-    store.finish(run, "finished", {"general": {"speedup": 2.0}})
+    store.finish(run, Status.FINISHED, {"general": {"speedup": 2.0}}, seconds=1.5)
     record = store.find(run)
-    assert record.status == "finished"
+    assert record.status is Status.FINISHED
+    assert record.seconds == 1.5
     assert record.result == {"general": {"speedup": 2.0}}
     assert record.header == HEADER
 
@@ -143,6 +147,139 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be used"):
         Store(path)
     assert path.read_text().startswith("not a database")
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A record with one run, closed."""
+    path = tmp_path / "home" / "runs.sqlite"
+    with Store(path) as store:
+        store.begin(HEADER)
+    return path
+
+
+def _without_privileges() -> None:
+    """Root may write everywhere; what it starts after this may not."""
+    libc = ctypes.CDLL(None)
+    for capability in range(64):
+        libc.prctl(24, capability, 0, 0, 0)
+
+
+@pytest.mark.parametrize("left_open", [False, True], ids=["closed", "killed"])
+def test_a_record_that_cannot_be_written_is_read_and_says_so_when_written(whole: Path, left_open: bool):
+    if left_open:  # what a killed process left in the log beside the file is part of the record
+        writing = "import os, sys; sys.path.insert(0, sys.argv[2]); from test_store import *\n"
+        writing += "store = Store(Path(sys.argv[1])); store.begin(HEADER); os._exit(0)"
+        subprocess.run([sys.executable, "-c", writing, str(whole), str(Path(__file__).parent)], check=True)
+    looking = "import sys; sys.path.insert(0, sys.argv[2]); from test_store import *\n"
+    looking += "print(len(Store(Path(sys.argv[1]), reading=True).runs()))\n"
+    looking += "try:\n  Store(Path(sys.argv[1]))\nexcept UnavailableError as error: print(error.message)"
+    whole.parent.chmod(0o555)
+    for file in whole.parent.iterdir():
+        file.chmod(0o444)
+    command = [sys.executable, "-c", looking, str(whole), str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, preexec_fn=_without_privileges)
+    whole.parent.chmod(0o755)
+    assert done.stdout.splitlines()[0] == ("2" if left_open else "1")
+    assert "permission denied" in done.stdout.splitlines()[1]
+
+
+@pytest.mark.parametrize("version", [1, 4])
+def test_an_old_record_that_cannot_be_written_is_read(version: int, tmp_path: Path, monkeypatch):
+    path = tmp_path / "runs.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript((Path(__file__).parent / "data" / f"version_{version}.sql").read_text())
+    connection.close()
+    before = path.read_bytes()
+    monkeypatch.setattr("warpsmith.record.schema._writable", _refuses)
+    with Store(path, reading=True) as store:
+        assert store.find("last").run == f"k-version-{version}"
+    assert path.read_bytes() == before
+
+
+def _refuses(_: Path) -> sqlite3.Connection:
+    raise PermissionError(13, "Permission denied")
+
+
+def test_reading_makes_nothing(tmp_path: Path):
+    with Store(tmp_path / "none" / "runs.sqlite", reading=True) as store:
+        assert store.runs() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_that_cannot_be_made_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnavailableError) as told:
+        Store(tmp_path / "file" / "home" / "runs.sqlite")
+    assert str(tmp_path / "file") in str(told.value)
+
+
+def test_only_what_is_no_record_or_a_damaged_one_is_to_be_moved_away(whole: Path):
+    connection = open_database(whole)
+    connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
+    with pytest.raises(sqlite3.OperationalError) as full:
+        connection.execute("UPDATE runs SET settings = ?", ("x" * 100_000,))
+    with pytest.raises(sqlite3.OperationalError) as read_only:
+        sqlite3.connect(f"{whole.as_uri()}?mode=ro", uri=True).execute("DELETE FROM runs")
+    connection.close()
+    damaged = _damaged(whole)
+    told: dict[str, WarpsmithError] = {
+        name: record_fault(error, whole)
+        for name, error in {"full": full.value, "read-only": read_only.value, "damaged": damaged}.items()
+    }
+    assert {name: error.exit_code for name, error in told.items()} == {"full": 3, "read-only": 3, "damaged": 3}
+    assert {name for name, error in told.items() if "move the file away" in str(error.hint)} == {"damaged"}
+    assert "the disk is full" in told["full"].message
+    assert all(str(whole) in str(error) for error in told.values())
+
+
+def _damaged(path: Path) -> sqlite3.Error:
+    """What reading says of a record whose inner pages hold something else."""
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    with Store(path) as store, pytest.raises(sqlite3.DatabaseError) as told:
+        store.runs()
+    return told.value
+
+
+def test_a_damaged_row_costs_one_run(store: Store):
+    whole, damaged, odd = (store.begin(HEADER) for _ in range(3))
+    store.append(whole, Evaluation(Configuration.of({"A": 1}), Crashed("x")))
+    for run, result in ((damaged, "{"), (odd, "[]")):
+        store._connection.execute("UPDATE runs SET result = ? WHERE run = ?", (result, run))
+    found = {record.run: record.status for record in store.runs()}
+    assert found == {whole: Status.RUNNING, damaged: Status.UNREADABLE, odd: Status.UNREADABLE}
+    assert store.find("last").run == whole
+    with pytest.raises(UnavailableError, match="is damaged"):
+        store.find(damaged)
+    store._connection.execute("UPDATE evaluations SET outcome = '{' WHERE run = ?", (whole,))
+    with pytest.raises(UnavailableError, match="evaluation 0 of run"):
+        store.evaluations(whole)
+
+
+def test_the_last_run_is_one_that_there_is_something_to_say_of(store: Store):
+    failed = [store.begin(HEADER) for _ in range(2)]
+    for run in failed:
+        store.finish(run, Status.FAILED, error={"message": "why"})
+    assert store.find("last").run in failed
+    assert store.find("last").error == {"message": "why"}
+    good = store.begin(HEADER)
+    store._connection.execute("UPDATE runs SET created_at = 1.0 WHERE run = ?", (good,))
+    assert store.find("last").run == good
+    store.append(failed[0], Evaluation(Configuration.of({"A": 1}), Crashed("x")))
+    assert store.find("last").run == failed[0]
+
+
+def test_a_run_whose_process_is_gone_is_seen_as_killed(store: Store, tmp_path: Path):
+    record = store.find(store.begin(HEADER))
+    folder = tmp_path / record.run
+    with run_lock(folder):
+        assert as_seen(record, folder).status is Status.RUNNING
+    assert as_seen(record, folder).status is Status.KILLED
+    assert as_seen(record, tmp_path / "never").status is Status.KILLED
+    stopped = replace(record, status=Status.INTERRUPTED)
+    assert as_seen(stopped, folder) == stopped
 
 
 def test_a_run_has_one_worker_at_a_time(tmp_path: Path):
@@ -207,7 +344,7 @@ def test_rounds_come_back_with_their_own_evaluations(store: Store):
         store.begin_round(run, ROUND)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path):
     path = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(path)
@@ -221,4 +358,5 @@ def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path)
         assert [evaluation.outcome for evaluation in store.evaluations(run.run, 1)] == OUTCOMES, "all of the first round"
         assert store.sources(run.run) == (_sources() if version >= 2 else ())
         assert store.rounds(run.run) == ([ROUND] if version >= 3 else [])
+        assert len(store.messages(run.run)) == len(store.adversaries(run.run)) == (version >= 4)
         assert store.sources(store.begin(HEADER, _sources())) == _sources(), "and go on as this version does"

@@ -78,7 +78,7 @@ class RunTools:
             raise InputError("explain needs a run or a kernel, and not both", hint="a run's name, or a template's kernel.toml")
         known: list[Evaluation] = []
         if run is not None:
-            with Store(self._settings.database) as store:
+            with Store(self._settings.database, reading=True) as store:
                 record = store.find(run)
                 loaded = searched_kernel(record, store)
                 space = searched_space(record, loaded)
@@ -106,7 +106,7 @@ class RunTools:
         mattered, and what the rules find. Read it before you write the next form: it says what to write it against.
         """
         found = api.show_run(run, importance=True)
-        with Store(self._settings.database) as store:
+        with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
             kernel = searched_kernel(record, store)
             space = searched_space(record, kernel)
@@ -145,7 +145,7 @@ class RunTools:
         The written files are compiled and verified on every workload before they appear. Copying them into the user's code is the
         last step, and yours. Refused where nothing was verified or gained.
         """
-        with Store(self._settings.database) as store:
+        with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
         folder = self._workspace.root / "exports" / record.run
         found = api.export_run(record.run, folder, force=force)
@@ -164,6 +164,9 @@ class RunTools:
 
 def _summary(found: dict[str, Any]) -> str:
     general = found["uncertain"] or found["general"]
+    if general is None and found["status"] == "failed":
+        why = (found.get("error") or {}).get("message") or "its record does not say why"
+        return f"{found['kernel']}: failed, so there is no claim: {why}"
     if general is None:
         return f"{found['kernel']}: {found['status']}, no claim yet"
     low, high = general["ci95"]

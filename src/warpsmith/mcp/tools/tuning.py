@@ -42,7 +42,7 @@ class TuningTools:
         ] = None,
         rounds: Annotated[int, Field(ge=1, le=20, description="Most rounds of the agent rules.")] = 3,
         strategy: str = "gp",
-        seed: int = 0,
+        seed: Annotated[int, Field(ge=0, description="Of the strategy and of the inputs.")] = 0,
         warm: Annotated[tuple[str, ...], Field(description="Runs to start from, by name.")] = (),
     ) -> replies.Job:
         """Search for the best configuration, in a process of its own. Answers at once: poll job_status, not more than every 5 s.
@@ -55,7 +55,7 @@ class TuningTools:
             require_confinement()
         load_strategy(strategy)
         Budget(evaluations, seconds)  # says what is wrong with them now, not in a log
-        with Store(self._settings.database) as store:
+        with Store(self._settings.database, reading=True) as store:
             sources = [store.find(name).run for name in warm]
         arguments = ["tune", str(loaded.path), "--device", device, "--agent", agent or default_agent(loaded), "--json"]
         arguments += ["--rounds", str(rounds), "--strategy", strategy, "--seed", str(seed)]
@@ -66,7 +66,7 @@ class TuningTools:
 
     def resume_tuning(self, run: Annotated[str, Field(description="A run that was stopped, or killed.")]) -> replies.Job:
         """Go on with a stopped run in a new job; nothing that was evaluated is evaluated again. For a stopped job's `run`."""
-        with Store(self._settings.database) as store:
+        with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
         if record.status == "finished":
             raise InputError(f"run {record.run} is finished", hint="get_result has what came of it")
@@ -111,7 +111,7 @@ class TuningTools:
         )
         if run is None:
             return reply
-        with Store(self._settings.database) as store:
+        with Store(self._settings.database, reading=True) as store:
             record, known = store.find(run), store.evaluations(run)
             counts = store.outcome_counts(run)
         spent = time.time() - entry.started_at if alive else record.seconds

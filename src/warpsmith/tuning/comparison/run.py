@@ -13,7 +13,7 @@ import numpy as np
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Measured
 from warpsmith.measure.bench import Bench
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.store import RunRecord, Status, Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.settings import Settings
 from warpsmith.tuning import run as tuning_run
@@ -102,7 +102,7 @@ def _prepared(original: Round, seed: int) -> Iterator[dict[str, PreparedWorkload
 
 def _searched(order: Order, settings: Settings, store: Store, emit: Emit, ready: Mapping[str, PreparedWorkload]) -> str:
     known = next((r for r in store.runs() if _is_of(r, order)), None)
-    if known is not None and known.status == "searched":
+    if known is not None and known.status is Status.SEARCHED:
         return known.run
     if known is not None:
         return str(tuning_run.resume(known.run, settings, emit, ready)["run"])

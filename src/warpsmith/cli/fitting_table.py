@@ -1,0 +1,40 @@
+"""A table where there is room for it; in a narrow terminal each row's cells below each other, so that figures stay whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+_INDENT = "    "
+_ANY_WIDTH = 1 << 16
+
+
+class FittingTable(Table):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        natural = Measurement.get(console, options.update(width=_ANY_WIDTH), self).maximum
+        if natural <= options.max_width or len(self.columns) == 1:
+            yield from super().__rich_console__(console, options)
+            return
+        if self.title is not None:
+            yield Text(str(self.title), style=self.title_style or "")
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            name, *cells = (cell if isinstance(cell, Text) else Text(str(cell)) for cell in row)
+            yield name
+            known = [(column, cell) for column, cell in zip(self.columns[1:], cells, strict=True) if str(cell) not in {"", "-"}]
+            yield from _lines([f"{column.header} {cell}" for column, cell in known], options.max_width)
+
+
+def _lines(items: list[str], width: int) -> Iterator[Text]:
+    """As many to a line as fit."""
+    line = ""
+    for item in items:
+        if line and len(_INDENT) + len(line) + len(item) + 2 > width:
+            yield Text(f"{_INDENT}{line}")
+            line = ""
+        line = f"{line}, {item}" if line else item
+    if line:
+        yield Text(f"{_INDENT}{line}")

@@ -1,0 +1,18 @@
+"""Where results go: said to be unfit before the work that would be lost, not after it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from warpsmith.core.errors import InputError, Location, UnavailableError
+
+
+def require_output_folder(folder: Path) -> None:
+    """The folder need not be there yet. Raises InputError for a file in its place, UnavailableError where nobody may write."""
+    absolute = folder.absolute()
+    nearest = next(place for place in (absolute, *absolute.parents) if place.exists())
+    if not nearest.is_dir():
+        raise InputError("this is a file, and a folder is needed", location=Location(nearest), hint="choose another folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise UnavailableError("nothing can be written here", location=Location(nearest), hint="choose another folder")

@@ -1,0 +1,68 @@
+"""What the system or the record's file refused, in words: full disks, folders that cannot be written, damaged files."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from pathlib import Path
+
+from warpsmith.core.errors import InputError, Location, UnavailableError, WarpsmithError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_FOLDER = frozenset({errno.ENOTDIR, errno.EEXIST, errno.EISDIR})
+
+_MAKE_ROOM = "make room there, or choose another place: WARPSMITH_HOME says where runs are kept"
+_ELSEWHERE = "choose a place that can be written: WARPSMITH_HOME says where runs are kept, -o where a command writes"
+_MOVE_AWAY = "move the file away; a new one is made at the next run"
+_RECOVER = f'`sqlite3 runs.sqlite ".recover"` may save most of it; else {_MOVE_AWAY}'
+_FAULTS = {
+    sqlite3.SQLITE_NOTADB: ("cannot be used as a record of runs: it is no database", _MOVE_AWAY),
+    sqlite3.SQLITE_CORRUPT: ("the record of runs is damaged", _RECOVER),
+    sqlite3.SQLITE_FULL: ("the disk is full: nothing can be recorded", _MAKE_ROOM),
+    sqlite3.SQLITE_READONLY: ("the record of runs cannot be written", _ELSEWHERE),
+    sqlite3.SQLITE_PERM: ("the record of runs cannot be written", _ELSEWHERE),
+    sqlite3.SQLITE_CANTOPEN: ("the record of runs cannot be opened or made", _ELSEWHERE),
+    sqlite3.SQLITE_IOERR: ("the record of runs cannot be read or written", "is the disk full, or failing?"),
+    sqlite3.SQLITE_BUSY: ("another program holds the record of runs", "wait for it to end"),
+    sqlite3.SQLITE_LOCKED: ("another program holds the record of runs", "wait for it to end"),
+}
+
+
+def explained(error: BaseException, database: Path) -> WarpsmithError | None:
+    """The error that a user sees; None for what nobody expected. `database` is the record that errors of SQLite are about."""
+    match error:
+        case WarpsmithError():
+            return error
+        case sqlite3.Error():
+            return record_fault(error, database)
+        case OSError():
+            return system_fault(error)
+        case _:
+            return None
+
+
+def system_fault(error: OSError, path: Path | None = None) -> UnavailableError:
+    """`path` is what it was about where the error does not say."""
+    named = error.filename2 or error.filename
+    place = Path(str(named)) if isinstance(named, (str, Path)) else path
+    location = Location(place) if place is not None else None
+    words = error.strerror or str(error) or type(error).__name__
+    hint = None
+    if error.errno in _FULL:
+        hint = _MAKE_ROOM if place is not None else "make room where the output goes"
+    elif error.errno in _REFUSED:
+        hint = _ELSEWHERE
+    elif error.errno in _NO_FOLDER:
+        hint = "a folder is needed there"
+    return UnavailableError(words[:1].lower() + words[1:], location=location, hint=hint)
+
+
+def record_fault(error: sqlite3.Error | OSError, path: Path) -> WarpsmithError:
+    """Only a file that is no record, or a damaged one, is worth moving away: the others are healthy."""
+    if isinstance(error, OSError):
+        return system_fault(error, path)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of the bits say more than anybody can use
+    words, hint = _FAULTS.get(code, (f"the record of runs cannot be used: {error}", None))
+    kind = InputError if code == sqlite3.SQLITE_NOTADB else UnavailableError
+    return kind(words, location=Location(path), hint=hint)
