@@ -1,7 +1,8 @@
-"""kill -9 and Ctrl-C at real processes: nothing recorded is lost, nothing is evaluated twice, no process is left behind."""
+"""kill -9, kill and Ctrl-C at real processes: nothing recorded is lost, nothing is evaluated twice, no process is left behind."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -59,7 +60,9 @@ def _alive(pid: int) -> bool:
     return state not in {"Z", "X"}
 
 
-@pytest.mark.parametrize(("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.parametrize(
+    ("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["kill -9", "Ctrl-C", "kill"]
+)
 def test_a_stopped_run_resumes(
     stop: signal.Signals,
     code: int,
@@ -71,13 +74,17 @@ def test_a_stopped_run_resumes(
     guide_kernel: Path,
 ):
     tune = command("tune", guide_kernel, "--evaluations", EVALUATIONS, "--json")
-    process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    scratch = home.parent / "scratch"
+    scratch.mkdir()
+    with (home / "stdout").open("w") as stdout, (home / "stderr").open("w") as stderr:
+        process = subprocess.Popen(tune, env={**environment, "TMPDIR": str(scratch)}, stdout=stdout, stderr=stderr)
     _wait_for(home, 4, process)
     children = _descendants(process.pid)
     assert children, "kernels run in workers"
     if stop is signal.SIGKILL:
         os.kill(process.pid, signal.SIGSTOP)  # still there, but it does not get on meanwhile
         assert "another process" in warpsmith("resume", "last", expect=2).stderr
+        assert as_json("show", "last")["status"] == "running"
     os.kill(process.pid, stop)
     assert process.wait(timeout=30) == code
     deadline = time.monotonic() + 10
@@ -89,9 +96,12 @@ def test_a_stopped_run_resumes(
     assert 4 <= len(before) < EVALUATIONS
     unfinished = as_json("show", "last")
     assert unfinished["general"] is None
-    assert unfinished["status"] == ("running" if stop is signal.SIGKILL else "interrupted")
+    assert unfinished["status"] == ("killed" if stop is signal.SIGKILL else "interrupted")
 
-    if stop is signal.SIGINT:
+    if stop is not signal.SIGKILL:
+        assert json.loads((home / "stdout").read_text()) == unfinished
+        assert f"`warpsmith resume {unfinished['run']}`" in (home / "stderr").read_text()
+        assert list(scratch.iterdir()) == []
         return  # what is kept is kept the same way: resuming it once is enough
     source = guide_kernel / "scale.cu"
     text = source.read_text()

@@ -79,4 +79,8 @@ def _progress() -> Iterator[Progress]:
             bar.show(step.done, step.of, what, line=step.what if step.what != said else None)
             said = step.what
 
-        yield report
+        try:
+            yield report
+        except KeyboardInterrupt:
+            bar.say("everything measured so far is kept: the same command goes on with it")
+            raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any
 
 import typer
@@ -18,4 +19,17 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def print_json(data: dict[str, Any]) -> None:
-    typer.echo(json.dumps(data, indent=2, default=str))
+    typer.echo(json.dumps(_finite(data), indent=2, default=str, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    """JSON has no infinity and no NaN: null says that there is no such number."""
+    match data:
+        case float():
+            return data if math.isfinite(data) else None
+        case dict():
+            return {key: _finite(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_finite(value) for value in data]
+        case _:
+            return data

@@ -75,5 +75,5 @@ def _progress() -> Iterator[Progress]:
         try:
             yield report
         except KeyboardInterrupt:
-            bar.say(f"stopped after {finished} trials; nothing was written")
-            raise typer.Exit(130) from None
+            bar.say(f"after {finished} trials; nothing was written")
+            raise

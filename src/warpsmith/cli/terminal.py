@@ -12,8 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 BAR_WIDTH = 24
 
 
+class _Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        """Not an error, and not ours to end the program for: `cli.ending` knows what it means."""
+        raise BrokenPipeError
+
+
 def terminal(*, stderr: bool = False, width: int | None = None, soft_wrap: bool = False) -> Console:
-    return Console(stderr=stderr, width=width, soft_wrap=soft_wrap, markup=False, emoji=False)
+    return _Terminal(stderr=stderr, width=width, soft_wrap=soft_wrap, markup=False, emoji=False)
 
 
 def words(template: str) -> TextColumn:

@@ -1,0 +1,175 @@
+"""How commands end when something goes wrong: a short word on stderr, an object on stdout with --json, an exit code."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from warpsmith.cli import main
+from warpsmith.cli.ending import as_exit_code, heed_signals, write_what_the_terminal_can
+from warpsmith.cli.options import print_json
+from warpsmith.core.errors import InputError, Location, Stopped, UnavailableError
+from warpsmith.record.store import RunHeader, Status, Store
+
+HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def _handlers():
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+    monkeypatch.setattr(sys, "argv", ["warpsmith", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (InputError("no such thing", location=Location(Path("k.toml"), 3), hint="try another"), 2, "k.toml:3: no such thing"),
+        (OSError(errno.ENOSPC, "No space left on device", "/full/x"), 3, "/full/x: no space left on device"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), 3, "/x: permission denied"),
+        (sqlite3.OperationalError("odd"), 3, "cannot be used: odd"),
+        (ValueError("a bug"), 1, "Traceback"),
+        (KeyboardInterrupt(), 130, "stopped"),
+        (Stopped(signal.SIGTERM), 143, "stopped"),
+        (Stopped(signal.SIGHUP), 129, "stopped"),
+    ],
+)
+def test_every_end_has_its_code_its_word_and_its_object(error, code, said, capsys):
+    assert as_exit_code(error, is_json=False) == code
+    plain = capsys.readouterr()
+    assert said in plain.err + "Traceback" * (code == 1)
+    assert plain.out == ""
+    assert as_exit_code(error, is_json=True) == code
+    both = capsys.readouterr()
+    assert both.err == plain.err
+    told = json.loads(both.out)["error"]
+    assert list(told) == ["message", "hint", "file", "line", "column", "exit_code"]
+    assert told["exit_code"] == code
+
+
+def test_a_reader_who_left_is_no_error(capsys):
+    assert as_exit_code(BrokenPipeError(errno.EPIPE, "Broken pipe"), is_json=True) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_run_that_was_stopped_says_how_to_go_on(home, capsys):
+    with Store(home / "runs.sqlite") as store:
+        run = store.begin(HEADER)
+        store.finish(run, Status.INTERRUPTED)
+    assert as_exit_code(Stopped(run=run), is_json=True) == 130
+    told = capsys.readouterr()
+    assert told.err == f"stopped; everything measured so far is kept\nhint: `warpsmith resume {run}` goes on with it\n"
+    assert json.loads(told.out)["run"] == run
+    assert json.loads(told.out)["status"] == "interrupted"
+
+
+def test_a_terminal_that_went_with_the_signal_is_not_what_is_told(capsys):
+    error = OSError(errno.EIO, "Input/output error")
+    error.__context__ = Stopped(signal.SIGHUP)
+    assert as_exit_code(error, is_json=False) == 129
+
+
+def test_signals_that_end_programs_stop_them_unless_they_are_ignored():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    heed_signals(["tune", "k"])
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, "as `nohup` asks for"
+    with pytest.raises(Stopped) as stop:
+        signal.raise_signal(signal.SIGTERM)
+    assert stop.value.exit_code == 143
+    assert isinstance(stop.value, KeyboardInterrupt), "so that whatever heeds Ctrl-C heeds it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "no-such-run"), "no run 'no-such-run'"),
+        (("tune",), "Missing argument"),
+        (("tune", "rope", "--seed", "-1"), "--seed"),
+        (("replay", "nowhere.json"), "cannot be read"),
+    ],
+)
+def test_json_tells_errors_too(arguments, message, monkeypatch, capsys):
+    assert called(monkeypatch, *arguments, "--json") == 2
+    told = json.loads(capsys.readouterr().out)["error"]
+    assert message in told["message"]
+    assert told["exit_code"] == 2
+
+
+def test_a_home_that_is_a_file_is_the_environments(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "file"))
+    assert called(monkeypatch, "tune", "rope") == 3
+    assert str(tmp_path / "file") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["templatize", "compare", "replay", "extract", "show"])
+def test_an_output_folder_that_is_a_file_is_bad_input(command, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    arguments = {"extract": ("x.cu", "--kernel", "k"), "show": ("last", "--importance")}.get(command, ("rope",))
+    assert called(monkeypatch, command, *arguments, "-o", tmp_path / "file" / "below") == 2
+    assert f"{tmp_path / 'file'}: this is a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("json_option", [(), ("--json",)])
+def test_a_full_disk_behind_stdout(json_option, home):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "warpsmith", "show", *json_option]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: no space left on device\n")
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_pipe_that_is_closed_early(home):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "warpsmith", "show"], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_terminal_without_greek_gets_the_nearest_of_ascii(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    write_what_the_terminal_can()
+    stream.write("12 µs × 3 λ\n")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"12 us x 3 ?\n"
+
+
+def test_json_has_no_nan_and_no_infinity(capsys):
+    print_json({"a": [float("nan"), (1.5, float("-inf"))], "b": {"c": float("inf"), "d": True}})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, [1.5, None]], "b": {"c": None, "d": True}}
+
+
+def test_an_output_folder_where_nobody_may_write(tmp_path, monkeypatch):
+    from warpsmith.core.output_folder import require_output_folder
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UnavailableError, match="nothing can be written"):
+        require_output_folder(tmp_path / "new" / "folder")
