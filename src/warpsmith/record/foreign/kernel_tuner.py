@@ -96,7 +96,7 @@ def read_cache(name: str, file: Path, document: Mapping[str, Any], notes: tuple[
         left_out=len(cache) - len(inside),
         notes=(*notes, *more),
     )
-    return assemble(facts, rows, [_entry(cache[key], marks[key], objective) for key in inside])
+    return assemble(facts, rows, [_entry(cache[key], marks[key], objective, f"entry {key!r}", file) for key in inside])
 
 
 def _names(document: Mapping[str, Any], file: Path) -> list[str]:
@@ -104,6 +104,8 @@ def _names(document: Mapping[str, Any], file: Path) -> list[str]:
     if not names or not all(isinstance(name, str) for name in names):
         hint = 'a Kernel Tuner cache names its parameters in "tune_params_keys"'
         raise InputError("the parameters are not named", location=Location(file), hint=hint)
+    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+        raise InputError(f'"tune_params_keys" names {twice!r} twice', location=Location(file), hint="each parameter has one name")
     return list(names)
 
 
@@ -129,8 +131,12 @@ def _configurations(
     parameters: dict[str, list[Value]] = {}
     rows = np.empty((len(entries), len(names)), dtype=np.int32)
     for at, name in enumerate(names):
+        values = declared.get(name)
+        if values is not None and not isinstance(values, list):
+            message = f'"tune_params" has {values!r} for {name}'
+            raise InputError(message, location=Location(file), hint="the values of a parameter are a list")
         written = [entry.get(name) for entry in entries.values()]
-        parameters[name], rows[:, at] = column(name, written, declared.get(name) or (), lambda i: f"entry {keys[i]!r}", file)
+        parameters[name], rows[:, at] = column(name, written, values or (), lambda i: f"entry {keys[i]!r}", file)
     return parameters, rows
 
 
@@ -139,8 +145,9 @@ def _mark(entry: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return next((v for field, v in entry.items() if isinstance(v, str) and v in _MARKS and field not in names), None)
 
 
-def _entry(entry: Mapping[str, Any], mark: str | None, objective: Objective) -> Entry:
-    milliseconds = duration(entry.get("compile_time"), entry.get("verification_time"), entry.get("benchmark_time"))
+def _entry(entry: Mapping[str, Any], mark: str | None, objective: Objective, where: str, file: Path) -> Entry:
+    costs = {name: entry.get(name) for name in ("compile_time", "verification_time", "benchmark_time")}
+    milliseconds = duration(costs, where, file)
     written = entry.get(objective.name)
     if written is None and objective.name == "time":
         written = entry.get("times")  # some caches keep the repetitions alone

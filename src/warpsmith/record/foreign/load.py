@@ -64,7 +64,15 @@ def _stem(file: Path) -> str:
 
 
 def _document(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    text = _text(file)
+    try:
+        return _parsed(_text(file), file)
+    except RecursionError as error:
+        raise InputError("lists or objects are too deep in each other", location=Location(file), hint=_HINT) from error
+    except ValueError as error:  # Python refuses to read thousands of digits
+        raise InputError("holds a number with thousands of digits", location=Location(file), hint=_HINT) from error
+
+
+def _parsed(text: str, file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     try:
         document = json.loads(text, object_hook=without_repetitions)
     except json.JSONDecodeError as error:
@@ -85,6 +93,6 @@ def _text(file: Path) -> str:
     try:
         # By its first bytes, not its name; and a compressed file that was cut off gives what is there.
         unpacked = zlib.decompressobj(wbits=31).decompress(data) if data.startswith(_GZIP) else data
-        return unpacked.decode(errors="ignore" if data.startswith(_GZIP) else "strict")
+        return unpacked.decode("utf-8-sig", errors="ignore" if data.startswith(_GZIP) else "strict")
     except (zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"neither text nor gzip: {error}", location=Location(file), hint=_HINT) from error

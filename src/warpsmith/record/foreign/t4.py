@@ -25,6 +25,8 @@ def read_t4(name: str, file: Path, document: Mapping[str, Any], notes: tuple[str
     results = document["results"]
     if not isinstance(results, list) or not all(_is_result(result) for result in results):
         raise InputError('"results" does not hold configurations', location=Location(file), hint=_HINT)
+    for number, result in enumerate(results):
+        _require_lists(result, number, file)
     inside = [result for result in results if result.get("invalidity") != _OUTSIDE]
     parameters, rows = _configurations(inside, file)
     objective = _objective(inside, file)
@@ -41,11 +43,22 @@ def read_t4(name: str, file: Path, document: Mapping[str, Any], notes: tuple[str
         left_out=len(results) - len(inside),
         notes=notes,
     )
-    return assemble(facts, rows, [_entry(result, objective, unit_s) for result in inside])
+    numbers = {id(result): number for number, result in enumerate(results)}
+    entries = [_entry(result, objective, unit_s, f"result {numbers[id(result)]}", file) for result in inside]
+    return assemble(facts, rows, entries)
 
 
 def _is_result(result: object) -> bool:
     return isinstance(result, dict) and isinstance(result.get("configuration"), dict) and bool(result["configuration"])
+
+
+def _require_lists(result: Mapping[str, Any], number: int, file: Path) -> None:
+    times = result.get("times")
+    runtimes = times.get("runtimes") if isinstance(times, dict) else None
+    lists = {"runtimes": runtimes, "measurements": result.get("measurements"), "objectives": result.get("objectives")}
+    for name, value in lists.items():
+        if value is not None and not isinstance(value, list):
+            raise InputError(f'"{name}" of result {number} is {value!r}, not a list', location=Location(file), hint=_HINT)
 
 
 def _configurations(results: Sequence[Mapping[str, Any]], file: Path) -> tuple[dict[str, list[Value]], NDArray[np.int32]]:
@@ -69,13 +82,13 @@ def _objective(results: Sequence[Mapping[str, Any]], file: Path) -> Objective:
     return Objective.named(named, None, file)
 
 
-def _entry(result: Mapping[str, Any], objective: Objective, unit_s: float) -> Entry:
+def _entry(result: Mapping[str, Any], objective: Objective, unit_s: float, where: str, file: Path) -> Entry:
     given = result.get("times")
     times: Mapping[str, Any] = given if isinstance(given, dict) else {}
     compiling = times.get("compilation", times.get("compilation_time"))
     runtimes = [t for t in (positive(v) for v in times.get("runtimes") or ()) if t is not None]
-    benchmark = times.get("benchmark", sum(runtimes))
-    seconds = duration(compiling, times.get("validation"), benchmark) * unit_s
+    costs = {"compilation": compiling, "validation": times.get("validation"), "benchmark": times.get("benchmark", sum(runtimes))}
+    seconds = duration(costs, where, file) * unit_s
     return Entry(_result(result, objective, runtimes, seconds), seconds)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from warpsmith.core.errors import InputError, Location
 
 # Kernel Tuner's stand-in for "failed" where an optimiser wanted a number; it gets into some files.
 _FAILED_NUMBER = 1e20
+_LONGEST = 1e300  # of times in any unit: a file's can all be added up
 
 _WRITTEN_BOOLEANS = {"True": True, "true": True, "False": False, "false": False}
 
@@ -44,9 +45,15 @@ def positive(value: Any) -> float | None:
     return float(value) if 0 < value < _FAILED_NUMBER else None
 
 
-def duration(*values: Any) -> float:
-    """The sum of those that are there and are times."""
-    return sum(float(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v) and v > 0)
+def duration(values: Mapping[str, Any], where: str, file: Path) -> float:
+    """The sum of those that are there and are times. Raises InputError, which names the place, for one beyond all numbers."""
+    found = 0.0
+    for name, value in values.items():
+        if isinstance(value, int) and abs(value) > _LONGEST:
+            raise InputError(f"{name} of {where} is no time", location=Location(file), hint="times are numbers of milliseconds")
+        if isinstance(value, (int, float)) and 0 < value <= _LONGEST:
+            found += value
+    return found
 
 
 def column(

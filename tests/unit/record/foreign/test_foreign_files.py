@@ -88,3 +88,27 @@ def test_missing_files_and_empty_folders(tmp_path: Path):
         load_recordings([tmp_path / "absent.json"])
     with pytest.raises(InputError, match=r"no \.json"):
         load_recordings([tmp_path])
+
+
+def test_a_byte_order_mark_is_no_part_of_it(write_cache: WriteCache, tmp_path: Path):
+    plain = write_cache()
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+    assert load_recording(marked).outcomes == load_recording(plain).outcomes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 100_000, "too deep"),
+        ('{"cache":' + '{"a":' * 50_000, "too deep"),
+        ('{"cache": {"1": {"time": ' + "9" * 5_000 + "}}}", "thousands of digits"),
+    ],
+)
+def test_what_no_parser_takes_is_refused_with_its_file(text: str, said: str, tmp_path: Path):
+    path = tmp_path / "odd.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as told:
+        load_recording(path)
+    assert told.value.location is not None
+    assert told.value.location.file == path

@@ -227,3 +227,23 @@ def test_what_is_no_cache_inside(tmp_path: Path, document: dict[str, Any]):
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match=r"odd\.json"):
         load_recording(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"tune_params_keys": ["block", "block", "tile", "padding"]}, "names 'block' twice"),
+        ({"tune_params": {"block": 5, "tile": [1, 2, 3], "padding": [0, 1]}}, "has 5 for block"),
+    ],
+)
+def test_a_malformed_header_is_refused(write_cache: WriteCache, header: dict[str, Any], said: str):
+    with pytest.raises(InputError, match=said):
+        load_recording(write_cache(header=header))
+
+
+def test_a_time_beyond_all_numbers_is_refused_with_its_entry(write_cache: WriteCache):
+    def huge(block: int, tile: int, padding: int) -> dict[str, Any]:
+        return {"time": 1.0, "compile_time": 10**400 if (block, tile, padding) == (64, 1, 0) else 1.0}
+
+    with pytest.raises(InputError, match="compile_time of entry '64,1,0' is no time"):
+        load_recording(write_cache(result=huge))

@@ -100,3 +100,17 @@ def test_mistakes_are_named(tmp_path: Path, results: Any, words: str):
         load_recording(write(tmp_path, results))
     assert words in str(caught.value)
     assert "A100_T4.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"times": {"runtimes": 5}}, '"runtimes" of result 1 is 5'),
+        ({"measurements": {"a": 1}}, '"measurements" of result 1 is'),
+        ({"objectives": "time"}, "\"objectives\" of result 1 is 'time'"),
+        ({"times": {"compilation": 10**400}}, "compilation of result 1 is no time"),
+    ],
+)
+def test_a_malformed_result_is_refused_with_its_number(tmp_path: Path, more: dict[str, Any], said: str):
+    with pytest.raises(InputError, match=said):
+        load_recording(write(tmp_path, [result(1, 1, 1.0), result(2, 1, 1.0, **more)]))
