@@ -172,3 +172,9 @@ def test_a_header_that_was_edited_is_read_again(tmp_path: Path) -> None:
     run_file(tmp_path, f'#include "header.cuh"\n{KERNEL}', header=host + TWICE)
     (tmp_path / "header.cuh").write_text(host + TWICE.replace("2 * x", "3 * x"))
     np.testing.assert_array_equal(launch(f'#include "header.cuh"\n{KERNEL}', [OUT], folder=tmp_path), EXPECTED * 1.5)
+
+
+def test_folders_may_have_quotes_and_backslashes_in_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / 'a "b" \\c'
+    folder.mkdir()
+    run_file(folder, f'#include "own.cuh"\n{KERNEL}', own=TWICE)

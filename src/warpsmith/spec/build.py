@@ -5,6 +5,7 @@ Owns the meaning of single entries; what must agree between them is the business
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -233,6 +234,10 @@ class Builder:
             if value in seen:
                 self._problems.add(f"{name} lists the value {value!r} twice", self._at.value((*path, "values", index)))
             seen.append(value)
+            if isinstance(value, float) and not math.isfinite(value):
+                self._problems.add(
+                    f"{name} lists {value}, which is no value", self._at.value((*path, "values", index)), "values are finite"
+                )
         listed = ", ".join(map(repr, values))
         if default not in values:
             found = f"default {default!r} of {name} is not one of its values ({listed})"

@@ -6,8 +6,10 @@ import pytest
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices._clang import binary
+from warpsmith.devices._clang.preprocess import begins
 from warpsmith.devices._clruntime import loader
 from warpsmith.devices._wheels import wheel_file
+from warpsmith.devices.cpu.device import CpuDevice
 
 
 def test_files_of_wheels_are_found_by_the_wheels_own_lists() -> None:
@@ -24,6 +26,18 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnavailableError, match=r"ziglang is not installed\nhint: pip install ziglang"):
         binary.clang_binary()
     binary.clang_binary.cache_clear()
+
+
+def test_a_device_without_a_compiler_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binary, "wheel_file", lambda *_: None)
+    binary.clang_binary.cache_clear()
+    with pytest.raises(UnavailableError, match="no clang"):
+        CpuDevice().describe()
+    binary.clang_binary.cache_clear()
+
+
+def test_names_of_folders_may_have_quotes() -> None:
+    assert begins('/a"b\\c/k.cu') == '#line 1 "/a\\"b\\\\c/k.cu"\n'
 
 
 def test_no_runtime(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,6 +157,8 @@ MISTAKES = [
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
     ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is no value", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is no value", "finite"),
     # files
     ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' is not there", "'silu.cu'"),
     ('source = "silu.template.cu"', 'source = @@"include"', "is a folder", None),

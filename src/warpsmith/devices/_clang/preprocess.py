@@ -44,6 +44,12 @@ def definitions(defines: Mapping[str, Value]) -> str:
     return "".join(f"#define {macro.replace('=', ' ', 1)}\n" for macro in macros(defines))
 
 
+def begins(file: object) -> str:
+    """The directive that says: what follows is this file, from its first line. Folders may have quotes in their names."""
+    name = str(file).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'#line 1 "{name}"\n'
+
+
 def users_tokens(preprocessed: str) -> list[str]:
     """Without the regions that line markers give to system headers (flag 3), a prelude among them, and to the compiler itself."""
     kept: list[str] = []

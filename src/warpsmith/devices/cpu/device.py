@@ -10,7 +10,7 @@ from functools import cached_property
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
-from warpsmith.devices._clang.binary import clang_version
+from warpsmith.devices._clang.binary import clang_binary, clang_version
 from warpsmith.devices._clruntime.building import BuildError, build, resources
 from warpsmith.devices._clruntime.limits import read_limits
 from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
@@ -51,6 +51,7 @@ class CpuDevice:
         return _open_session(None)
 
     def describe(self) -> DeviceInfo:
+        clang_binary()  # a runtime alone compiles nothing
         device = self._compiler.device
         return DeviceInfo(
             name=self.name,

@@ -11,7 +11,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from warpsmith.devices._clang.preprocess import definitions, parse_log
+from warpsmith.devices._clang.preprocess import begins, definitions, parse_log
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP
@@ -39,7 +39,7 @@ def mended(request: CompileRequest) -> Lowered | None:
     """The kernel as SPIR-V without its races, or None if there is nothing to mend. Raises CompileError or UnsupportedFeature."""
     if not _MAY_NEED_MENDING.search(request.source):
         return None
-    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{request.source}{_TAIL}'
+    text = f"{definitions(request.defines)}{begins(request.source_file)}{request.source}{_TAIL}"
     result = clang.opencl_to_ir(text, (request.source_file.parent, *request.include_dirs, *_bindings_folders()))
     if not result.succeeded:
         raise _failure(result.log)

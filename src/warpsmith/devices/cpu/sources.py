@@ -13,7 +13,7 @@ from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices._clang import host_code
 from warpsmith.devices._clang.binary import clang_binary
 from warpsmith.devices._clang.items import names_taken_out
-from warpsmith.devices._clang.preprocess import Diagnostic, definitions, parse_log
+from warpsmith.devices._clang.preprocess import Diagnostic, begins, definitions, parse_log
 from warpsmith.devices._clang.tokens import words
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import assembly, clang, diagnostics, set_aside
@@ -58,7 +58,7 @@ class Sources:
     def unit(self) -> str:
         """What to compile, before the generated tail."""
         markers = "" if self._headers_only else assembly.DECLARATION + set_aside.DECLARATION
-        return f'{markers}{definitions(self._request.defines)}#line 1 "{self._main}"\n{self._texts[self._main]}'
+        return f"{markers}{definitions(self._request.defines)}{begins(self._main)}{self._texts[self._main]}"
 
     @property
     def headers(self) -> dict[str, str]:

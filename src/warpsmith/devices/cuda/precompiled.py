@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from warpsmith.core.configuration import Value
-from warpsmith.devices._clang.preprocess import definitions
+from warpsmith.devices._clang.preprocess import begins, definitions
 from warpsmith.devices._clang.tokens import Kind, tokenize
 from warpsmith.devices.cuda.nvrtc import bindings
 
@@ -58,7 +58,7 @@ def headers_that_pay(source: str, target: str) -> tuple[str, ...]:
 
 def begun_with(headers: tuple[str, ...], source: str, name: str, defines: Mapping[str, Value]) -> str:
     first = "".join(f"#include <{header}>\n" for header in headers)
-    return f'{first}#pragma nv_hdrstop\n{definitions(defines)}#line 1 "{name}"\n{source}'
+    return f"{first}#pragma nv_hdrstop\n{definitions(defines)}{begins(name)}{source}"
 
 
 def precompiling() -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from warpsmith.devices._clang.binary import clang_binary, run_clang
-from warpsmith.devices._clang.preprocess import definitions, parse_log, users_tokens
+from warpsmith.devices._clang.preprocess import begins, definitions, parse_log, users_tokens
 from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cuda.headers import header_folders
@@ -25,7 +25,7 @@ def preprocessed_tokens(request: CompileRequest, target: CudaTarget) -> list[str
 
 def _tokens(source: str, request: CompileRequest, target: CudaTarget) -> list[str]:
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
-    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{source}'
+    text = f"{definitions(request.defines)}{begins(request.source_file)}{source}"
     flags = ("-E", "-triple", "nvptx64-nvidia-cuda", "-x", "cuda", "-fcuda-is-device", "-std=c++20", *_MACROS)
     result = run_clang(text.encode(), (*flags, f"-D__CUDA_ARCH__={target.number}0", *folders, *_system_folders()))
     if not result.succeeded:

@@ -17,7 +17,7 @@ from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
 from warpsmith.devices._clang.binary import clang_binary, run_clang
-from warpsmith.devices._clang.preprocess import definitions, macros, parse_log
+from warpsmith.devices._clang.preprocess import begins, definitions, macros, parse_log
 from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.hip import hiprtc
@@ -77,7 +77,7 @@ def compile_code_object(
     wanted = parse_target(target)
     kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}
     tail = "".join(_KEPT.format(holder=holder, name=kept_name) for holder, kept_name in kept.items())
-    text = f'{definitions(defines)}#line 1 "{name}"\n{source}\n#line 1 "{_GENERATED_FILE}"\n{tail}'
+    text = f"{definitions(defines)}{begins(name)}{source}\n{begins(_GENERATED_FILE)}{tail}"
     folders = [flag for folder in (Path(name).parent, *include_dirs) for flag in ("-I", str(folder))]
     prelude = _precompiled_prelude(wanted, language)
     flags = (*_CODE, *_language_flags(wanted, language), *folders, "-include-pch", f"/proc/self/fd/{prelude}", *options)
@@ -132,7 +132,7 @@ def _described(
 def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str:
     """The text, in place of the request's own, after preprocessing, with line markers. Raises CompileError."""
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
-    text = f'{definitions(request.defines)}#line 1 "{request.source_file}"\n{source}'
+    text = f"{definitions(request.defines)}{begins(request.source_file)}{source}"
     flags = ("-E", *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
     result = run_clang(text.encode(), flags)
     if not result.succeeded:
