@@ -8,7 +8,6 @@ to another process meanwhile is not taken for it.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import secrets
@@ -18,14 +17,18 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from warpsmith.core.errors import InputError
 
 _NAME = re.compile(r"job-[0-9a-f]{6}")
 _RUN_LINE = re.compile(r"^run\s+(\S+)\s*$", re.MULTILINE)
 _POLL_S = 0.05
+_ENTRY, _STOPPED = "job.json", "stopped"
+_NO_PROCESS = 0  # no process that could be asked about has this number
 STOPPING_S = 20.0  # what an interrupted run may take to put down its work
 
 
@@ -39,6 +42,9 @@ class JobEntry:
     started_at: float
     evaluations: int | None
     seconds: float | None
+
+
+_JSON = TypeAdapter(JobEntry)
 
 
 class JobRegister:
@@ -62,6 +68,8 @@ class JobRegister:
             folder = self._folder / name
             folder.mkdir(parents=True)
             command = (*self._command, *arguments)
+            entry = JobEntry(name, kernel, command, _NO_PROCESS, "", time.time(), evaluations, seconds)
+            _write(folder, entry)  # a disk that is full says so before anything runs
             with (folder / "result.json").open("wb") as output, (folder / "log.txt").open("wb") as log:
                 process = subprocess.Popen(
                     command,
@@ -71,31 +79,38 @@ class JobRegister:
                     start_new_session=True,  # the server's end, or a Ctrl-C for it, is not the run's
                 )
             self._children[process.pid] = process
-            entry = JobEntry(name, kernel, command, process.pid, _started(process.pid) or "", time.time(), evaluations, seconds)
-            (folder / "job.json").write_text(json.dumps(asdict(entry)), encoding="utf-8")
+            entry = replace(entry, pid=process.pid, process_started=_started(process.pid) or "")
+            _write(folder, entry)
             return entry
 
     def find(self, name: str) -> JobEntry:
-        file = self._folder / name / "job.json"
-        if _NAME.fullmatch(name) is None or not file.is_file():
+        found = _read(self._folder / name / _ENTRY) if _NAME.fullmatch(name) is not None else None
+        if found is None:
             raise InputError(f"no job {name!r}", hint="list_jobs names them")
-        return _read(file)
+        return found
 
     def all(self) -> list[JobEntry]:
-        """The latest first."""
-        found = [_read(file) for file in self._folder.glob("job-*/job.json")]
-        return sorted(found, key=lambda entry: -entry.started_at)
+        """The latest first. What cannot be read is no job: a machine that lost its power may leave empty files."""
+        found = (_read(file) for file in self._folder.glob(f"job-*/{_ENTRY}"))
+        return sorted((entry for entry in found if entry is not None), key=lambda entry: -entry.started_at)
 
     def log_path(self, entry: JobEntry) -> Path:
         return self._folder / entry.job / "log.txt"
 
     def log(self, entry: JobEntry) -> str:
-        return self.log_path(entry).read_text(encoding="utf-8", errors="replace")
+        try:
+            return self.log_path(entry).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
 
     def run_of(self, entry: JobEntry) -> str | None:
         """The run's name, as the job's log says it; None before it has begun."""
         found = _RUN_LINE.search(self.log(entry))
         return found[1] if found else None
+
+    def is_stopped(self, entry: JobEntry) -> bool:
+        """Whether somebody asked for its end, before it came by itself."""
+        return (self._folder / entry.job / _STOPPED).exists()
 
     def is_alive(self, entry: JobEntry) -> bool:
         child = self._children.get(entry.pid)
@@ -105,7 +120,10 @@ class JobRegister:
 
     def stop(self, entry: JobEntry) -> None:
         """As Ctrl-C does: everything measured is kept. A process that does not heed it is killed."""
-        for number, patience_s in ((signal.SIGINT, STOPPING_S), (signal.SIGKILL, 5.0)):
+        if self.is_alive(entry):
+            (self._folder / entry.job / _STOPPED).touch()
+        # Not SIGINT: what is started in the background of a shell ignores that, and so does all that it starts.
+        for number, patience_s in ((signal.SIGTERM, STOPPING_S), (signal.SIGKILL, 5.0)):
             if not self.is_alive(entry):
                 return
             with suppress(ProcessLookupError):
@@ -122,9 +140,19 @@ class JobRegister:
             yield
 
 
-def _read(file: Path) -> JobEntry:
-    entry = json.loads(file.read_text(encoding="utf-8"))
-    return JobEntry(**{**entry, "command": tuple(entry["command"])})
+def _read(file: Path) -> JobEntry | None:
+    """None for what is not there, or not whole."""
+    try:
+        return _JSON.validate_json(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _write(folder: Path, entry: JobEntry) -> None:
+    """All of it or nothing, whatever happens meanwhile."""
+    draft = folder / f".{_ENTRY}"
+    draft.write_bytes(_JSON.dump_json(entry))
+    draft.replace(folder / _ENTRY)
 
 
 def _started(pid: int) -> str | None:

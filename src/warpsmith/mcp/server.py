@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import difflib
 import functools
+import sqlite3
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from warpsmith.core.errors import InputError, Location, WarpsmithError
@@ -23,6 +25,7 @@ from warpsmith.mcp.tools.runs import RunTools
 from warpsmith.mcp.tools.templates import TemplateTools
 from warpsmith.mcp.tools.tuning import TuningTools
 from warpsmith.mcp.workspace import Workspace
+from warpsmith.record.faults import explained
 from warpsmith.settings import read_settings
 
 Arguments = ParamSpec("Arguments")
@@ -42,7 +45,7 @@ def make_server(workspace: Path | None) -> MCPServer[Any]:
     if workspace is not None and workspace.exists() and not workspace.is_dir():
         raise InputError("the workspace must be a folder", location=Location(workspace))
     space = Workspace((workspace or settings.home / "workspace").expanduser().resolve())
-    server: MCPServer[Any] = MCPServer("warpsmith", instructions=_INSTRUCTIONS, version=version("warpsmith"), log_level="WARNING")
+    server = StrictServer("warpsmith", instructions=_INSTRUCTIONS, version=version("warpsmith"), log_level="WARNING")
     labs = Labs(settings.binary_cache)
     atexit.register(labs.close)
     kernels, templates = KernelTools(space, labs), TemplateTools(space, labs)
@@ -76,6 +79,28 @@ def make_server(workspace: Path | None) -> MCPServer[Any]:
     return server
 
 
+class StrictServer(MCPServer[Any]):
+    """Refuses arguments that a tool does not know: left out in silence, a misspelt one would be taken for heeded."""
+
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema = {**tool.input_schema, "additionalProperties": False}
+        return tools
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
+        known = list(tool.input_schema.get("properties", ())) if tool is not None else list(arguments)
+        for argument in arguments:
+            if argument not in known:
+                near = difflib.get_close_matches(argument, known, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise ToolError(f"{name} has no argument {argument!r}\nhint: {hint}it has {', '.join(known) or 'none'}")
+        return await super().call_tool(name, arguments, context)
+
+
 def _told(tool: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:
     """An error that has an explanation reaches the client with it: fact, value, hint. Others are told as a failure only."""
 
@@ -83,7 +108,7 @@ def _told(tool: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:
     def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Reply:
         try:
             return tool(*arguments, **named)
-        except WarpsmithError as error:
-            raise ToolError(str(error)) from error
+        except (WarpsmithError, OSError, sqlite3.Error) as error:
+            raise ToolError(str(explained(error, read_settings().database))) from error
 
     return call

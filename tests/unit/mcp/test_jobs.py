@@ -12,7 +12,7 @@ from warpsmith.mcp.jobs import JobEntry, JobRegister
 
 PYTHON = (sys.executable, "-c")
 SLEEPS = "import sys, time\nprint('run       k-1', file=sys.stderr, flush=True)\ntime.sleep(60)"
-HEEDS = f"try:\n  exec({SLEEPS!r})\nexcept KeyboardInterrupt:\n  print('stopped', file=sys.stderr)"
+HEEDS = f"import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit('stopped'))\n{SLEEPS}"
 
 
 def started(register: JobRegister, program: str) -> JobEntry:
@@ -35,12 +35,13 @@ def test_a_job_outlives_the_register_that_started_it_and_is_stopped_by_another(t
     later.stop(entry)
     assert not later.is_alive(entry)
     assert "stopped" in later.log(entry)
+    assert later.is_stopped(entry)
 
 
 def test_one_that_does_not_heed_an_interrupt_is_killed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("warpsmith.mcp.jobs.STOPPING_S", 0.2)
     register = JobRegister(tmp_path, PYTHON)
-    entry = started(register, f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{SLEEPS}")
+    entry = started(register, f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{SLEEPS}")
     register.stop(entry)
     assert not register.is_alive(entry)
 
@@ -61,4 +62,28 @@ def test_a_job_that_ended_is_not_alive_and_leaves_its_last_words(tmp_path) -> No
     assert not register.is_alive(entry)
     assert register.run_of(entry) is None
     assert "no such thing" in register.log(entry)
+    register.stop(entry)
+    assert not register.is_stopped(entry), "it had ended by itself"
     register.start("k/kernel.toml", ["pass"], evaluations=1, seconds=None)  # and it is in nobody's way
+
+
+@pytest.mark.parametrize("left", ["", '{"job": "job-0', "[]", '{"job": "job-000000", "started_at": "soon"}'])
+def test_an_entry_that_is_not_whole_is_in_nobodys_way(tmp_path, left) -> None:
+    register = JobRegister(tmp_path, PYTHON)
+    (tmp_path / "job-000000").mkdir()
+    (tmp_path / "job-000000" / "job.json").write_text(left)
+    assert register.all() == []
+    with pytest.raises(InputError, match="no job"):
+        register.find("job-000000")
+    entry = started(register, "pass")
+    assert register.all() == [entry]
+
+
+def test_a_job_that_never_started_is_not_alive(tmp_path, monkeypatch) -> None:
+    register = JobRegister(tmp_path, ("/no/such/program",))
+    with pytest.raises(FileNotFoundError):
+        register.start("k/kernel.toml", [], evaluations=1, seconds=None)
+    [entry] = register.all()
+    assert not register.is_alive(entry)
+    register.stop(entry)
+    assert register.log(entry) == ""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
 
+from warpsmith.mcp.jobs import JobRegister
 from warpsmith.mcp.server import make_server
 from warpsmith.mcp.skill import skill_text
+from warpsmith.mcp.tools.tuning import TuningTools
+from warpsmith.settings import read_settings
 
 
 def asked(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
@@ -68,3 +72,36 @@ def test_a_kernel_is_told_with_lines_and_findings(home) -> None:
     assert {place["what"].split()[1].rstrip(":") for place in found["accesses"]} & set(found["arguments"])
     assert any("line" in finding for finding in found["findings"])
     assert all(w["bytes_moved"] > 0 for w in found["workloads"])
+
+
+def test_arguments_that_a_tool_does_not_know_are_refused(home, tools) -> None:
+    [near, none, other] = asked(
+        ("start_tuning", {"kernel": "rope", "evaluation": 3}),
+        ("list_jobs", {"all": True}),
+        ("job_status", {"job": "job-000000", "wait": 3}),
+    )
+    assert all(answer.is_error for answer in (near, none, other))
+    assert "start_tuning has no argument 'evaluation'\nhint: did you mean 'evaluations'? it has kernel, evaluations" in (
+        near.content[0].text
+    )
+    assert "list_jobs has no argument 'all'\nhint: it has none" in none.content[0].text
+    assert "it has job" in other.content[0].text
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
+
+
+def test_a_home_that_cannot_be_made_is_told(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "file"))
+    [answer] = asked(("start_tuning", {"kernel": "rope"}))
+    assert answer.is_error
+    assert str(tmp_path / "file") in answer.content[0].text
+
+
+def test_a_job_that_is_stopped_before_its_run_began_is_stopped(home, workspace) -> None:
+    register = JobRegister(home / "jobs", (sys.executable, "-c"))
+    entry = register.start("k/kernel.toml", ["import time; time.sleep(60)"], evaluations=3, seconds=None)
+    tuning = TuningTools(workspace, read_settings(), register)
+    assert tuning.job_status(entry.job).state == "starting"
+    answer = tuning.stop_job(entry.job)
+    assert (answer.state, answer.run) == ("stopped", None)
+    assert "before its run began" in answer.stage

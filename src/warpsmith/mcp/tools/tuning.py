@@ -14,14 +14,14 @@ from warpsmith.mcp import replies
 from warpsmith.mcp.jobs import JobEntry, JobRegister
 from warpsmith.mcp.tools.kernels import DeviceName, KernelName
 from warpsmith.mcp.workspace import Workspace
-from warpsmith.record.store import Store
+from warpsmith.record.store import Status, Store
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings
 from warpsmith.tuning.agents import default_agent
 from warpsmith.tuning.budget import Budget
 
 JobName = Annotated[str, Field(description="As start_tuning answered it.")]
-_STATES: dict[str, Literal["finished", "stopped", "failed"]] = {"finished": "finished", "interrupted": "stopped"}
+_STATES: dict[Status, Literal["finished", "stopped"]] = {Status.FINISHED: "finished", Status.INTERRUPTED: "stopped"}
 
 
 class TuningTools:
@@ -68,7 +68,7 @@ class TuningTools:
         """Go on with a stopped run in a new job; nothing that was evaluated is evaluated again. For a stopped job's `run`."""
         with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
-        if record.status == "finished":
+        if record.status is Status.FINISHED:
             raise InputError(f"run {record.run} is finished", hint="get_result has what came of it")
         limits = record.header.settings
         return self._status(
@@ -109,17 +109,20 @@ class TuningTools:
             stage=_last_words(lines, alive=alive),
             log_path=str(self._register.log_path(entry)),
         )
+        stopped = not alive and self._register.is_stopped(entry)
         if run is None:
-            return reply
+            began = "it was stopped before its run began: start_tuning begins another"
+            return reply.model_copy(update={"state": "stopped", "stage": began}) if stopped else reply
         with Store(self._settings.database, reading=True) as store:
             record, known = store.find(run), store.evaluations(run)
             counts = store.outcome_counts(run)
         spent = time.time() - entry.started_at if alive else record.seconds
         left = Budget(entry.evaluations, entry.seconds).seconds_left(len(known), spent) if alive else None
         best = min((e for e in known if isinstance(e.outcome, Measured)), key=lambda e: e.score or 0.0, default=None)
+        ended = "stopped" if stopped and record.status is not Status.FINISHED else _STATES.get(record.status, "failed")
         return reply.model_copy(
             update={
-                "state": "running" if alive else _STATES.get(record.status, "failed"),
+                "state": "running" if alive else ended,
                 "evaluations": counts,
                 "seconds": round(spent, 1),
                 "seconds_left": None if left is None else round(left, 1),
