@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from warpsmith.template.directives import without_noise
+from warpsmith.spec.comments import without_noise
 
 _PIECE = re.compile(
     r"""(?P<comment>//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|\Z))

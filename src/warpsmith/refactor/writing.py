@@ -10,7 +10,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.source import KernelSource
 from warpsmith.source.statements import text_between
 from warpsmith.source.tree import Edit, Tree
-from warpsmith.template.directives import without_noise
+from warpsmith.spec.comments import without_noise
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from warpsmith.source.kernel import KernelSource, split_entry
+from warpsmith.source.kernel import KernelSource
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+from warpsmith.spec.entry import split_entry
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,6 +12,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.source.scopes import Scopes
 from warpsmith.source.tree import Edit, Tree, of_kind, walk
+from warpsmith.spec.entry import split_entry
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -210,22 +211,6 @@ def function_name(tree: Tree, function: Node) -> str | None:
         return None
     name = declarator.child_by_field_name("declarator")
     return tree.text_of(name).rsplit("::", 1)[-1] if name is not None else None
-
-
-def split_entry(entry: str) -> tuple[str, list[str]]:
-    """`k<float, 4>` → `k`, [`float`, `4`]."""
-    name, bracket, rest = entry.partition("<")
-    if not bracket:
-        return entry.strip(), []
-    inner, arguments, depth, current = rest.rstrip().removesuffix(">"), [], 0, ""
-    for character in inner:
-        depth += (character in "<({") - (character in ">)}")
-        if character == "," and depth == 0:
-            arguments.append(current.strip())
-            current = ""
-        else:
-            current += character
-    return name.strip(), [*arguments, current.strip()] if current.strip() else arguments
 
 
 def _is_kernel(tree: Tree, function: Node) -> bool:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from warpsmith.source.kernel import split_entry
 from warpsmith.source.names import Names
 from warpsmith.source.tree import field, of_kind, text_of
+from warpsmith.spec.entry import split_entry
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,39 +1,45 @@
-"""Finds the kernels of a source file and their parameters with tree-sitter, for the skeleton of a kernel.toml.
+"""Finds the kernels of a source file and their parameters with tree-sitter: for the skeleton of a kernel.toml, and to check one.
 
-OpenCL's qualifiers are unknown to the CUDA grammar: they are blanked out at equal length first, so that all places stay valid.
+Comments are no part of a declaration. OpenCL's qualifiers are unknown to the CUDA grammar. Both are blanked out at equal length
+first, so that all places stay valid. What the parameters are used for is `spec.uses`'s business.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.spec.comments import blanked, with_blank_comments
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
 
-_OPENCL_WORDS = re.compile(rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private)\b")
-_ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
-_QUALIFIERS = re.compile(
-    r"\b(?:const|volatile|__restrict__|__restrict|restrict|struct|typename|register|__grid_constant__)\b|[*&]|\[[^\]]*\]"
-)
+_KERNEL_WORD = re.compile(r"\b(?:__kernel|kernel)\b")
+_OPENCL_WORDS = re.compile(r"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private)\b")
+_LOCAL_WORD = re.compile(r"\b(?:__local|local)\b")
+_CONSTANT_WORD = re.compile(r"\b(?:__constant|constant)\b")
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+# Macros between the star and the name, which the grammar takes for the name: those of the file that stand for nothing else, and
+# those of headers whose name says so.
+_QUALIFIER_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]*(?:__restrict__|__restrict|restrict)?[ \t]*$", re.MULTILINE)
+_RESTRICT_MACRO = re.compile(r"(?<=[*\s])\w*RESTRICT\w*(?=\s+\w)")
+_DECLARATORS = frozenset({"pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator"})
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterDeclaration:
-    """`type` is without qualifiers, stars and brackets; `depth` counts the stars."""
+    """`type` is without qualifiers, stars and brackets; `depth` counts the stars. A parameter without a name has an empty one."""
 
     name: str
     type: str
     depth: int
     is_const: bool
     is_local: bool
-    is_read: bool
-    is_written: bool
-    is_certain: bool  # whether the body shows plainly that it is read or written
+    text: str  # as it is declared, for those who are to recognise it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,168 +47,238 @@ class TemplateParameter:
     name: str
     kind: str  # "typename", or the type of a value
     default: str | None
+    is_pack: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class KernelDeclaration:
+    """`is_plain` tells whether every parameter was understood: no macro, no `#if`, no pack among them."""
+
     name: str
     line: int
     template: tuple[TemplateParameter, ...]
     parameters: tuple[ParameterDeclaration, ...]
-    body: str
+    is_plain: bool
     launch_bounds: int | None
+    body: Node | None = field(compare=False, repr=False)
+
+    @property
+    def plain_name(self) -> str:
+        return self.name.rsplit("::", 1)[-1]
+
+    @property
+    def body_text(self) -> str:
+        return text_of(self.body) if self.body is not None else ""
 
 
-def find_kernels(text: str, language: Language) -> list[KernelDeclaration]:
-    """In the order of the file; of a declaration and its definition, the definition."""
-    import tree_sitter_cuda  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
-    from tree_sitter import Language as Grammar  # noqa: PLC0415
-    from tree_sitter import Parser  # noqa: PLC0415
+class Declarations:
+    """What a source file declares outside its functions' bodies."""
 
-    source = text.encode()
-    masked = _ATTRIBUTE.sub(_blank, source)
-    marks: list[int] = []
-    if language is Language.OPENCL:
-        marks = [m.start() for m in re.finditer(rb"\b(?:__kernel|kernel)\b", masked)]
-        masked = _OPENCL_WORDS.sub(_blank, masked)
-    root = Parser(Grammar(tree_sitter_cuda.language())).parse(masked).root_node
-    found: dict[str, KernelDeclaration] = {}
-    for function in _functions(root):
+    def __init__(self, text: str, language: Language) -> None:
+        self.language = language
+        self.text = with_blank_comments(text)
+        masked = _ATTRIBUTE.sub(_blank, self.text)
+        for macro in {match[1] for match in _QUALIFIER_MACRO.finditer(masked)}:
+            masked = re.sub(rf"(?<=[*\s]){macro}(?=\s+\w)", _blank, masked)
+        masked = _RESTRICT_MACRO.sub(_blank, masked)
         if language is Language.OPENCL:
-            is_kernel = _is_marked(function, marks, masked)
-        else:
-            is_kernel = any(child.type == "__global__" for child in function.children)
-        if is_kernel:
-            kernel = _kernel(function, source)
-            if kernel.name not in found or kernel.body:
-                found[kernel.name] = kernel
+            masked = _OPENCL_WORDS.sub(_blank, masked)
+        self._source, self._masked = self.text.encode(), masked.encode()
+        self._marks = [len(self.text[: m.start()].encode()) for m in _KERNEL_WORD.finditer(self.text)]
+        self.root = _parser().parse(self._masked).root_node
+
+    def kernels(self) -> list[KernelDeclaration]:
+        """All that are declared, in the order of the file."""
+        found = [self._kernel(function) for function in self._functions(everywhere=False) if self._is_kernel(function)]
+        # What is no function to the compiler can look like one around the kernels: a macro with a block behind it.
+        return found or [self._kernel(function) for function in self._functions(everywhere=True) if self._is_kernel(function)]
+
+    def function(self, name: str) -> Node | None:
+        """The definition of a function that is no kernel, if there is exactly one of that name."""
+        found = [
+            f
+            for f in self._functions(everywhere=False)
+            if f.type == "function_definition" and not self._is_kernel(f) and _function_name(f) == name
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def aliases(self) -> dict[str, str | None]:
+        """Names that stand for a type: `typedef`, `using` and `#define`. None where it is not always the same one."""
+        found: dict[str, str | None] = {}
+        for node in walk(self.root, {"compound_statement", "field_declaration_list"}):
+            pair = _alias(node)
+            if pair is not None:
+                name, target = pair
+                found[name] = target if found.get(name, target) == target else None
+        return found
+
+    def _functions(self, *, everywhere: bool) -> Iterator[Node]:
+        for node in walk(self.root, frozenset() if everywhere else {"compound_statement"}):
+            if node.type in {"function_definition", "declaration"} and first(node, "function_declarator") is not None:
+                yield node
+
+    def _is_kernel(self, function: Node) -> bool:
+        if self.language is not Language.OPENCL:
+            return any(child.type == "__global__" for child in function.children)
+        # Only blanks lie between the word that was blanked out and the function.
+        start = function.start_byte
+        return any(mark < start and not self._masked[mark:start].strip() for mark in self._marks)
+
+    def _kernel(self, function: Node) -> KernelDeclaration:
+        bounds = first(function, "launch_bounds")
+        number = next((c for c in bounds.named_children if c.type == "number_literal"), None) if bounds else None
+        scopes: list[str] = []
+        template: tuple[TemplateParameter, ...] = ()
+        parent = function.parent
+        while parent is not None:
+            if parent.type == "template_declaration" and not template:
+                template = _template(parent)
+            if parent.type == "namespace_definition" and (scope := parent.child_by_field_name("name")) is not None:
+                scopes.insert(0, text_of(scope))
+            parent = parent.parent
+        listed = first(function, "parameter_list")
+        parameters, is_plain = self._parameters(listed) if listed is not None else ((), False)
+        return KernelDeclaration(
+            name="::".join([*scopes, _function_name(function)]),
+            line=self._masked.count(b"\n", 0, _name_node(function).start_byte) + 1,
+            template=template,
+            parameters=parameters,
+            is_plain=is_plain,
+            launch_bounds=int(text_of(number)) if number is not None and text_of(number).isdigit() else None,
+            body=next((child for child in function.children if child.type == "compound_statement"), None),
+        )
+
+    def _parameters(self, listed: Node) -> tuple[tuple[ParameterDeclaration, ...], bool]:
+        start = listed.start_byte + 1
+        found: list[ParameterDeclaration] = []
+        is_plain = not listed.has_error
+        for node in listed.named_children:
+            if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
+                is_plain = False
+                continue
+            # From the separator on, so that the qualifiers which were blanked out are seen.
+            text = self._source[start : node.end_byte].decode(errors="replace").lstrip(", \n\t")
+            start = node.end_byte
+            if text.strip() == "void":
+                continue
+            parameter = _parameter(node, text, self.language)
+            is_plain = is_plain and parameter is not None
+            if parameter is not None:
+                found.append(parameter)
+        return tuple(found), is_plain
+
+
+def find_kernels(declarations: Declarations) -> list[KernelDeclaration]:
+    """In the order of the file; of a declaration and its definition, the definition."""
+    found: dict[str, KernelDeclaration] = {}
+    for kernel in declarations.kernels():
+        if kernel.name not in found or kernel.body is not None:
+            found[kernel.name] = kernel
     return list(found.values())
 
 
-def _blank(match: re.Match[bytes]) -> bytes:
-    return re.sub(rb"[^\n]", b" ", match.group())
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, in the order of the text; without recursion, since sources nest deeply."""
+def walk(node: Node, closed: frozenset[str] | set[str] = frozenset()) -> Iterator[Node]:
+    """The node and all below it, in the order of the text, but for what is inside the closed kinds; without recursion."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
         yield current
-        waiting.extend(reversed(current.children))
+        if current.type not in closed:
+            waiting.extend(reversed(current.children))
 
 
-def _functions(root: Node) -> Iterator[Node]:
-    for node in _walk(root):
-        if node.type in {"function_definition", "declaration"} and _first(node, "function_declarator") is not None:
-            yield node
-
-
-def _is_marked(function: Node, marks: list[int], source: bytes) -> bool:
-    """Whether only blanks lie between a `kernel` that was blanked out and this function."""
-    return any(m < function.start_byte and not source[m : function.start_byte].strip() for m in marks)
-
-
-def _first(node: Node, kind: str) -> Node | None:
+def first(node: Node, kind: str) -> Node | None:
     """The first node of a kind in the declaration, not looking into its body."""
-    for child in node.children:
-        if child.type == kind:
-            return child
-        if child.type != "compound_statement":
-            found = _first(child, kind)
-            if found is not None:
-                return found
-    return None
+    return next((n for child in node.children for n in walk(child, {"compound_statement"}) if n.type == kind), None)
 
 
-def _kernel(function: Node, source: bytes) -> KernelDeclaration:
-    declarator = _first(function, "function_declarator")
-    assert declarator is not None
-    name_node = declarator.child_by_field_name("declarator") or declarator.children[0]
-    body = next((child for child in function.children if child.type == "compound_statement"), None)
-    bounds = _first(function, "launch_bounds")
-    number = next((c for c in bounds.named_children if c.type == "number_literal"), None) if bounds else None
-    scopes: list[str] = []
-    template: tuple[TemplateParameter, ...] = ()
-    parent = function.parent
-    while parent is not None:
-        if parent.type == "template_declaration" and not template:
-            template = _template(parent)
-        if parent.type == "namespace_definition" and (scope := parent.child_by_field_name("name")) is not None:
-            scopes.insert(0, _text(scope))
-        parent = parent.parent
-    parameters = _first(declarator, "parameter_list")
-    return KernelDeclaration(
-        name="::".join([*scopes, _text(name_node)]),
-        line=source.count(b"\n", 0, name_node.start_byte) + 1,
-        template=template,
-        parameters=tuple(_parameters(parameters, body, source)) if parameters else (),
-        body=_text(body) if body else "",
-        launch_bounds=int(_text(number)) if number is not None and _text(number).isdigit() else None,
+def text_of(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
+
+
+def declared_name(declarator: Node | None) -> tuple[Node | None, int]:
+    """The identifier that a declarator is around, and how many stars and brackets are around it; None for a function's."""
+    depth = 0
+    while declarator is not None and declarator.type in _DECLARATORS:
+        depth += declarator.type in {"pointer_declarator", "array_declarator"}
+        declarator = declarator.child_by_field_name("declarator") or next(
+            (c for c in declarator.named_children if c.type == "identifier" or c.type in _DECLARATORS), None
+        )
+    return (declarator if declarator is not None and declarator.type == "identifier" else None), depth
+
+
+def _parameter(node: Node, text: str, language: Language) -> ParameterDeclaration | None:
+    """None where this is not one parameter with a type and a name: a macro can look like that."""
+    declared = node.child_by_field_name("type")
+    declarator = node.child_by_field_name("declarator")
+    name, depth = declared_name(declarator)
+    if declared is None or (declarator is None and declared.type == "type_identifier"):
+        return None
+    if name is None and declarator is not None and not declarator.type.startswith("abstract_"):
+        return None
+    if name is None:
+        depth = text.count("*") + text.count("[")
+    is_opencl = language is Language.OPENCL
+    words = re.sub(r"^(?:struct|class|enum|union|typename)\s+", "", text_of(declared))
+    is_const = any(c.type == "type_qualifier" and text_of(c) in {"const", "constexpr"} for c in node.children)
+    return ParameterDeclaration(
+        name=text_of(name) if name is not None else "",
+        type=" ".join(words.split()),
+        depth=depth,
+        is_const=is_const or (is_opencl and _CONSTANT_WORD.search(text) is not None),
+        is_local=is_opencl and _LOCAL_WORD.search(text) is not None and depth > 0,
+        text=" ".join(text.split()),
     )
 
 
-def _parameters(listed: Node, body: Node | None, source: bytes) -> Iterator[ParameterDeclaration]:
-    start = listed.start_byte + 1
-    for node in listed.named_children:
-        if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
-            continue
-        # From the separator on, so that the qualifiers which were blanked out are seen.
-        text = source[start : node.end_byte].decode(errors="replace").lstrip(", \n\t")
-        start = node.end_byte
-        names = [n for n in _walk(node) if n.type == "identifier"]
-        if text.strip() == "void" or not names:
-            continue
-        name = _text(names[-1])
-        before = re.sub(rf"\b{name}\b(?!.*\b{name}\b)", "", text.split("=")[0], flags=re.DOTALL)
-        plain = re.sub(r"\b(?:__global|global|__local|local|__constant|constant|__private|private)\b", "", before)
-        read, written, certain = _uses(body, name) if body is not None else (True, True, False)
-        yield ParameterDeclaration(
-            name=name,
-            type=" ".join(_QUALIFIERS.sub(" ", plain).split()),
-            depth=before.count("*") + before.count("["),
-            is_const=bool(re.search(r"^[^*]*\b(?:const|__constant|constant)\b", before)),
-            is_local=bool(re.search(r"\b(?:__local|local)\b", before)),
-            is_read=read,
-            is_written=written,
-            is_certain=certain,
-        )
+def _alias(node: Node) -> tuple[str, str | None] | None:
+    match node.type:
+        case "alias_declaration":
+            name, target = node.child_by_field_name("name"), node.child_by_field_name("type")
+        case "type_definition":
+            name, target = node.child_by_field_name("declarator"), node.child_by_field_name("type")
+        case "preproc_def":
+            name, target = node.child_by_field_name("name"), node.child_by_field_name("value")
+        case _:
+            return None
+    if name is None:
+        return None
+    is_plain = target is not None and re.fullmatch(r"[\w\s:]+", text_of(target).strip())
+    return text_of(name), text_of(target).strip() if target is not None and is_plain else None
 
 
-def _uses(body: Node, name: str) -> tuple[bool, bool, bool]:
-    """(read, written, certain): an element that is only ever assigned is not read; a use of the pointer itself may do both."""
-    read = written = False
-    certain = True
-    for node in _walk(body):
-        if node.type == "identifier" and _text(node) == name:
-            element = node.parent
-            target = (
-                element.parent if element is not None and element.type in {"subscript_expression", "pointer_expression"} else None
-            )
-            if target is not None and target.type == "assignment_expression" and target.child_by_field_name("left") == element:
-                written = True
-                operator = target.child_by_field_name("operator")
-                read = read or (operator is not None and _text(operator) != "=")
-            elif target is not None and target.type != "update_expression":
-                read = True
-            else:
-                read = written = True
-                certain = certain and target is not None
-    return read, written, certain
+def _name_node(function: Node) -> Node:
+    declarator = first(function, "function_declarator")
+    assert declarator is not None
+    return declarator.child_by_field_name("declarator") or declarator.children[0]
+
+
+def _function_name(function: Node) -> str:
+    """Without the arguments of a specialisation."""
+    return text_of(_name_node(function)).split("<", 1)[0].strip()
 
 
 def _template(node: Node) -> tuple[TemplateParameter, ...]:
     listed = next((child for child in node.children if child.type == "template_parameter_list"), None)
     found = []
     for child in listed.named_children if listed else ():
-        text = _text(child)
+        text = text_of(child)
         declared, _, default = text.partition("=")
         words = declared.replace("...", " ").split()
         if words:
             kind = "typename" if words[0] in {"typename", "class"} else " ".join(words[:-1]) or words[0]
-            found.append(TemplateParameter(words[-1], kind, default.strip() or None))
+            found.append(TemplateParameter(words[-1], kind, default.strip() or None, "..." in declared))
     return tuple(found)
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")
+def _blank(match: re.Match[str]) -> str:
+    return blanked(match[0])
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_cuda  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
+    from tree_sitter import Language as Grammar  # noqa: PLC0415
+    from tree_sitter import Parser  # noqa: PLC0415
+
+    return Parser(Grammar(tree_sitter_cuda.language()))

@@ -9,49 +9,42 @@ import math
 import re
 from pathlib import Path
 
+from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.spec.build import LANGUAGES
-from warpsmith.spec.declarations import KernelDeclaration, ParameterDeclaration, TemplateParameter, find_kernels
+from warpsmith.spec.cpp_types import cpp_type
+from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration, TemplateParameter, find_kernels
 from warpsmith.spec.document import read_source
+from warpsmith.spec.kernel import Role
 from warpsmith.spec.problems import nearest
+from warpsmith.spec.uses import UNKNOWN, Use, Uses
 
-_DTYPES = {
-    "float": "f32", "double": "f64", "half": "f16", "__half": "f16", "__half2": "f16", "_Float16": "f16",
-    "bfloat16": "bf16", "nv_bfloat16": "bf16", "__nv_bfloat16": "bf16", "__nv_bfloat162": "bf16", "hip_bfloat16": "bf16",
-    "__hip_bfloat16": "bf16", "__nv_fp8_e4m3": "f8e4m3", "__nv_fp8_e5m2": "f8e5m2", "bool": "bool",
-    "int": "i32", "signed": "i32", "signed int": "i32", "int32_t": "i32",
-    "unsigned": "u32", "unsigned int": "u32", "uint": "u32", "uint32_t": "u32",
-    "long": "i64", "long int": "i64", "long long": "i64", "long long int": "i64", "int64_t": "i64", "ptrdiff_t": "i64",
-    "unsigned long": "u64", "unsigned long long": "u64", "unsigned long long int": "u64", "size_t": "u64", "ulong": "u64",
-    "uint64_t": "u64", "short": "i16", "int16_t": "i16", "unsigned short": "u16", "ushort": "u16", "uint16_t": "u16",
-    "char": "i8", "signed char": "i8", "int8_t": "i8", "unsigned char": "u8", "uchar": "u8", "uint8_t": "u8",
-}  # fmt: skip
+_NOT_PLAIN = "# FILL IN: the parameters could not all be read (a macro, an #if or a pack among them)"
 _HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed", re.IGNORECASE)
-_WHOLE = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"})
 
 
 def skeleton(source: Path, kernel: str | None = None) -> str:
     """The text of a kernel.toml for one kernel of the file. Raises InputError when it has none, or several and none is named."""
     text = read_source(source)
     language = _language(source, text)
-    chosen = _choose(source, find_kernels(text, language), kernel)
-    types = {p.name: p.default or "float" for p in chosen.template if p.kind == "typename"}
-    # The host gives `__local` parameters a size, not a value: they are part of the launch.
-    arguments = [_argument(p, types) for p in chosen.parameters if not p.is_local]
+    declarations = Declarations(text, language)
+    chosen = _choose(source, find_kernels(declarations), kernel)
+    arguments = _arguments(declarations, chosen)
     # A stride or an offset tells least of a shape, so others come first.
     sizes = sorted((a.name for a in arguments if a.is_size), key=lambda size: bool(_HARDLY_A_SIZE.search(size))) or ["n"]
     width = max((len(a.name) for a in arguments), default=0)
     lines = [
         "[kernel]",
-        f'name   = "{chosen.name.rsplit("::", 1)[-1]}"',
+        f'name   = "{chosen.plain_name}"',
         f'source = "{source.name}"',
         f'entry  = "{_entry(chosen)}"' + ("   # FILL IN: the instance to tune" if chosen.template else ""),
         *([] if source.suffix.lower() in LANGUAGES else [f'language = "{language.value}"']),
         "",
         "[arguments]   # in the kernel's order; FILL IN: the shapes, and how inputs are filled (init)",
+        *([] if chosen.is_plain else [_NOT_PLAIN]),
         *(a.line(width, sizes) for a in arguments),
-        *_constants(text),
+        *_constants(declarations),
         "",
         "[launch]   # FILL IN: expressions over the workloads' sizes",
         *_launch(chosen, sizes),
@@ -61,7 +54,7 @@ def skeleton(source: Path, kernel: str | None = None) -> str:
         f"odd     = {{ {', '.join(f'{s} = 1000' for s in sizes)}, heldout = true }}",
         "",
         "# [reference]   # without it the original kernel is the oracle",
-        f'# python = "reference.py:{chosen.name.rsplit("::", 1)[-1]}"',
+        f'# python = "reference.py:{chosen.plain_name}"',
         "",
     ]
     return "\n".join(lines)
@@ -87,7 +80,7 @@ def _choose(source: Path, kernels: list[KernelDeclaration], name: str | None) ->
             )
         return kernels[0]
     for kernel in kernels:
-        if name in {kernel.name, kernel.name.rsplit("::", 1)[-1]}:
+        if name in {kernel.name, kernel.plain_name}:
             return kernel
     raise InputError(
         f"no kernel {name!r}; there are:\n{listed}", location=Location(source), hint=nearest(name, [k.name for k in kernels])
@@ -111,51 +104,88 @@ def _instance(parameter: TemplateParameter) -> str:
 
 
 class _Argument:
-    def __init__(self, parameter: ParameterDeclaration, dtype: str | None) -> None:
-        self.name = parameter.name
-        self._declared = parameter
+    def __init__(self, name: str, declared: ParameterDeclaration, dtype: DType | None, use: Use) -> None:
+        self.name = name
+        self.use = use
+        self._declared = declared
         self._dtype = dtype
-        self.is_size = parameter.depth == 0 and dtype in _WHOLE
+        self.is_size = declared.depth == 0 and dtype is not None and dtype.is_whole
+
+    @property
+    def is_pointer(self) -> bool:
+        return self._declared.depth > 0
+
+    @property
+    def is_const(self) -> bool:
+        return self._declared.is_const
+
+    @property
+    def role(self) -> Role:
+        if self._declared.is_const or not self.use.is_written:
+            return Role.IN
+        return Role.INOUT if self.use.is_read or self.use.is_part else Role.OUT
 
     def line(self, width: int, sizes: list[str]) -> str:
-        dtype = self._dtype or "f32"
-        note = "" if self._dtype else f"   # FILL IN: the dtype of {self._declared.type or 'this'}"
-        if self._declared.depth == 0:
-            value = f'"{self.name}"' if self.is_size else "false" if dtype == "bool" else "1.0"
-            if self._dtype is None:
-                dtype, value, note = "i32", "0", f"   # FILL IN: {self._declared.type} by value; only numbers can be passed"
-            return f'{self.name:<{width}} = {{ dtype = "{dtype}", value = {value} }}{note}'
-        role = "in" if self._declared.is_const or not self._declared.is_written else "inout" if self._declared.is_read else "out"
-        if role == "inout" and not self._declared.is_certain:
-            note = note or '   # FILL IN: "out" if every element is only written'
-        shape = ", ".join(f'"{s}"' for s in sizes[:2])
+        return self._pointer(width, sizes) if self.is_pointer else self._scalar(width)
+
+    def _scalar(self, width: int) -> str:
+        dtype, note = self._dtype, ""
+        value = f'"{self.name}"' if self.is_size else "false" if dtype is DType.BOOL else "1.0"
+        if dtype is None:
+            dtype, value, note = DType.I32, "0", f"   # FILL IN: {self._declared.type} by value; only numbers can be passed"
+        return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", value = {value} }}{note}'
+
+    def _pointer(self, width: int, sizes: list[str]) -> str:
+        notes = [] if self._dtype else [f"the dtype of {self._declared.type or 'this'}"]
         if self._declared.depth > 1:
-            note = "   # FILL IN: a pointer to pointers cannot be passed"
-        return f'{self.name:<{width}} = {{ dtype = "{dtype}", shape = [{shape}], role = "{role}" }}{note}'
+            notes = ["a pointer to pointers cannot be passed"]
+        elif self.role is Role.INOUT and not self.use.is_certain:
+            notes.append('"out" if every element is only written, "in" if none is')
+        elif self.role is Role.INOUT and not self.use.is_read:
+            notes.append('"out" if every element is written')
+        shape = ", ".join(f'"{s}"' for s in sizes[:2])
+        dtype = self._dtype or DType.F32
+        note = f"   # FILL IN: {'; '.join(notes)}" if notes else ""
+        return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", shape = [{shape}], role = "{self.role.value}" }}{note}'
 
 
-def _argument(parameter: ParameterDeclaration, types: dict[str, str]) -> _Argument:
-    declared = types.get(parameter.type, parameter.type).removeprefix("::").removeprefix("std::")
-    # A vector type is memory of its elements: float4 is f32.
-    return _Argument(parameter, _DTYPES.get(declared) or _DTYPES.get(re.sub(r"(?:2|3|4|8|16)$", "", declared)))
+def _arguments(declarations: Declarations, kernel: KernelDeclaration) -> list[_Argument]:
+    """All but `__local` parameters, which get a size from the host and not a value: they are part of the launch."""
+    types = declarations.aliases() | {p.name: p.default or "float" for p in kernel.template if p.kind == "typename"}
+    pointers = frozenset(p.name for p in kernel.parameters if p.depth > 0)
+    uses = Uses(declarations, kernel.body, pointers) if kernel.body is not None else None
+    found = []
+    for place, parameter in enumerate(kernel.parameters, 1):
+        if not parameter.is_local:
+            known = cpp_type(parameter.type, declarations.language, types)
+            use = UNKNOWN if uses is None else uses.of(parameter.name) if parameter.depth and parameter.name else Use()
+            found.append(_Argument(parameter.name or f"argument_{place}", parameter, known.dtype if known else None, use))
+    changeable = [a for a in found if a.is_pointer and not a.is_const]
+    if not any(a.role is not Role.IN for a in changeable):
+        # Something must be written: where the text does not show what, any of them may be.
+        for argument in changeable:
+            argument.use = UNKNOWN
+    return found
 
 
-def _constants(text: str) -> list[str]:
+def _constants(declarations: Declarations) -> list[str]:
     found = re.findall(
-        r"^\s*(?:static\s+)?__constant__\s+(?:const\s+)?(\w+(?:\s+\w+)??)\s+(\w+)\s*\[\s*(\w+)\s*\]\s*;", text, re.MULTILINE
+        r"^\s*(?:static\s+)?__constant__\s+(?:const\s+)?(\w+(?:\s+\w+)??)\s+(\w+)\s*\[\s*(\w+)\s*\]\s*;",
+        declarations.text,
+        re.MULTILINE,
     )
     if not found:
         return []
     lines = ["", "[constants]   # FILL IN: how the __constant__ symbols are filled"]
     for declared, name, extent in found:
-        dtype = _DTYPES.get(declared) or _DTYPES.get(re.sub(r"[2348]$", "", declared), "f32")
+        known = cpp_type(declared, declarations.language, declarations.aliases())
         size, note = (extent, "") if extent.isdigit() else ("1", f"   # FILL IN: the value of {extent}")
-        lines.append(f'{name} = {{ dtype = "{dtype}", shape = [{size}] }}{note}')
+        lines.append(f'{name} = {{ dtype = "{(known.dtype if known else DType.F32).value}", shape = [{size}] }}{note}')
     return lines
 
 
 def _launch(kernel: KernelDeclaration, sizes: list[str]) -> list[str]:
-    body = kernel.body
+    body = kernel.body_text
     dimensions = max(
         [1, *(d + 1 for d, axis in enumerate("xyz") if re.search(rf"threadIdx\.{axis}|get_(?:local|global)_id\({d}\)", body))]
     )

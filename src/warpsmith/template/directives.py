@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.isolation.folders import lies_in
+from warpsmith.spec.comments import NOISE, without_noise
 from warpsmith.spec.includes import included_files
 
-# Comments and literals, to be blanked out at equal length: offsets stay valid.
-_NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
@@ -30,14 +29,9 @@ class Define:
     guarded: bool
 
 
-def without_noise(source: str) -> str:
-    """The source with comments and literals replaced by blanks, newlines kept."""
-    return _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
-
-
 def without_comments(source: str) -> str:
     """The source with a blank for every comment, as the preprocessor has it; literals stay."""
-    return _NOISE.sub(lambda match: " " if match.group().startswith("/") else match.group(), source)
+    return NOISE.sub(lambda match: " " if match.group().startswith("/") else match.group(), source)
 
 
 def object_defines(source: str) -> Iterator[Define]:

@@ -70,7 +70,7 @@ def scalar_bytes(scalar: Scalar, value: Value) -> bytes:
 
 
 def as_python(argument: Buffer | Scalar, array: Array) -> Any:
-    """As the user's functions that fill buffers get an argument: scalars as numbers, types that NumPy lacks as float32."""
+    """As a user's function that fills a buffer gets an argument: scalars as numbers, types that NumPy lacks as float32."""
     if isinstance(argument, Scalar):
         return float(array) if argument.dtype.is_float else array.item()
     return array.astype(np.float32) if argument.dtype in _NOT_IN_NUMPY else array

@@ -3,7 +3,8 @@ from source_support import cuda
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
-from warpsmith.source.kernel import parse_kernel, split_entry
+from warpsmith.source.kernel import parse_kernel
+from warpsmith.spec.entry import split_entry
 
 
 def test_the_instance_binds_template_parameters_and_defaults_fill_the_rest():

@@ -114,7 +114,8 @@ def test_what_cannot_be_told_is_marked(made):
     assert "P by value" in text
     assert "the dtype of Thing" in text
     assert "pointer to pointers" in text
-    assert all(a.role is Role.IN for a in kernel.buffers)
+    # Nothing shows which of them is written, and something must be.
+    assert all(a.role is Role.INOUT for a in kernel.buffers)
 
 
 def test_a_definition_counts_and_not_its_declaration(made):
@@ -149,3 +150,114 @@ def test_a_kernel_far_down_a_long_file(tmp_path):
     for _ in range(12):
         with pytest.raises(InputError, match=r"b \(line 3002\)"):
             skeleton(source)
+
+
+def test_comments_among_the_parameters_are_no_part_of_them(made):
+    text, kernel = made(
+        "k.cu",
+        """\
+__global__ void k(
+    const float* __restrict__ a,   // [num_tokens, num_heads * head_size]
+    half* __restrict__ b,          // [num_blocks, a/b]  * 2, (const) = "x"
+    /* float** old, */ const int64_t* slots, /* [n] */
+    const int n) {                 // = 4
+  b[threadIdx.x] = a[slots[0]] * n;  // slots[0] = 1
+}
+""",
+    )
+    assert described(kernel) == [("a", "f32", "in"), ("b", "f16", "out"), ("slots", "i64", "in"), ("n", "i32", "n")]
+    assert "pointer to pointers" not in text
+
+
+def test_macros_for_restrict_are_not_names(made):
+    _, kernel = made("k.cu", "#define R __restrict__\n__global__ void k(float* R a, const int* XX_RESTRICT b) { a[0] = b[0]; }")
+    assert described(kernel) == [("a", "f32", "out"), ("b", "i32", "in")]
+
+
+def test_parameters_without_names_and_behind_macros(made):
+    text, kernel = made("k.cu", "__global__ void k(float* a, int) { a[0] = 1; }")
+    assert described(kernel) == [("a", "f32", "out"), ("argument_2", "i32", "argument_2")]
+    assert "could not all be read" not in text
+    text, _ = made("k.cu", "__global__ void k(float* a, COMMON) { a[0] = 1; }")
+    assert "could not all be read" in text
+
+
+@pytest.mark.parametrize(
+    ("use", "role", "is_marked"),
+    [
+        ("a[i] = 1;", "out", False),
+        ("*(a + i) = 1;", "out", False),
+        ("*a++ = 1;", "out", False),
+        ("a[i] += 1;", "inout", False),
+        ("a[i]++;", "inout", False),
+        ("float x = a[i];", "in", False),
+        ("atomicAdd(&a[i], 1.0f);", "inout", False),
+        ("atomicMax(a + i, 1);", "inout", False),
+        ("v[i].x += 1;", "inout", False),
+        ("v->y -= 1;", "inout", False),
+        ("v[i].x = 1;", "inout", True),
+        ("v[i].store(1);", "inout", True),
+        ("other(&a[i]);", "inout", True),
+        ("other(a);", "inout", True),
+        ("looks(a + 4);", "in", False),
+        ("looks(&a[i]);", "in", False),
+        ("puts_one(a + 4);", "out", False),
+        ("adds_one(a[i]);", "inout", False),
+        ("swap(a[i], a[0]);", "inout", False),
+        ("FILL(a[i]);", "inout", True),
+        ("HIDDEN;", "inout", True),
+        ("float* row = a + i; row[0] = 1;", "out", False),
+        ("const float* row = a + i; float x = row[0];", "in", False),
+        ("float4* row = reinterpret_cast<float4*>(a); row[i] = w;", "out", False),
+        ("float4 w = *reinterpret_cast<const float4*>(a + i);", "in", False),
+        ("float4 w = ((const float4*)a)[i];", "in", False),
+        ("((float4*)a)[i] = w;", "out", False),
+        ("float& x = a[i]; x = 2;", "out", False),
+        ("const float& x = a[i]; other(x);", "in", False),
+        ("if (a != nullptr && i < n) a[i] = 1;", "out", False),
+        ("a += 16; a[i] = 1;", "out", False),
+        ("a[rows[i]] = 1;", "inout", True),
+        ("int r = rows[i]; int at = r * 2; a[at] = 1;", "inout", True),
+        ("float* row = a + rows[i]; row[0] = 1;", "inout", True),
+        ("__stcs(a + i, 1.0f);", "out", False),
+        ("float x = __ldg(a + i);", "in", False),
+        ("Thing t{a};", "inout", True),
+        ('asm("st.global.f32 [%0], 1.0;" :: "l"(a));', "inout", True),
+    ],
+)
+def test_what_is_written_has_a_role_that_says_so(made, use, role, is_marked):
+    text, kernel = made(
+        "k.cu",
+        f"""\
+#define FILL(x) x = 1
+#define HIDDEN a[i] = v[i].x
+__device__ void looks(const float* p) {{ }}
+__device__ void puts_one(float* p) {{ p[0] = 1; }}
+__device__ void adds_one(float& x) {{ x += 1; }}
+__global__ void k(float* a, float2* v, float* sure, const int* rows, int n) {{
+  int i = threadIdx.x;
+  sure[i] = 1;
+  {use}
+}}
+""",
+    )
+    name = "v" if use.startswith("v") else "a"
+    assert {b.name: b.role.value for b in kernel.buffers}[name] == role
+    (line,) = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+    assert ("FILL IN" in line) == is_marked
+
+
+def test_opencl_writes(made):
+    text, kernel = made(
+        "k.cl",
+        """\
+__kernel void k(__global int* a, __global float* b, __global const float* c, __global float4* d) {
+  int i = get_global_id(0);
+  atomic_add(&a[i], 1);
+  vstore4(vload4(i, c), i, b);
+  d[i].xy += (float2)(1, 2);
+}
+""",
+    )
+    assert described(kernel) == [("a", "i32", "inout"), ("b", "f32", "out"), ("c", "f32", "in"), ("d", "f32", "inout")]
+    assert "FILL IN" not in "".join(line for line in text.splitlines() if "role" in line)

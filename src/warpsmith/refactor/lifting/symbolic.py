@@ -10,7 +10,7 @@ from warpsmith.refactor.base import Subject, Variant
 from warpsmith.refactor.names import taken_names
 from warpsmith.source import Edit, KernelSource, Names, parse_kernel
 from warpsmith.source.constants import Constant, ConstantKind
-from warpsmith.source.kernel import split_entry
+from warpsmith.spec.entry import split_entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""What the types of a kernel's parameters are in memory, as far as their names tell plainly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warpsmith.core.dtype import DType
+from warpsmith.core.hardware import Language
+
+_NAMES = {
+    DType.F64: "double",
+    DType.F32: "float",
+    DType.F16: "half __half _Float16 Half",
+    DType.BF16: "bfloat16 nv_bfloat16 __nv_bfloat16 hip_bfloat16 __hip_bfloat16 BFloat16",
+    DType.F8E4M3: "__nv_fp8_e4m3",
+    DType.F8E5M2: "__nv_fp8_e5m2",
+    DType.I64: "long longlong int64_t ptrdiff_t",
+    DType.I32: "int int32_t",
+    DType.I16: "short int16_t",
+    DType.I8: "char int8_t",
+    DType.U64: "ulong ulonglong uint64_t size_t",
+    DType.U32: "uint uint32_t",
+    DType.U16: "ushort uint16_t",
+    DType.U8: "uchar uint8_t",
+    DType.BOOL: "bool",
+}
+_DTYPES = {name: dtype for dtype, names in _NAMES.items() for name in names.split()}
+_NAMESPACES = re.compile(r"^(?:::)?(?:(?:std|at|c10)::)?")
+_VECTOR = re.compile(r"(?P<element>\w*?[A-Za-z_]\w*?)(?P<lanes>1|2|3|4|8|16)")
+_WHOLE_WORDS = frozenset({"signed", "unsigned", "long", "short", "int", "char"})
+_MAX_ALIASES = 8  # more than people nest; ends where two of them name each other
+
+
+@dataclass(frozen=True, slots=True)
+class CppType:
+    """Memory of so many elements side by side: a `float4` is four of f32."""
+
+    dtype: DType
+    lanes: int = 1
+    is_long: bool = False  # C++'s `long` has the size that the host's compiler gives it
+
+    def has_size(self, dtype: DType) -> bool:
+        """Whether an element may take as many bytes as that type does."""
+        return dtype.itemsize == self.dtype.itemsize or (self.is_long and dtype.itemsize == DType.I32.itemsize)
+
+
+def cpp_type(name: str, language: Language, aliases: Mapping[str, str | None]) -> CppType | None:
+    """None where the name does not tell. `aliases` has the names that stand for others; None where what for is not known."""
+    for _ in range(_MAX_ALIASES):
+        if name not in aliases:
+            break
+        target = aliases[name]
+        if target is None:
+            return None
+        name = target
+    words = _NAMESPACES.sub("", " ".join(name.split()))
+    plain = _one_word(words)
+    if (dtype := _DTYPES.get(plain)) is not None:
+        return CppType(dtype, is_long=plain in {"long", "ulong"} and language is not Language.OPENCL)
+    vector = _VECTOR.fullmatch(plain)
+    if vector is None or (language is not Language.OPENCL and int(vector["lanes"]) > 4):
+        return None  # in CUDA an `int8` is what its author says
+    element = _DTYPES.get(vector["element"])
+    return CppType(element, int(vector["lanes"])) if element is not None else None
+
+
+def _one_word(text: str) -> str:
+    """`unsigned long int` → `ulong`: one name for what can be written in many ways."""
+    words = text.split()
+    if not words or not _WHOLE_WORDS.issuperset(words):
+        return text
+    sign = "u" if "unsigned" in words else ""
+    size = next((word for word in ("char", "short", "long") if word in words), "int")
+    return f"{sign}{size}{'long' if words.count('long') > 1 else ''}"
