@@ -109,3 +109,11 @@ def test_it_does_not_write_over_the_kernel(saxpy, warpsmith) -> None:
     done = warpsmith("templatize", saxpy, "-o", saxpy, "--passes", "unroll", expect=2)
     assert "templatize did not write" in done.stderr
     assert (saxpy / "kernel.toml").read_text() == TOML
+
+
+def test_an_input_that_the_original_writes_is_named(saxpy, warpsmith) -> None:
+    (saxpy / "saxpy.cu").write_text(SOURCE.replace("const float* x", "float* x").replace("y[i];", "y[i]; x[i] = 2.0f;"))
+    done = warpsmith("templatize", saxpy, "--passes", "unroll", expect=1)
+    assert "x: an input was changed" in done.stderr
+    assert """'x' has role "in", but the kernel writes it""" in done.stderr
+    assert "does not repeat" not in done.stderr

@@ -1,8 +1,7 @@
-"""What must agree between the parts of a kernel.toml: names used and known, sizes that are positive, an entry that exists."""
+"""What must agree between the parts of a kernel.toml: names used and known, sizes above zero, outputs, an allowed default."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +10,16 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
-from warpsmith.spec.document import Document, read_source
-from warpsmith.spec.kernel import Buffer, Kernel, Scalar
+from warpsmith.spec.kernel import Buffer, Constraint, Kernel, Role, Scalar
 from warpsmith.spec.problems import Problems, nearest
+from warpsmith.spec.source_checks import check_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from warpsmith.core.configuration import Value
+    from warpsmith.core.configuration import Configuration, Value
+    from warpsmith.spec.document import Document
     from warpsmith.spec.toml_positions import TomlPath
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def check_kernel(kernel: Kernel, document: Document, problems: Problems) -> None:
@@ -31,7 +29,11 @@ def check_kernel(kernel: Kernel, document: Document, problems: Problems) -> None
     if check.names() and not problems:
         # Values are only worth computing once all names are known.
         check.values()
-    check.entry()
+        check.constraints()
+    check_source(kernel, document, problems)
+    if not problems:
+        # An argument that is missing explains a missing output.
+        check.outputs()
 
 
 class _Checks:
@@ -173,22 +175,33 @@ class _Checks:
                 hint = f"{dtype.value} holds whole numbers from {range_.min} to {range_.max}"
                 self._problems.add(f"{found} does not fit {dtype.value}", expression.location, hint)
 
-    def entry(self) -> None:
-        """The entry's name must stand in the source, unless an include or a pasted name may bring it in."""
-        kernel = self._kernel
-        place = self._at.text(("kernel", "entry"))
-        base = kernel.entry.split("<", 1)[0].rsplit("::", 1)[-1].strip()
-        if not _IDENTIFIER.fullmatch(base) or ("<" in kernel.entry and not kernel.entry.endswith(">")):
-            example = 'a plain name, or a template instance: "kernel<float, 4>"'
-            self._problems.add(f"{kernel.entry!r} is not the name of a kernel", place, example)
-            return
-        if not kernel.source.is_file():
-            return
-        text = read_source(kernel.source)
-        words = set(_IDENTIFIER.findall(text))
-        if base not in words and "##" not in text and not re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
-            hint = nearest(base, {w for w in words if re.search(rf"\b{w}\s*\(", text)} if len(words) < 2000 else words)
-            self._problems.add(f"{kernel.source.name} has no kernel {base!r}", place, hint)
+    def outputs(self) -> None:
+        if all(buffer.role is Role.IN for buffer in self._kernel.buffers):
+            hint = 'say role = "out" or role = "inout" of what the kernel writes'
+            found = "no argument is an output: nothing is written that could be verified"
+            self._problems.add(found, self._at.key(("arguments",)), hint)
+
+    def constraints(self) -> None:
+        """The default is the original kernel: it must be allowed on every workload, as far as needs no device."""
+        default = self._kernel.default_configuration
+        for constraint in self._kernel.constraints:
+            if not constraint.expression.names & self._limits:
+                self._constraint(constraint, default)
+
+    def _constraint(self, constraint: Constraint, default: Configuration) -> None:
+        expression = constraint.expression
+        for workload in self._kernel.workloads:
+            names: dict[str, Value] = {**default, **workload.sizes}
+            value = self._evaluate(expression, names, workload.name)
+            if value is None:
+                return
+            if not value:
+                why = f": {constraint.reason}" if constraint.reason else ""
+                where = f" (workload {workload.name!r})" if expression.names & workload.sizes.keys() else ""
+                fact = f"{expression} does not hold{_given(expression, names)}{where}{why}"
+                hint = "the default is the original kernel: it must run on every workload"
+                self._problems.add(f"the default configuration is not allowed: {fact}", expression.location, hint)
+                return
 
 
 def _given(expression: Expression, names: dict[str, Value]) -> str:

@@ -30,6 +30,7 @@ _DTYPES = {name: dtype for dtype, names in _NAMES.items() for name in names.spli
 _NAMESPACES = re.compile(r"^(?:::)?(?:(?:std|at|c10)::)?")
 _VECTOR = re.compile(r"(?P<element>\w*?[A-Za-z_]\w*?)(?P<lanes>1|2|3|4|8|16)")
 _WHOLE_WORDS = frozenset({"signed", "unsigned", "long", "short", "int", "char"})
+_SMALL = 2  # bytes of the formats that travel packed or as raw bits
 _MAX_ALIASES = 8  # more than people nest; ends where two of them name each other
 
 
@@ -74,3 +75,33 @@ def _one_word(text: str) -> str:
     sign = "u" if "unsigned" in words else ""
     size = next((word for word in ("char", "short", "long") if word in words), "int")
     return f"{sign}{size}{'long' if words.count('long') > 1 else ''}"
+
+
+def may_be_value(declared: CppType, dtype: DType) -> bool:
+    """Whether a parameter of that type can take a scalar of the dtype. A GPU gets its bytes as they are: nothing is converted.
+
+    Whole numbers may be wider than the parameter (the low bytes come first). Formats of 16 and 8 bits may travel as raw bits.
+    """
+    if declared.lanes > 1:
+        return dtype.itemsize == declared.lanes * declared.dtype.itemsize
+    if dtype.is_float or declared.dtype.is_float:
+        is_raw = dtype.is_float != declared.dtype.is_float and declared.dtype.itemsize <= _SMALL and declared.has_size(dtype)
+        return dtype is declared.dtype or is_raw
+    return declared.has_size(dtype) or dtype.itemsize > declared.dtype.itemsize
+
+
+def may_be_memory(declared: CppType, dtype: DType, *, as_bits: bool) -> bool:
+    """Whether a pointer to that type can lead to memory of the dtype; `as_bits` where floats are looked at as whole numbers.
+
+    Bytes may be anything, and a vector whatever fits into it: a `float4*` often loads eight of f16. So may whole numbers hold
+    smaller ones side by side, and formats of 16 bits travel as raw bits.
+    """
+    own = declared.dtype
+    if dtype is own or 1 in {dtype.itemsize, own.itemsize}:
+        return True
+    if declared.lanes > 1:
+        return dtype.itemsize <= own.itemsize * (1 if own.is_float else declared.lanes)
+    if own.is_float == dtype.is_float:
+        return not own.is_float and (declared.has_size(dtype) or dtype.itemsize <= _SMALL)
+    is_packed = not own.is_float and dtype.itemsize <= _SMALL
+    return is_packed or (declared.has_size(dtype) and (as_bits or own.itemsize <= _SMALL))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
@@ -87,6 +87,7 @@ class Declarations:
         self._marks = [len(self.text[: m.start()].encode()) for m in _KERNEL_WORD.finditer(self.text)]
         self.root = _parser().parse(self._masked).root_node
 
+    @cached_property
     def kernels(self) -> list[KernelDeclaration]:
         """All that are declared, in the order of the file."""
         found = [self._kernel(function) for function in self._functions(everywhere=False) if self._is_kernel(function)]
@@ -171,7 +172,7 @@ class Declarations:
 def find_kernels(declarations: Declarations) -> list[KernelDeclaration]:
     """In the order of the file; of a declaration and its definition, the definition."""
     found: dict[str, KernelDeclaration] = {}
-    for kernel in declarations.kernels():
+    for kernel in declarations.kernels:
         if kernel.name not in found or kernel.body is not None:
             found[kernel.name] = kernel
     return list(found.values())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.outcome import CompileFailed, Verdict
+from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Verdict
 from warpsmith.measure.bench import Bench, BenchFailure, Candidate
+from warpsmith.spec.kernel import Kernel, Role
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -26,7 +27,12 @@ def establish_original(builder: Builder, bench: Bench, prepared: Mapping[str, Pr
             raise BaselineError(f"the original kernel fails on workload {name!r}: {first.reason}", location=where)
         workload.adopt_outputs_as_expected()
         again = bench.verify(original, name)
-        if not isinstance(again, Verdict) or not again.passed:
+        if not isinstance(again, Verdict):
+            raise BaselineError(f"the original kernel fails on workload {name!r}: {again.reason}", location=where)
+        if not again.passed:
+            changed = _changed_input(kernel, again)
+            if changed is not None:
+                raise BaselineError(_passes_not(name, _reason(changed)), location=where, hint=_role_hint(changed))
             raise BaselineError(
                 f"the original kernel does not repeat its own outputs on workload {name!r}, so it cannot be the oracle",
                 location=where,
@@ -55,9 +61,29 @@ def require_right(original: Candidate, bench: Bench, prepared: PreparedWorkload)
     passed = isinstance(verdict, Verdict) and verdict.passed
     if not passed:
         failure = verdict.failure if isinstance(verdict, Verdict) else None
-        reason = f"{failure.argument}: {failure.problem}" if failure else getattr(verdict, "reason", "verification did not run")
+        changed = _changed_input(kernel, verdict) if isinstance(verdict, Verdict) else None
+        reason = _reason(failure) if failure else getattr(verdict, "reason", "verification did not run")
+        agree = "what is made of it is compared with the same oracle, so it must agree first"
         raise BaselineError(
-            f"the original kernel does not pass on workload {prepared.name!r}: {reason}",
+            _passes_not(prepared.name, reason),
             location=Location(kernel.source),
-            hint="what is made of it is compared with the same oracle, so it must agree first",
+            hint=_role_hint(changed) if changed is not None else agree,
         )
+
+
+def _changed_input(kernel: Kernel, verdict: Verdict) -> ArgumentCheck | None:
+    """The check of an argument that kernel.toml calls an input and the kernel writes; not of one that it only writes past."""
+    inputs = {buffer.name for buffer in kernel.buffers if buffer.role is Role.IN}
+    return next((c for c in verdict.checks if not c.passed and c.argument in inputs and c.where), None)
+
+
+def _reason(failure: ArgumentCheck) -> str:
+    return f"{failure.argument}: {failure.problem}"
+
+
+def _passes_not(workload: str, reason: str) -> str:
+    return f"the original kernel does not pass on workload {workload!r}: {reason}"
+
+
+def _role_hint(changed: ArgumentCheck) -> str:
+    return f'{changed.argument!r} has role "in", but the kernel writes it: role = "out", or "inout" if it is read too'

@@ -70,11 +70,17 @@ reason = "no tail handling"
 expr = "BLOCK <= max_threads_per_block"
 """
 
+SOURCE = """\
+template <typename T>
+__global__ void silu_kernel(T* out, const T* in, const int* index, const half* noise, unsigned char* mine, const bool* mask,
+                            int d, float eps, bool flag) {}
+"""
+
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "silu.cu").write_text("template <typename T> __global__ void silu_kernel(T* out) {}\n")
-    (tmp_path / "silu.template.cu").write_text("template <typename T> __global__ void silu_kernel(T* out) {}\n")
+    (tmp_path / "silu.cu").write_text(SOURCE)
+    (tmp_path / "silu.template.cu").write_text(SOURCE)
     (tmp_path / "reference.py").write_text("import numpy as np\n\ndef silu(d): ...\n\ndef fill(shape): ...\n")
     (tmp_path / "include").mkdir()
     return tmp_path
@@ -167,6 +173,10 @@ MISTAKES = [
     ('name   = "silu"', 'name = "silu"\nlanguage = @@"cudda"', "unknown language 'cudda'", "'cuda'"),
     ("silu_kernel<float>", "@@sliu_kernel<float>", "silu.cu has no kernel 'sliu_kernel'", "'silu_kernel'"),
     ("silu_kernel<float>", "@@silu_kernel<float", "is not the name of a kernel", None),
+    # the default configuration
+    ('expr = "d % VEC == 0"', 'expr = "@@VEC > 1000"', "VEC > 1000 does not hold (VEC=4): no tail handling", "original kernel"),
+    ('expr = "d % VEC == 0"', 'expr = "@@d < 5000"', "d < 5000 does not hold (d=11008) (workload 'llama-7b')", "every workload"),
+    ('expr = "d % VEC == 0"', 'expr = "d > @@9 ** 9 ** 9"', "an exponent of 387420489", "exponents are from 0 to 64"),
     ('"reference.py:silu"', '@@"reference.py:sliu"', "reference.py has no function 'sliu'", "'silu'"),
     ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' is not there", "'reference.py'"),
     ('"reference.py:silu"', '@@"reference.py"', "not the address of a function", "reference.py:function"),
@@ -242,7 +252,7 @@ def test_only_sizes_of_every_workload_can_be_used(folder):
 
 
 def test_sources_in_other_encodings_are_read(folder):
-    (folder / "silu.cu").write_bytes("// größe\n__global__ void silu_kernel() {}".encode("latin-1"))
+    (folder / "silu.cu").write_bytes(f"// größe\n{SOURCE}".encode("latin-1"))
     assert load_kernel(write(folder, GOOD)).name == "silu"
 
 
