@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import typer
 
 from warpsmith.cli.app import app
 
@@ -51,3 +53,25 @@ def test_commands_exist(page: Path):
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"\bmake ([a-z]+)\b", " ".join(_blocks(page, "console"))):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_guide_has_every_pass():
+    text = (ROOT / "docs" / "guides" / "from-the-original.md").read_text()
+    table = text[text.index("| pass |") :].split("\n\n", 1)[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    listed = sorted(name for cell in first_cells for name in re.findall(r"`(\w+)`", cell))
+    assert listed == sorted(e.name for e in distribution("warpsmith").entry_points if e.group == "warpsmith.passes")
+
+
+@pytest.mark.parametrize("name", sorted(command.name or "" for command in app.registered_commands))
+def test_the_row_of_a_command_has_its_options(name: str):
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    (row,) = re.findall(rf"^\| `warpsmith {name}\b([^`]*)` \|", text, re.MULTILINE)
+    said = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", row))
+    command = typer.main.get_command(app).commands[name]
+    spelled = [{*p.opts, *p.secondary_opts} for p in command.params if p.param_type_name == "option"]
+    # Said once for all of them.
+    assert ({"--json"} in spelled) == (name != "mcp")
+    for spellings in spelled:
+        assert spellings == {"--json"} or spellings & said, f"{spellings} is not in the row"
+    assert said <= set().union(*spelled), "the row has an option that is not there"
