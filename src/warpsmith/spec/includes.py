@@ -65,6 +65,11 @@ def included_files(
             yield include.file, include.text
 
 
+def has_own_headers(text: str) -> bool:
+    """Whether the text itself includes something with quotes, found or not."""
+    return any(target.startswith('"') for _, target, _ in _INCLUDE.findall(text))
+
+
 def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
     """The folders of files that the source includes and that lie in none of the known ones."""
     if not source.is_file():

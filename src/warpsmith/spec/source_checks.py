@@ -14,7 +14,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.spec.comments import with_blank_comments, without_noise
 from warpsmith.spec.declarations import Declarations
 from warpsmith.spec.document import Document, read_source
-from warpsmith.spec.includes import QUOTED_INCLUDE, included_files
+from warpsmith.spec.includes import has_own_headers, included_files
 from warpsmith.spec.problems import Problems, nearest
 from warpsmith.spec.signature import check_signature
 
@@ -44,7 +44,7 @@ def check_source(kernel: Kernel, document: Document, problems: Problems) -> None
         return
     home = _declaring(kernel, text, base)
     if home is None:
-        if "##" not in text and not QUOTED_INCLUDE.search(text):
+        if "##" not in text and not has_own_headers(text):
             words = set(_IDENTIFIER.findall(with_blank_comments(text)))
             hint = nearest(base, {w for w in words if re.search(rf"\b{w}\s*\(", text)} if len(words) < _MANY_WORDS else words)
             problems.add(f"{kernel.source.name} has no kernel {base!r}", place, hint)
