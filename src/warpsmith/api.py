@@ -25,6 +25,7 @@ from warpsmith.export.delivery import deliver
 from warpsmith.export.earlier import is_export, read_export
 from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
+from warpsmith.record.faults import system_fault
 from warpsmith.record.required import require_result
 from warpsmith.record.store import Store, as_seen
 from warpsmith.refactor.emit import check_folder
@@ -268,8 +269,10 @@ def report_run(run: str = "last", output: Path | None = None) -> dict[str, Any]:
             raise InputError(f"{file} is a folder, expected a file", hint=f"for example -o {file / 'report.html'}")
         try:
             write_page(account_of(record, store), file)
-        except OSError as error:
+        except (FileExistsError, NotADirectoryError) as error:
             raise InputError(f"the report cannot be written to {file}: {error.strerror or error}") from error
+        except OSError as error:
+            raise system_fault(error, file) from error
     return {"run": record.run, "report": str(file)}
 
 

@@ -81,6 +81,6 @@ def _progress() -> Iterator[Progress]:
 
         try:
             yield report
-        except KeyboardInterrupt:
-            bar.say("everything measured so far is kept: the same command goes on with it")
+        except KeyboardInterrupt as stop:
+            stop.add_note("with everything measured so far kept: the same command goes on with it")
             raise

@@ -62,7 +62,8 @@ def as_exit_code(error: BaseException, *, is_json: bool) -> int:
         case SystemExit(code=code):
             return code if isinstance(code, int) else int(code is not None)
         case KeyboardInterrupt():
-            return _stopped(Stopped.by(error, getattr(error, "run", None)), is_json=is_json)
+            stop = error if isinstance(error, Stopped) else Stopped.by(error)
+            return _stopped(stop, getattr(error, "__notes__", []), is_json=is_json)
         case BrokenPipeError():
             return 0  # the reader (`| head`) left: not an error
         case _:
@@ -81,12 +82,14 @@ def discard_what_cannot_be_written() -> None:
                 os.close(nothing)
 
 
-def _stopped(stop: Stopped, *, is_json: bool) -> int:
-    _say("stopped; everything measured so far is kept" if stop.run else "stopped")
+def _stopped(stop: Stopped, notes: list[str], *, is_json: bool) -> int:
+    """`notes` are what the command has to say of it."""
+    words = " ".join(["stopped", *notes])
+    _say(f"{words}; everything measured so far is kept" if stop.run else words)
     if stop.run:
         _say(f"hint: `warpsmith resume {stop.run}` goes on with it")
     if is_json:
-        _print_json(_unfinished(stop.run) or _entry("stopped", stop.exit_code))
+        _print_json(_unfinished(stop.run) or _entry(words, stop.exit_code))
     return stop.exit_code
 
 

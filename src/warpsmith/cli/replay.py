@@ -74,6 +74,6 @@ def _progress() -> Iterator[Progress]:
 
         try:
             yield report
-        except KeyboardInterrupt:
-            bar.say(f"after {finished} trials; nothing was written")
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"after {finished} trials; nothing was written")
             raise

@@ -21,7 +21,9 @@ def headline(facts: RunFacts) -> Html:
 def _verdict(facts: RunFacts) -> tuple[Content, str, list[str]]:
     result, general = facts.result, facts.result["general"]
     if general is None:
-        figure = {"searched": "Searched", "failed": "Failed", "interrupted": "Interrupted"}.get(result["status"], "Unfinished")
+        figure = {"searched": "Searched", "failed": "Failed", "interrupted": "Interrupted", "killed": "Killed"}.get(
+            result["status"], "Unfinished"
+        )
         return figure, "open", ["There is no result yet: nothing is claimed.", *map(_sentence, unfinished_notes(result))]
     if not facts.is_claimed:
         return "Nothing verified", "open", ["The run ended without a verified configuration, so there is no result to show."]
