@@ -20,7 +20,7 @@ source = "k.cu"
 entry = "k"
 include_dirs = ["include"]
 [arguments]
-n = { dtype = "i32", value = 1 }
+y = { dtype = "f32", shape = ["n"], role = "out" }
 [launch]
 grid = [1]
 block = [1]
