@@ -213,5 +213,6 @@ class Export(BaseModel):
     speedup: float
     ci95: tuple[float, float]
     launch: dict[str, Any]
+    requires: list[str]  # of the sizes it is launched with, and of the device
     verified_as_written: bool
     warnings: list[str]

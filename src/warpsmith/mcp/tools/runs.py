@@ -157,6 +157,7 @@ class RunTools:
             speedup=general["claim"]["speedup"],
             ci95=general["claim"]["ci95"],
             launch={name: general[name] for name in ("entry", "grid", "block", "shared")},
+            requires=[f"{c['expr']}   {c['reason']}".strip() for c in general["requires"]],
             verified_as_written=found["recheck"] is not None,
             warnings=found["warnings"],
         )
