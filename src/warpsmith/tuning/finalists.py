@@ -165,16 +165,18 @@ class Speedups:
         self.processes = tuple(processes)
         self.default = default
         self._rng = rng
-        self._known: dict[tuple[Configuration, tuple[tuple[str, float], ...]], Ratio] = {}
+        self._known: dict[tuple[Configuration, Configuration, tuple[tuple[str, float], ...]], Ratio] = {}
 
-    def over(self, weights: Mapping[str, float], configuration: Configuration) -> Ratio:
-        """The weighted mean of some workloads."""
-        if configuration == self.default:
+    def over(self, weights: Mapping[str, float], configuration: Configuration, beside: Configuration | None = None) -> Ratio:
+        """The weighted mean of some workloads; over another configuration than the original, if one is named."""
+        other = self.default if beside is None else beside
+        if configuration == other:
             return Ratio(1.0, 1.0, 1.0)
         total = sum(weights.values())
-        key = configuration, tuple((name, weight / total) for name, weight in weights.items())
+        key = configuration, other, tuple((name, weight / total) for name, weight in weights.items())
         if key not in self._known:
-            by_process = [{w: p.tables[w].logs[configuration] for w in weights} for p in self.processes]
+            logs = [{w: p.tables[w].logs for w in weights} for p in self.processes]
+            by_process = [{w: found[w][configuration] - found[w][other] for w in weights} for found in logs]
             self._known[key] = ratio_over_processes(by_process, weights, self._rng).inverse
         return self._known[key]
 
@@ -193,14 +195,21 @@ def certain(choice: Choice, speedups: Speedups, weights: Mapping[str, float]) ->
     """What the fresh processes did not show to be faster gives way to what was chosen before it, in the end to the original.
 
     A change that may be none gains nothing where it was measured, and elsewhere it may lose. They only accept or reject: the
-    best of several by what is claimed of it would be claimed too much of.
+    best of several by what is claimed of it would be claimed too much of. A workload's own winner has to be faster there than
+    the general configuration, which it would otherwise only complicate.
     """
 
     def first_shown(candidates: Sequence[Configuration], weights: Mapping[str, float]) -> Configuration:
         return next((c for c in candidates if speedups.over(weights, c).low > 1), speedups.default)
 
     general = first_shown((choice.general,), weights)
-    return Choice(general, {w: first_shown((c, general), {w: 1.0}) for w, c in choice.per_workload.items()})
+
+    def own(workload: str, configuration: Configuration) -> Configuration:
+        alone = {workload: 1.0}
+        is_faster = speedups.over(alone, configuration, beside=general).low > 1
+        return first_shown((configuration, general) if is_faster else (general, configuration), alone)
+
+    return Choice(general, {w: own(w, c) for w, c in choice.per_workload.items()})
 
 
 def spread_between_processes(
