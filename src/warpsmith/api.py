@@ -27,7 +27,7 @@ from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
 from warpsmith.record.faults import system_fault
 from warpsmith.record.required import require_result
-from warpsmith.record.store import Store, as_seen
+from warpsmith.record.store import RunRecord, Store, as_seen
 from warpsmith.refactor.emit import check_folder
 from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes
@@ -113,7 +113,7 @@ def tune(
     named = tuple(dict.fromkeys(also_compile))
     most = allowance or Allowance()
     order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, also_compile=named)
-    return _with_report(tuning_run.start(order, settings, emit), settings, emit)
+    return _with_report(tuning_run.start(order, settings, emit), emit)
 
 
 def compare(
@@ -179,8 +179,7 @@ def templatize(
 
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
     """Go on with a stopped run; a finished one is returned as it is recorded."""
-    settings = read_settings()
-    return _with_report(tuning_run.resume(run, settings, emit), settings, emit)
+    return _with_report(tuning_run.resume(run, read_settings(), emit), emit)
 
 
 def describe_device(name: str) -> DeviceInfo:
@@ -234,8 +233,7 @@ def show_run(
     if output is not None:
         require_output_folder(output)
     with Store(settings.database, reading=True) as store:
-        found = store.find(run)
-        record = as_seen(found, settings.run_folder(found.run))
+        record = _found(run, store, settings)
         known = store.evaluations(record.run)
         result = {**shown_result(record, store), "report": _existing(settings.report_file(record.run))}
         if evaluations:
@@ -262,8 +260,7 @@ def report_run(run: str = "last", output: Path | None = None) -> dict[str, Any]:
 
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
-        found = store.find(run)
-        record = as_seen(found, settings.run_folder(found.run))
+        record = _found(run, store, settings)
         file = (output or settings.report_file(record.run)).expanduser().absolute()
         if file.is_dir():
             raise InputError(f"{file} is a folder, expected a file", hint=f"for example -o {file / 'report.html'}")
@@ -286,8 +283,7 @@ def export_run(
     """
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
-        found = store.find(run)
-        record = as_seen(found, settings.run_folder(found.run))
+        record = _found(run, store, settings)
         require_result(record, "to export")  # before the kernel, which may be what it failed for
         kernel = searched_kernel(record, store)
         adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
@@ -310,8 +306,7 @@ def verify_run(
     exported = read_export(folder) if is_export(run) else None
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
-        named = store.find(exported.run if exported is not None else run)
-        record = as_seen(named, settings.run_folder(named.run))
+        record = _found(exported.run if exported is not None else run, store, settings)
         require_result(record, "to verify")
         kernel = searched_kernel(record, store)
         adversaries = store.adversaries(record.run)
@@ -326,13 +321,19 @@ def verify_run(
     return {**about, **found.as_dict()}
 
 
-def _with_report(result: dict[str, Any], settings: Settings, emit: Emit) -> dict[str, Any]:
+def _with_report(result: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """The result, which is on record already, with its report: what keeps that from being written is a note."""
     try:
-        return {**result, "report": report_run(result["run"], settings.report_file(result["run"]))["report"]}
+        return {**result, "report": report_run(result["run"])["report"]}
     except Exception as error:  # noqa: BLE001 - a run that took hours does not fail over its picture
         emit(Warned(f"the report could not be written: {error} (`warpsmith report {result['run']}` tries again)"))
         return {**result, "report": None}
+
+
+def _found(run: str, store: Store, settings: Settings) -> RunRecord:
+    """As it is now: a run whose process is gone is not running, whatever the record says."""
+    record = store.find(run)
+    return as_seen(record, settings.run_folder(record.run))
 
 
 def _existing(file: Path) -> str | None:

@@ -90,17 +90,13 @@ class _Worker:
                 guarded = arena[place.offset - place.guard_before : place.offset + place.nbytes + place.guard_after]
                 if guarded.nbytes > place.view_bytes:
                     session.surround(views[place.name], guarded)
+        data = {place.name: slice(place.offset, place.offset + place.nbytes) for place in job.layout}
         restores: list[tuple[memoryview, memoryview]] = []
         if job.restored:
             # Private and read-only: a kernel that strays there crashes instead of changing what is restored.
             original = memoryview(mmap.mmap(fds[1], os.fstat(fds[1]).st_size, mmap.MAP_PRIVATE, mmap.PROT_READ))
-            for place in job.layout:
-                if place.name in job.restored:
-                    data = slice(place.offset, place.offset + place.nbytes)
-                    restores.append((arena[data], original[data]))
-        places = {place.name: place for place in job.layout}
-        data_of = {name: arena[places[name].offset :][: places[name].nbytes] for name, _ in job.poisoned}
-        outputs = tuple((np.frombuffer(data_of[name], np.uint8), dtype) for name, dtype in job.poisoned)
+            restores += [(arena[data[name]], original[data[name]]) for name in job.restored]
+        outputs = tuple((np.frombuffer(arena[data[name]], np.uint8), dtype) for name, dtype in job.poisoned)
         for fd in fds:
             os.close(fd)
         constants = dict(zip(job.constants, blobs, strict=True))

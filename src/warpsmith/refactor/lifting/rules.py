@@ -46,7 +46,7 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
         ):
             is_access = names_of(division.under) & links.widths.keys() and names_of(division.over) - lifted.defaults.keys()
             why = "rows must begin and end where an access may" if is_access else "there is no code for a remainder"
-            yield Rule(_divides(division.over, division.under), f"{division.text} must be exact{division.place}: {why}")
+            yield Rule(divides(division.over, division.under), f"{division.text} must be exact{division.place}: {why}")
     for loop in _all_loops(lifted.names):
         bound, step = lifted.names.expression(loop.bound), loop.step and lifted.names.expression(loop.step)
         if loop.kind is not LoopKind.COUNTED or bound is None or not step or Polynomial.of(loop.start, lifted.names).terms:
@@ -56,7 +56,7 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
         if names_of(bound) - lifted.defaults.keys() and _has_guard(lifted.names, names_of(bound)):
             continue
         yield Rule(
-            _divides(bound, step), f"the loop over {loop.variable} takes whole steps (line {lifted.source.line_of(loop.node)})"
+            divides(bound, step), f"the loop over {loop.variable} takes whole steps (line {lifted.source.line_of(loop.node)})"
         )
 
 
@@ -67,7 +67,7 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
         is_exact = _always(subject, lifted, share.whole, share.part)
         if share.rounds_down:
             reason = f"the launch leaves out what is left of {share.whole} after whole blocks"
-            yield Rule(_divides(share.whole, share.part), reason) if is_exact else same_threads(share, was, reason)
+            yield Rule(divides(share.whole, share.part), reason) if is_exact else same_threads(share, was, reason)
             continue
         done = unguarded_effect(lifted.names, axis)
         if _has_guard(lifted.names, names_of(share.whole)) and done is None:
@@ -76,7 +76,7 @@ def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
             continue
         if is_exact and not share.spare:
             reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"
-            yield Rule(_divides(share.whole, share.part), reason)
+            yield Rule(divides(share.whole, share.part), reason)
             continue
         done = unguarded_effect(lifted.names, axis, "blockIdx")  # a place may be told by the block and a step alone
         if done is not None and done.type != "call_expression":  # a function may ask for itself
@@ -156,9 +156,9 @@ def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults
             yield f"threads wait for each other in the loop at line {line}, and whether all take as many steps is not known"
             continue
         step = substituted(step, extents)
-        if _is_exact(subject, defaults, bound, step):
+        if is_exact(subject, defaults, bound, step):
             yield Rule(
-                _divides(bound, step), f"threads wait for each other in the loop at line {line}: all must take as many steps"
+                divides(bound, step), f"threads wait for each other in the loop at line {line}: all must take as many steps"
             )
 
 
@@ -244,16 +244,16 @@ def _is_broken(rule: Rule, tunables: Sequence[Tunable], subject: Subject) -> boo
 
 
 def _always(subject: Subject, lifted: Symbolic, over: str, under: str) -> bool:
-    return _is_exact(subject, lifted.defaults, over, under)
+    return is_exact(subject, lifted.defaults, over, under)
 
 
-def _is_exact(subject: Subject, defaults: Mapping[str, int], over: str, under: str) -> bool:
+def is_exact(subject: Subject, defaults: Mapping[str, int], over: str, under: str) -> bool:
     """Whether the division is exact at the default, for every workload."""
     values = [value_at(f"({over}) % ({under})", {**w.sizes, **defaults}) for w in subject.kernel.workloads]
     return all(value == 0 for value in values)
 
 
-def _divides(over: str, under: str) -> str:
+def divides(over: str, under: str) -> str:
     return tidy(f"({over}) % ({under})") + " == 0"
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
-from warpsmith.refactor.extents import names_of, same, tidy, value_at
+from warpsmith.refactor.extents import names_of, same
+from warpsmith.refactor.lifting.rules import divides, is_exact
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.polynomial import Polynomial
@@ -22,15 +23,13 @@ if TYPE_CHECKING:
 def whole_takes(subject: Subject, lifted: Symbolic) -> Iterator[Rule]:
     """What ends where nobody asks must end with a thread's last element."""
     asked = list(_questions(lifted))
-    for node, place, bound in asked:
-        for parameter in lifted.constants:
-            others = [other for _, other, end in asked if same(end, bound)]
-            if parameter in names_of(bound) or not all(_takes(other, parameter) for other in others):
-                continue
-            ends = [value_at(f"({bound}) % {parameter}", {**w.sizes, **lifted.defaults}) for w in subject.kernel.workloads]
-            if _takes(place, parameter) and all(end == 0 for end in ends):
+    for node, _, bound in asked:
+        places = [place for _, place, end in asked if same(end, bound)]
+        for parameter in (name for name in lifted.constants if name not in names_of(bound)):
+            taken = all(place.divided((parameter,)) is not None for place in places)
+            if taken and is_exact(subject, lifted.defaults, bound, parameter):
                 line = lifted.source.line_of(node)
-                yield Rule(f"{tidy(f'({bound}) % {parameter}')} == 0", f"line {line} asks only for the first of {parameter}")
+                yield Rule(divides(bound, parameter), f"line {line} asks only for the first of {parameter}")
 
 
 def _questions(lifted: Symbolic) -> Iterator[tuple[Node, Polynomial, str]]:
@@ -44,7 +43,3 @@ def _questions(lifted: Symbolic) -> Iterator[tuple[Node, Polynomial, str]]:
                 place, bound = Polynomial.of(field(node, one), names), names.expression(field(node, other))
                 if bound is not None and any(place.mentions(f"threadIdx.{axis}") for axis in "xyz"):
                     yield node, place, bound
-
-
-def _takes(place: Polynomial, parameter: str) -> bool:
-    return place.divided((parameter,)) is not None

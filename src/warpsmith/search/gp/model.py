@@ -98,8 +98,8 @@ class Model:
         if not results:
             return Predictions(mean, deviation, None)
         # Of the faster half: slow ones are measured less well, and nobody wants to be better than they are.
-        fast = sorted(results.values(), key=lambda result: result.log)[: (len(results) + 1) // 2]
-        noise = stretch * float(np.median([result.variance for result in fast])) ** 0.5
+        fast = np.argsort(targets, kind="stable")[: (len(targets) + 1) // 2]
+        noise = stretch * float(np.median(np.array([result.variance for result in results.values()])[fast])) ** 0.5
         return Predictions(mean, deviation, float(targets.min()), noise)
 
     def _look_up(self, rows: Mapping[int, Array]) -> None:
