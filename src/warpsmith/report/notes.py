@@ -79,11 +79,11 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
         passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
         return [f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else passes}."]
     if found is not None:
-        figures = f"{found['speedup']:.2f}x, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
+        figures = f"{speedup_text(found['speedup'])}, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
         return [f"No certain gain, so the original stays. The best found is {configuration_text(found['config'])}: {figures}."]
     if general["config"] == result["baseline"]["config"]:
         seen = max((entry["speedup"] or 1.0 for entry in result["plan"]), default=1.0)
-        looked = f"what looked like {seen:.2f}x in the search did not when it was measured again beside the original"
+        looked = f"what looked like {speedup_text(seen)} in the search did not when it was measured again beside the original"
         return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the best that was measured'}."]
     # A run of an earlier version may claim such a one.
     return ["The interval includes 1: not distinguishable from the original."] if general["ci95"][0] <= 1 else []
@@ -91,7 +91,7 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
 
 def _lost(heldout: Mapping[str, Any]) -> list[str]:
     """Where the general configuration does harm: on shapes that nobody tuned for."""
-    slower = [f"{workload} ({entry['speedup']:.2f}x)" for workload, entry in heldout.items() if entry["ci95"][1] < 1]
+    slower = [f"{workload} ({speedup_text(entry['speedup'])})" for workload, entry in heldout.items() if entry["ci95"][1] < 1]
     advice = "tune for such shapes, too, if they occur"
     return [f"Slower than the original on what was held out, {', '.join(slower)}: {advice}."] if slower else []
 
@@ -128,7 +128,7 @@ def _checked(evidence: Mapping[str, Any]) -> list[str]:
 def _rounds(result: Mapping[str, Any]) -> list[str]:
     return [
         f"In round {entry['round']}: {entry['reason']}{_postponed(entry)}; {entry['evaluations']} evaluations, "
-        f"then {entry['speedup']:.2f}x."
+        f"then {speedup_text(entry['speedup'])}."
         for entry in result["plan"]
         if entry["speedup"] is not None
     ]
