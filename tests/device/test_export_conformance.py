@@ -2,6 +2,7 @@
 
 from warpsmith.export.header import HeaderExporter
 from warpsmith.export.kernel_tuner import KernelTunerExporter
+from warpsmith.export.pytorch import PyTorchExporter
 from warpsmith.export.registry import exporter_names
 from warpsmith.export.source import SourceExporter
 from warpsmith.testing.exporters import ExporterConformance
@@ -22,6 +23,11 @@ class TestHeader(ExporterConformance):
         return HeaderExporter()
 
 
+class TestTorch(ExporterConformance):
+    def make(self):
+        return PyTorchExporter()
+
+
 def test_all_that_can_be_named_are_here():
-    tried = {kind().make().name for kind in (TestSource, TestKernelTuner, TestHeader)}
+    tried = {kind().make().name for kind in (TestSource, TestKernelTuner, TestHeader, TestTorch)}
     assert tried == set(exporter_names())

@@ -29,6 +29,7 @@ class DeviceInfo:
     languages: frozenset[Language]
     versions: Mapping[str, str] = field(default_factory=dict)
     empties_caches: bool = False  # before each launch
+    architecture: str | None = None  # of a GPU, as its compiler calls it: sm_90, gfx942
 
 
 @dataclass(frozen=True, slots=True)

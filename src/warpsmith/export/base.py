@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +38,10 @@ class Shipment:
     per_workload: Mapping[str, Pick]
     provenance: Mapping[str, Any]
     evaluations: tuple[Evaluation, ...] = ()
+    targets: tuple[str, ...] = ()
+    """GPUs that it can run on, as `analyze --target` names them: the run's own, and those that it also compiled for."""
+    kernel_file: Path | None = None
+    """The kernel.toml that the user brought; `kernel` may be a template of the run's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,23 @@ class Build:
     workloads: tuple[str, ...]
     conditions: tuple[Constraint, ...] = ()
     """What must hold of the sizes and the device: elsewhere it is wrong or cannot run."""
+
+    def alone(self, kernel: Kernel) -> Kernel:
+        """As a kernel of its own: the file as it lies there, nothing defined for it and no folders named."""
+        return replace(
+            kernel,
+            source=self.file,
+            entry=self.entry,
+            arguments=self.arguments,
+            launch=self.launch,
+            parameters=(),
+            constraints=(),
+            likely=(),
+            template_source=None,
+            template_entry=None,
+            defines={},
+            include_dirs=(),
+        )
 
     @property
     def expressions(self) -> dict[str, list[str] | str]:

@@ -27,7 +27,7 @@ def deliver(shipment: Shipment, format_name: str, output: Path, recheck: Recheck
         folder = Path(scratch)
         builds = exporter.write(shipment, folder)
         shown = recheck(builds) if recheck is not None else None
-        found = manifest(shipment, exporter.name, builds, shown)
+        found = manifest(shipment, exporter.name, builds, folder, shown)
         files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
         write_manifest({**found, "files": files}, folder)
         _remove_earlier(output)

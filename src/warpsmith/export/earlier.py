@@ -32,7 +32,7 @@ class EarlierExport:
         own: dict[tuple[str, str], list[str]] = {}
         for workload, entry in self.manifest["dispatch"].items():
             own.setdefault((entry["file"], entry["entry"]), []).append(workload)
-        own.pop((general.file.name, general.entry), None)
+        own.pop((self.manifest["general"]["file"], general.entry), None)
         others = (self._build(self.manifest["dispatch"][names[0]], tuple(names), kernel) for names in own.values())
         return (general, *others)
 

@@ -15,8 +15,10 @@ FILE_NAME = "export.json"
 VERSION = 1
 
 
-def manifest(shipment: Shipment, format_name: str, builds: Sequence[Build], recheck: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`recheck` is what the exported files themselves were put through; None where the user asked for none."""
+def manifest(
+    shipment: Shipment, format_name: str, builds: Sequence[Build], folder: Path, recheck: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """`recheck` is what the exported files in `folder` themselves were put through; None where the user asked for none."""
     kernel = shipment.kernel
     own = {workload: build for build in builds[1:] for workload in build.workloads}
     general = builds[0]
@@ -27,11 +29,11 @@ def manifest(shipment: Shipment, format_name: str, builds: Sequence[Build], rech
         "format": format_name,
         "arguments": [_argument(argument) for argument in general.arguments],
         "limits": _limits_used(builds, shipment.limits),
-        "general": _entry(general, general, shipment.general),
+        "general": _entry(general, general, folder, shipment.general),
         "dispatch": {
             workload.name: {
                 "sizes": dict(workload.sizes),
-                **_entry(own.get(workload.name, general), general, shipment.per_workload.get(workload.name)),
+                **_entry(own.get(workload.name, general), general, folder, shipment.per_workload.get(workload.name)),
             }
             for workload in kernel.workloads
         },
@@ -46,6 +48,9 @@ def _warnings(shipment: Shipment) -> list[str]:
     found = []
     if shipment.general.claim["ci95"][0] <= 1:
         found.append("no certain gain: the interval of the speedup includes 1")
+    if shipment.targets and not shipment.limits.is_gpu:
+        where = shipment.provenance["device_description"]
+        found.append(f"measured on {where}: what it gains on {', '.join(shipment.targets)} was not")
     for workload, claim in shipment.provenance["heldout"].items():
         if claim["ci95"][1] < 1:
             found.append(f"slower than the original on the held-out workload {workload!r}: {claim['speedup']:.3f}x")
@@ -58,13 +63,13 @@ def write_manifest(found: Mapping[str, Any], folder: Path) -> Path:
     return file
 
 
-def _entry(build: Build, general: Build, pick: Pick | None) -> dict[str, Any]:
+def _entry(build: Build, general: Build, folder: Path, pick: Pick | None) -> dict[str, Any]:
     """A workload without a pick of its own is served by the general build, whose claim stands there.
 
     Scalars may be folded with a configuration's values: where they are not the general one's, the entry has its own.
     """
     entry: dict[str, Any] = {
-        "file": build.file.name,
+        "file": build.file.relative_to(folder).as_posix(),
         "entry": build.entry,
         "config": dict(build.configuration.pairs),
         **build.expressions,

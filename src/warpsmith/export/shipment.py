@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from warpsmith.core.configuration import Configuration
@@ -38,7 +39,24 @@ def shipment_of(record: RunRecord, kernel: Kernel, *, evaluations: Sequence[Eval
     limits = Limits(**record.header.device_info["limits"])
     own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
     about = _provenance(record, result, heldout)
-    return Shipment(record.run, kernel, template_of(kernel), limits, pick, own, about, tuple(evaluations))
+    return Shipment(
+        record.run,
+        kernel,
+        template_of(kernel),
+        limits,
+        pick,
+        own,
+        about,
+        tuple(evaluations),
+        targets=_targets(record),
+        kernel_file=Path(record.header.kernel_path),
+    )
+
+
+def _targets(record: RunRecord) -> tuple[str, ...]:
+    own = record.header.device_info.get("architecture")  # runs of earlier versions do not say it
+    also = record.header.settings.get("also_compile", ())
+    return (*([own] if own is not None else []), *also)
 
 
 def _pick(entry: Mapping[str, Any], kernel: Kernel) -> Pick:

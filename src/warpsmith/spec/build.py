@@ -30,6 +30,7 @@ from warpsmith.spec.kernel import (
     Workload,
 )  # fmt: skip
 from warpsmith.spec.problems import Problems, nearest
+from warpsmith.spec.replacing import replaces_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,13 +63,14 @@ class Builder:
     def kernel(self, file: KernelFile) -> Kernel:
         source = self._existing(("kernel", "source"), file.kernel.source)
         include_dirs = tuple(self._folder_of(i, text) for i, text in enumerate(file.kernel.include_dirs))
+        arguments = tuple(self._argument("arguments", name, table) for name, table in file.arguments.items())
         return Kernel(
             name=file.kernel.name,
             path=self._file,
             source=source,
             language=self._language(file.kernel, source),
             entry=file.kernel.entry.strip(),
-            arguments=tuple(self._argument("arguments", name, table) for name, table in file.arguments.items()),
+            arguments=arguments,
             constants=tuple(self._constant(name, table) for name, table in file.constants.items()),
             launch=self._launch(file),
             workloads=tuple(
@@ -86,6 +88,7 @@ class Builder:
             template_entry=file.template.entry if file.template else None,
             defines={name: value for name, value in file.kernel.defines.items() if self._name(("kernel", "defines", name), name)},
             include_dirs=(*include_dirs, *folders_reached(source, (source.parent, *include_dirs))),
+            replaces=replaces_of(file.replaces, arguments, self._at, self._problems) if file.replaces else None,
         )
 
     def _constraints(self, section: str, tables: list[ConstraintTable]) -> tuple[Constraint, ...]:

@@ -104,6 +104,20 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
+class Replaces:
+    """The Python function that a tuned kernel can stand in for, for exporters that put it there.
+
+    `arguments` has, by the kernel's name, the name of the function's parameter where that is another; `where` what other
+    parameters of the function must be (their default, where nothing is said). `returns` is None for: what has the role `out`.
+    """
+
+    function: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, Value] = field(default_factory=dict)
+    returns: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A tunable with its values in order; the default leaves the kernel as it was.
 
@@ -152,6 +166,7 @@ class Kernel:
     template_entry: str | None = None
     defines: Mapping[str, Value] = field(default_factory=dict)
     include_dirs: tuple[Path, ...] = ()
+    replaces: Replaces | None = None
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

@@ -93,6 +93,13 @@ class TrafficTable(_Table):
     flops: Formula | None = None
 
 
+class ReplacesTable(_Table):
+    function: Text
+    arguments: dict[str, Text] = {}
+    where: dict[str, Value] = {}
+    returns: list[Text] | None = None
+
+
 class ParameterTable(_Table):
     values: Annotated[list[Value], Field(min_length=1)]
     default: Value
@@ -116,6 +123,7 @@ class KernelFile(_Table):
     parameters: dict[str, ParameterTable] = {}
     constraints: list[ConstraintTable] = []
     likely: list[ConstraintTable] = []
+    replaces: ReplacesTable | None = None
 
 
 def read_schema(document: Document, problems: Problems) -> KernelFile | None:
@@ -245,6 +253,7 @@ def _known_keys(path: TomlPath) -> list[str]:
         "parameters": ParameterTable,
         "constraints": ConstraintTable,
         "likely": ConstraintTable,
+        "replaces": ReplacesTable,
     }
     return list(tables[path[0]].model_fields)
 

@@ -128,7 +128,9 @@ def shipment_of_kernel(kernel: Kernel, general: Configuration, per_workload: dic
     evaluations = [Evaluation(c, o, 0.25, 1.7e9) for c, o in zip([*tried, *others], outcomes, strict=False)]
     picks = {workload: Pick(configuration, claim) for workload, configuration in per_workload.items()}
     template = template_of(kernel)
-    return Shipment("awkward-run", kernel, template, LIMITS, Pick(general, claim), picks, about, tuple(evaluations))
+    return Shipment(
+        "awkward-run", kernel, template, LIMITS, Pick(general, claim), picks, about, tuple(evaluations), ("sm_80", "sm_90")
+    )
 
 
 class ExporterConformance:
@@ -157,7 +159,7 @@ class ExporterConformance:
         assert builds[0].workloads == tuple(workload.name for workload in shipment.kernel.workloads)
         for build in builds[1:]:
             assert {shipment.per_workload[workload].configuration for workload in build.workloads} == {build.configuration}
-        assert all(build.file.parent == tmp_path / "out" and build.file.is_file() for build in builds)
+        assert all(build.file.is_relative_to(tmp_path / "out") and build.file.is_file() for build in builds)
         assert len({(build.file, build.entry) for build in builds}) == len(builds)
         assert {name: data for name, data in _files(tmp_path).items() if not name.startswith("out/")} == before
 
@@ -181,7 +183,7 @@ class ExporterConformance:
         shipment = self.shipment(tmp_path)
         folder = tmp_path / "out"
         builds = self._written(shipment, folder)
-        found = manifest(shipment, self.make().name, builds, None)
+        found = manifest(shipment, self.make().name, builds, folder, None)
         (folder / FILE_NAME).write_text(json.dumps(found), encoding="utf-8")
         again = read_export(folder).builds(shipment.kernel)
         assert [(b.file, b.entry, b.configuration, b.expressions) for b in again] == [

@@ -15,6 +15,7 @@ from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
+from warpsmith.spec.replacing import without_replaces
 from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
@@ -131,5 +132,5 @@ def kernel_fingerprint(kernel: Kernel) -> str:
     addresses = [b.init.python for b in (*kernel.buffers, *kernel.constants) if b.init.python is not None]
     functions = {kernel.path.parent / address.rpartition(":")[0] for address in addresses}
     reference = [kernel.reference.file] if kernel.reference.file is not None else []
-    files = [kernel.path, *sources, *reference, *sorted(headers), *sorted(functions)]
-    return fingerprint(*(file.read_bytes() for file in files))
+    files = [*sources, *reference, *sorted(headers), *sorted(functions)]
+    return fingerprint(without_replaces(kernel.path.read_bytes()), *(file.read_bytes() for file in files))

@@ -58,6 +58,7 @@ def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, Prep
             settings=order.settings,
             device_info={
                 "description": info.description,
+                "architecture": info.architecture,
                 "limits": asdict(info.limits),
                 "versions": dict(info.versions),
                 "also": {name: asdict(limits) for name, limits in targets.limits.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.compile.binding import Binder
@@ -34,18 +34,7 @@ class Stand:
         return Builder(Binder(kernel, self.info.limits), template_of(kernel), self.pool)
 
     def builder_of_export(self, build: Build) -> Builder:
-        """Of the file as it lies there: nothing is defined for it, and no folders are named."""
-        return self.builder(
-            replace(
-                self.plain,
-                source=build.file,
-                entry=build.entry,
-                arguments=build.arguments,
-                launch=build.launch,
-                defines={},
-                include_dirs=(),
-            )
-        )
+        return self.builder(build.alone(self.plain))
 
     @contextmanager
     def bench(self, seeded: Iterable[tuple[Workload, int]]) -> Iterator[tuple[Bench, dict[str, PreparedWorkload]]]:

@@ -17,7 +17,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.core.outcome import Crashed, Evaluation, Infeasible, LaunchFailed, Measured
 from warpsmith.export.expressions import spelled
 from warpsmith.export.kernel_tuner import KernelTunerExporter
-from warpsmith.export.kernel_tuner.python_text import Python
+from warpsmith.export.python_text import Python
 from warpsmith.record.foreign import load_recording
 from warpsmith.space import space_of
 from warpsmith.testing.exporters import LIMITS, awkward_kernel, shipment_of_kernel

@@ -40,7 +40,7 @@ class Gpu:
         )
         called = call("cuDeviceGetName", _NAME_BYTES, self._handle).rstrip(b"\0").decode()
         found = {**versions, "driver": str(call("cuDriverGetVersion"))}
-        return DeviceInfo(name, f"{called} ({self.target})", limits, languages, found, empties_caches=True)
+        return DeviceInfo(name, f"{called} ({self.target})", limits, languages, found, True, self.target.name)
 
     def open(self) -> GpuSession:
         return GpuSession(CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE")))

@@ -41,7 +41,7 @@ class Gpu:
         )
         found = {**versions, "runtime": str(call("hipRuntimeGetVersion"))}
         described = f"{_text(properties.name)} ({self.target.name})"
-        return DeviceInfo(name, described, limits, languages, found, empties_caches=True)
+        return DeviceInfo(name, described, limits, languages, found, True, self.target.name)
 
     def open(self) -> GpuSession:
         cache_bytes = max(int(self._properties.l2CacheSize), self.target.cache_bytes)

@@ -17,7 +17,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.export.base import Shipment
 from warpsmith.export.expressions import spelled
-from warpsmith.export.kernel_tuner.python_text import Python
+from warpsmith.export.python_text import Python
 from warpsmith.refactor.folding import folded
 from warpsmith.space.rules import LimitRule, rules_of
 from warpsmith.spec.kernel import Buffer, Kernel, Parameter, Role, Scalar, Workload

@@ -1,4 +1,4 @@
-"""Expressions of kernel.toml as Python, which is what Kernel Tuner evaluates conditions and sizes with."""
+"""Expressions of kernel.toml as Python: what Kernel Tuner evaluates conditions and sizes with, and exported packages do."""
 
 from __future__ import annotations
 

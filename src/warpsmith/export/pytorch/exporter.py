@@ -1,0 +1,99 @@
+"""Puts the package together: sources, machine code for every target, and the code that chooses and launches."""
+
+from __future__ import annotations
+
+import importlib.resources
+from pathlib import Path
+
+from warpsmith.analysis import parse_target
+from warpsmith.compile.binding import Binder, Source
+from warpsmith.compile.pool import CompileOutcome, CompilePool
+from warpsmith.core.errors import InputError, Location, WarpsmithError
+from warpsmith.devices.base import Binary
+from warpsmith.export.base import Build, Shipment
+from warpsmith.export.pytorch.project import front_text, package_name, project_text
+from warpsmith.export.pytorch.table import Shipped, interface_of, table_text
+from warpsmith.export.source import SourceExporter
+from warpsmith.spec.document import read_source
+from warpsmith.spec.kernel import Kernel, Replaces
+from warpsmith.spec.load import load_kernel
+
+_COPIED = ("description.py", "driver.py", "replacing.py", "tuned.py")
+_LEAST_ALIGNMENT = 16
+
+
+class PyTorchExporter:
+    name = "torch"
+    summary = "a Python package for PyTorch: machine code, a function of tensors, and a plug-in for SGLang or vLLM"
+
+    def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
+        kernel, targets = shipment.kernel, _targets(shipment)
+        interface, replaces = interface_of(kernel), _replaces(shipment)
+        package = folder / package_name(kernel)
+        (package / "source").mkdir(parents=True)
+        (package / "code").mkdir()
+        builds = SourceExporter().write(shipment, package / "source")
+        compiled = {target: _compiled(kernel, builds, device) for target, device in targets.items()}
+        shipped = []
+        for index, build in enumerate(builds):
+            code = {}
+            for target, binaries in compiled.items():
+                file = f"{build.file.stem}.{target}.cubin"
+                (package / "code" / file).write_bytes(binaries[index].code)
+                code[target.rstrip("af")] = (file, binaries[index].entry)  # sm_90a is what an sm_90 can do beside the common
+            widest = [binaries[index].resources.load_bytes or 0 for binaries in compiled.values()]
+            shipped.append(Shipped(build, code, max(_LEAST_ALIGNMENT, *widest)))
+        for name in _COPIED:
+            text = importlib.resources.files("warpsmith.export.pytorch").joinpath("package", name).read_text(encoding="utf-8")
+            (package / name).write_text(text, encoding="utf-8")
+        (package / "table.py").write_text(table_text(shipment, interface, shipped, replaces), encoding="utf-8")
+        (package / "__init__.py").write_text(front_text(shipment, interface, replaces), encoding="utf-8")
+        (folder / "pyproject.toml").write_text(project_text(kernel, replaces), encoding="utf-8")
+        return builds
+
+
+def _targets(shipment: Shipment) -> dict[str, str]:
+    """The NVIDIA architectures that the run kept to, each with its compiling device. Raises InputError where there is none."""
+    where = Location(shipment.kernel.path)
+    if shipment.kernel.constants:
+        raise InputError(
+            f"the kernel reads the symbol {shipment.kernel.constants[0].name!r}, which this format does not fill",
+            location=where,
+            hint="--format source",
+        )
+    found = (parse_target(name).device.split(":") for name in shipment.targets)
+    targets = {parts[1]: ":".join(parts) for parts in found if parts[0] == "cuda" and len(parts) > 1}
+    if not targets:
+        raise InputError(
+            f"the run was on {shipment.provenance['device']} alone, and a package for PyTorch has machine code of NVIDIA GPUs",
+            location=where,
+            hint="tune with --device cuda, or name GPUs that it is to run on too: --also-compile sm_90",
+        )
+    return targets
+
+
+def _replaces(shipment: Shipment) -> Replaces | None:
+    """As the user's kernel.toml says now: where a kernel goes may be decided after its run."""
+    file = shipment.kernel_file
+    return load_kernel(file).replaces if file is not None and file.is_file() else shipment.kernel.replaces
+
+
+def _compiled(kernel: Kernel, builds: tuple[Build, ...], device: str) -> list[Binary]:
+    """The files as they were written, each compiled for one architecture: no GPU is needed for that."""
+    folder = builds[0].file.parent
+    with CompilePool(device, cache_dir=None, folders=[folder]) as pool:
+        limits = pool.describe().limits
+        futures = []
+        for build in builds:
+            alone = build.alone(kernel)
+            source = Source(read_source(build.file), build.file)
+            workload = next(w for w in alone.workloads if w.name in build.workloads)
+            request = Binder(alone, limits).request(source, alone.default_configuration, workload, {})
+            futures.append(pool.submit(request))
+        return [_binary(build, future.result(), device) for build, future in zip(builds, futures, strict=True)]
+
+
+def _binary(build: Build, outcome: CompileOutcome, device: str) -> Binary:
+    if not isinstance(outcome, Binary):
+        raise WarpsmithError(f"{build.file.name} does not compile for {device}: {outcome.reason}", location=Location(build.file))
+    return outcome

@@ -1,0 +1,56 @@
+"""The CUDA driver: loads machine code into the current context and launches it. Five calls of `libcuda`; nothing to install."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+_MAX_DYNAMIC_SHARED_BYTES = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_WITHOUT_ASKING_BYTES = 48 * 1024
+
+
+class DriverError(RuntimeError):
+    """A call of the driver failed; the message has the driver's own name for it."""
+
+
+class Function:
+    """A kernel in the context that was current when it was loaded."""
+
+    def __init__(self, code: bytes, entry: str) -> None:
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        _call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(code))
+        _call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+        self._function = function
+        self._shared_bytes = _WITHOUT_ASKING_BYTES
+
+    def launch(self, grid: Sequence[int], block: Sequence[int], shared_bytes: int, stream: int, values: Sequence[Any]) -> None:
+        """`values` are ctypes objects, one for each parameter of the kernel."""
+        if shared_bytes > self._shared_bytes:
+            _call("cuFuncSetAttribute", self._function, _MAX_DYNAMIC_SHARED_BYTES, shared_bytes)
+            self._shared_bytes = shared_bytes
+        pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        _call("cuLaunchKernel", self._function, *grid, *block, shared_bytes, ctypes.c_void_p(stream), pointers, None)
+
+
+def _call(name: str, *arguments: Any) -> None:
+    status = getattr(_library(), name)(*arguments)
+    if status != 0:
+        word = ctypes.c_char_p()
+        _library().cuGetErrorName(status, ctypes.byref(word))
+        raise DriverError(f"{name}: {(word.value or b'unknown error').decode()} ({status})")
+
+
+@functools.cache
+def _library() -> Any:
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        raise DriverError(f"there is no NVIDIA driver: {error}") from error
+    # The numbers of a launch are unsigned ints: told here, so that none of them can be taken for something else.
+    count, handle = ctypes.c_uint, ctypes.c_void_p
+    library.cuLaunchKernel.argtypes = [handle, *[count] * 7, handle, ctypes.POINTER(handle), ctypes.POINTER(handle)]
+    return library

@@ -1,0 +1,107 @@
+"""Puts the tuned kernel in the place of a function that others call; whatever it is not meant for goes to that function."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from .tuned import Tuned
+
+Reading: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[dict[str, Any], dict[str, Any]] | None"]
+_NOTHING: dict[Any, Any] = {inspect.Parameter.VAR_POSITIONAL: (), inspect.Parameter.VAR_KEYWORD: {}}
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """`function` is where it is found (`package.module.function`).
+
+    `arguments` has, by the kernel's name, the name of the function's parameter. Its other parameters must have the value that
+    `where` says, or their default.
+    """
+
+    kernel: Tuned
+    function: str
+    arguments: Mapping[str, str]
+    where: Mapping[str, Any]
+    returns: tuple[str, ...]
+    _readings: dict[Any, Reading] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def around(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Called in the function's place; `original` is the function."""
+        given = self.reading(original)(args, kwargs)
+        if given is None:
+            return original(*args, **kwargs)
+        tensors, numbers = given
+        if self.kernel.why_not(tensors, numbers) is not None:
+            return original(*args, **kwargs)
+        whole = self.kernel.with_outputs(tensors, numbers)
+        self.kernel.launch(whole, numbers)
+        found = tuple(whole[name] for name in self.returns)
+        return found[0] if len(found) == 1 else found or None
+
+    def install(self) -> None:
+        """Replace the function where it is defined and wherever it was imported. Raises TypeError where it does not fit."""
+        place, _, name = self.function.rpartition(".")
+        module = importlib.import_module(place)
+        original = getattr(module, name)
+        if getattr(original, "warpsmith_kernel", None) is self.kernel:
+            return
+        self.reading(original)
+
+        @functools.wraps(original)
+        def tuned(*args: Any, **kwargs: Any) -> Any:
+            return self.around(original, *args, **kwargs)
+
+        tuned.warpsmith_kernel = self.kernel  # type: ignore[attr-defined]
+        setattr(module, name, tuned)
+        for other in list(sys.modules.values()):
+            if isinstance(other, ModuleType):
+                for called in [word for word, value in vars(other).items() if value is original]:
+                    setattr(other, called, tuned)
+
+    def reading(self, original: Callable[..., Any]) -> Reading:
+        """Reads the kernel's tensors and numbers from a call; None where another parameter asks for what the kernel does not do.
+
+        Raises TypeError where the function cannot give them.
+        """
+        found = self._readings.get(original)
+        if found is None:
+            found = self._readings[original] = self._reading(inspect.signature(original))
+        return found
+
+    def _reading(self, signature: inspect.Signature) -> Reading:
+        kernel, theirs = self.kernel, signature.parameters
+        ours = [*(operand.name for operand in kernel.operands), *(number.name for number in kernel.numbers)]
+        names = {name: self.arguments.get(name, name) for name in ours}
+        optional = {o.name for o in kernel.operands if o.is_output} | {n.name for n in kernel.numbers if not n.is_size}
+        misnamed = [name for name in (*self.arguments.values(), *self.where) if name not in theirs]
+        lacking = [name for name, there in names.items() if there not in theirs and name not in optional]
+        if misnamed or lacking:
+            raise TypeError(self._said(signature, f"has no parameter {', '.join(misnamed or lacking)}"))
+        operands = {o.name: names[o.name] for o in kernel.operands if names[o.name] in theirs}
+        numbers = {n.name: names[n.name] for n in kernel.numbers if names[n.name] in theirs}
+        rest = {name: theirs[name] for name in theirs if name not in {*operands.values(), *numbers.values()}}
+        expected = {name: self.where.get(name, _NOTHING.get(one.kind, one.default)) for name, one in rest.items()}
+        if free := [name for name, value in expected.items() if value is inspect.Parameter.empty]:
+            raise TypeError(self._said(signature, f"has no default for {', '.join(free)}: `where` may say a value"))
+
+        def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+            call = signature.bind(*args, **kwargs)
+            call.apply_defaults()
+            said = call.arguments
+            for name, value in expected.items():
+                if said[name] is not value and not (isinstance(said[name], type(value)) and said[name] == value):
+                    return None
+            tensors = {name: said[there] for name, there in operands.items()}
+            return tensors, {name: said[there] for name, there in numbers.items()}
+
+        return read
+
+    def _said(self, signature: inspect.Signature, what: str) -> str:
+        return f"{self.function}{signature} {what} (see [replaces] in the kernel.toml of {self.kernel.name})"

@@ -1,0 +1,44 @@
+"""Expressions of kernel.toml as Python over `s`, which has the sizes and limits by name: names may be words that Python keeps."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+
+from warpsmith.core.expression import Expression
+from warpsmith.export.expressions import spelled
+from warpsmith.export.python_text import Python
+
+
+class OfSizes(Python):
+    def name(self, name: str) -> str:
+        return f's["{name}"]'
+
+    def call(self, function: str, arguments: list[str]) -> str | None:
+        if function in {"gcd", "lcm"}:
+            return f"math.{function}({', '.join(arguments)})"
+        return super().call(function, arguments)
+
+
+def function_text(expression: Expression) -> str:
+    return f"lambda s: {_without_brackets(spelled(expression, OfSizes()))}"
+
+
+def tuple_text(expressions: Sequence[Expression]) -> str:
+    return f"lambda s: ({''.join(f'{_without_brackets(spelled(e, OfSizes()))}, ' for e in expressions).strip()})"
+
+
+def python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _without_brackets(text: str) -> str:
+    """Around the whole of it, where people would write none."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for place, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 else text
+    return text

@@ -1,0 +1,45 @@
+"""`[replaces]` of a kernel.toml: where a tuned kernel goes. It says nothing of the kernel itself, so runs do not depend on it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from warpsmith.spec.kernel import Argument, Buffer, Replaces
+from warpsmith.spec.problems import Problems, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warpsmith.spec.schema import ReplacesTable
+    from warpsmith.spec.toml_positions import Positions
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+# With the empty lines before it; those after it are what stood between its neighbours.
+_SECTION = re.compile(
+    rb"(?:^[ \t]*\n)*^[ \t]*\[[ \t]*replaces\b[^\n]*\n?(?:(?:^[ \t]*\n)*^(?![ \t]*(?:\[|\n|\Z))[^\n]*\n?)*", re.MULTILINE
+)
+
+
+def replaces_of(table: ReplacesTable, arguments: Sequence[Argument], at: Positions, problems: Problems) -> Replaces:
+    if not _FUNCTION.fullmatch(table.function):
+        found = f"replaces.function = {table.function!r} is no function of a module"
+        problems.add(found, at.value(("replaces", "function")), 'as Python imports it: "package.module.function"')
+    names = [argument.name for argument in arguments]
+    for name in table.arguments:
+        if name not in names:
+            found = f"the kernel has no argument {name!r}"
+            hint = nearest(name, names) or "on the left stands the kernel's name, on the right the function's"
+            problems.add(found, at.key(("replaces", "arguments", name)), hint)
+    written = [argument.name for argument in arguments if isinstance(argument, Buffer) and argument.role != "in"]
+    for index, name in enumerate(table.returns or ()):
+        if name not in written:
+            found = f"{name!r} is nothing that the kernel writes"
+            problems.add(found, at.value(("replaces", "returns", index)), nearest(name, written))
+    returns = None if table.returns is None else tuple(table.returns)
+    return Replaces(table.function, dict(table.arguments), dict(table.where), returns)
+
+
+def without_replaces(toml: bytes) -> bytes:
+    """A kernel.toml as it was before anybody said where its kernel goes."""
+    return _SECTION.sub(b"", toml)
