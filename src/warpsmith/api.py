@@ -288,7 +288,7 @@ def export_run(
         kernel = searched_kernel(record, store)
         adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
         known = extended(store.evaluations(record.run), kernel.default_configuration)
-    shipment = shipment_of(record, kernel, evaluations=known, force=force)
+    shipment = shipment_of(record, kernel, evaluations=known, adversaries=adversaries.workloads, force=force)
     cache, device = settings.binary_cache, record.header.device
     check = partial(recheck, kernel, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
     return deliver(shipment, format_name, output or settings.home / "exports" / record.run, check)

@@ -11,7 +11,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
-from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch
+from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch, Workload
 from warpsmith.template import Template
 
 
@@ -40,6 +40,8 @@ class Shipment:
     evaluations: tuple[Evaluation, ...] = ()
     targets: tuple[str, ...] = ()
     """GPUs that it can run on, as `analyze --target` names them: the run's own, and those that it also compiled for."""
+    adversaries: tuple[Workload, ...] = ()
+    """What a tester added to the run's verification."""
     kernel_file: Path | None = None
     """The kernel.toml that the user brought; `kernel` may be a template of the run's own."""
 

@@ -13,7 +13,7 @@ from warpsmith.core.outcome import Evaluation
 from warpsmith.export.base import Pick, Shipment
 from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
-from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import template_of
 
 _NOT_CLAIMED = frozenset({"config", "workloads", "heldout"})
@@ -23,7 +23,14 @@ class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
     """The run ended well, and there is nothing in it that is worth shipping, or that may be."""
 
 
-def shipment_of(record: RunRecord, kernel: Kernel, *, evaluations: Sequence[Evaluation] = (), force: bool = False) -> Shipment:
+def shipment_of(
+    record: RunRecord,
+    kernel: Kernel,
+    *,
+    evaluations: Sequence[Evaluation] = (),
+    adversaries: Sequence[Workload] = (),
+    force: bool = False,
+) -> Shipment:
     """`kernel` is the template that the run searched last; `force` ships what shows no gain, or none that is certain."""
     result = require_result(record, "to export")
     uncertain = result.get("uncertain")
@@ -49,6 +56,7 @@ def shipment_of(record: RunRecord, kernel: Kernel, *, evaluations: Sequence[Eval
         about,
         tuple(evaluations),
         targets=_targets(record),
+        adversaries=tuple(adversaries),
         kernel_file=Path(record.header.kernel_path),
     )
 

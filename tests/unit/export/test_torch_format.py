@@ -21,9 +21,11 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.devices.cuda.cubin import read_cubin
 from warpsmith.export.base import Shipment
+from warpsmith.export.parts import parts_of
 from warpsmith.export.pytorch import PyTorchExporter
 from warpsmith.export.pytorch.sizes import derived_sizes
-from warpsmith.spec.kernel import Kernel
+from warpsmith.export.pytorch.verified import vouched
+from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.testing.exporters import shipment_of_kernel
 
@@ -272,6 +274,21 @@ def test_it_is_a_project_that_pip_and_sglang_understand(tmp_path: Path):
     front = (tmp_path / "out" / "gate_tuned" / "__init__.py").read_text()
     assert "HookRegistry.register(REPLACEMENT.function, REPLACEMENT.around, HookType.AROUND)" in front
     assert (tmp_path / "out" / "gate_tuned" / "code" / "gate.sm_90.cubin").is_file()
+
+
+def test_it_vouches_for_sizes_like_those_that_were_verified(tmp_path: Path):
+    """The function that it stands in for may have checks of its own, which nobody told us of."""
+    sizes = [("small", {"tokens": 8, "d": 64}), ("large", {"tokens": 32, "d": 64})]
+    alike = replace(gate_kernel(tmp_path), workloads=tuple(Workload(name, each) for name, each in sizes))
+    general = parts_of(shipment(alike))[0].build(tmp_path / "gate.cu")
+
+    def asked(*adversaries: dict[str, int]) -> list[str]:
+        also = tuple(Workload(f"odd-{i}", each) for i, each in enumerate(adversaries))
+        return [str(c.expression) for c in vouched(replace(shipment(alike), adversaries=also), general)]
+
+    assert asked() == ["tokens % 8 == 0", "d == 64"]
+    assert asked({"tokens": 5, "d": 96}) == ["d % 32 == 0"]
+    assert asked({"tokens": 5, "d": 30}) == asked()  # not where the configuration may be used
 
 
 def test_what_it_cannot_ship_is_refused_with_a_way_out(tmp_path: Path):

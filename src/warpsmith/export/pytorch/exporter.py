@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+from dataclasses import replace
 from pathlib import Path
 
 from warpsmith.analysis import parse_target
@@ -13,6 +14,7 @@ from warpsmith.devices.base import Binary
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.pytorch.project import front_text, package_name, project_text
 from warpsmith.export.pytorch.table import Shipped, interface_of, table_text
+from warpsmith.export.pytorch.verified import vouched
 from warpsmith.export.source import SourceExporter
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel, Replaces
@@ -32,7 +34,9 @@ class PyTorchExporter:
         package = folder / package_name(kernel)
         (package / "source").mkdir(parents=True)
         (package / "code").mkdir()
-        builds = SourceExporter().write(shipment, package / "source")
+        general, *others = SourceExporter().write(shipment, package / "source")
+        # Others are for exactly the sizes that they were verified with.
+        builds = (replace(general, conditions=(*general.conditions, *vouched(shipment, general))), *others)
         compiled = {target: _compiled(kernel, builds, device) for target, device in targets.items()}
         shipped = []
         for index, build in enumerate(builds):

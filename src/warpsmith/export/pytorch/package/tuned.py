@@ -17,6 +17,8 @@ from .driver import Function
 Tensors: TypeAlias = Mapping[str, Any]  # None for what is to be allocated
 Numbers: TypeAlias = Mapping[str, Any]
 
+_MOST_BLOCKS, _MOST_BLOCKS_BEYOND_X = 2**31 - 1, 2**16 - 1  # of a grid, on every GPU
+
 
 @dataclass(frozen=True)
 class _Gpu:
@@ -225,6 +227,21 @@ def _against_launch(configuration: Configuration, names: Names) -> str | None:
             low, high = _RANGES[parameter.dtype]
             if not low <= parameter.of(names) <= high:
                 return f"{parameter.of(names)} does not fit in {parameter.dtype}"
+    return _against_geometry(configuration, names)
+
+
+def _against_geometry(configuration: Configuration, names: Names) -> str | None:
+    grid, (x, y, z), shared = (
+        _three(configuration.grid(names)),
+        _three(configuration.block(names)),
+        configuration.shared_bytes(names),
+    )
+    if x * y * z > names["max_threads_per_block"] or z > names["max_block_z"]:
+        return f"a block would have {x} x {y} x {z} threads"
+    if shared > names["shared_bytes_per_block"]:
+        return f"a block would need {shared} bytes of shared memory"
+    if grid[0] > _MOST_BLOCKS or max(grid[1:]) > _MOST_BLOCKS_BEYOND_X:
+        return f"there would be {grid[0]} x {grid[1]} x {grid[2]} blocks"
     return None
 
 
@@ -245,7 +262,7 @@ def _folded(shape: Shape, axes: int) -> Shape:
 
 
 def _three(extents: Shape) -> Shape:
-    return (*map(int, extents), 1, 1)[:3]
+    return (*extents, 1, 1)[:3]
 
 
 def _is_traced(tensor: Any) -> bool:
