@@ -100,10 +100,10 @@ if torch.cuda.is_available():
     seen["traced"] = traced(x)
 else:
     from torch._subclasses.fake_tensor import FakeTensorMode
-    from act_and_mul_tuned.tuned import _Gpu
+    from act_and_mul_tuned.planning import Gpu
     # The figures of a GPU that is not here.
     limits = {"max_threads_per_block": 1024, "max_block_z": 64, "shared_bytes_per_block": 232448}
-    KERNEL._gpus[0] = _Gpu(os.environ["TARGET"], limits)
+    KERNEL._gpus[0] = Gpu(os.environ["TARGET"], limits)
     KERNEL._functions["general", 0] = None
     with FakeTensorMode():
         x = tensors(512, 11008)

@@ -15,4 +15,4 @@ def test_what_was_tried_goes_to_other_tuners_and_comes_back(
     assert found["files"] == ["scale.cu", "scale.large.T1.json", "scale.large.T4.json"]
     again = as_json("replay", tmp_path / "shared" / "scale.large.T4.json", "-s", "random", "--evaluations", 2, "--seeds", 2)
     assert again["recordings"][0]["configurations"] == 2
-    assert "there are: header, kernel-tuner, source" in warpsmith("export", "--format", "elf", expect=2).stderr
+    assert "there are: header, kernel-tuner, source, torch" in warpsmith("export", "--format", "elf", expect=2).stderr

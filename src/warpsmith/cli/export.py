@@ -15,7 +15,9 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
     ] = None,
-    format_name: Annotated[str, typer.Option("--format", "-f", help="source, header, kernel-tuner, or a plug-in's.")] = "source",
+    format_name: Annotated[
+        str, typer.Option("--format", "-f", help="source, header, torch, kernel-tuner, or a plug-in's.")
+    ] = "source",
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Compile and verify the written files on every workload first.")
     ] = True,

@@ -151,6 +151,7 @@ for other in (replace(REPLACEMENT, where={}), replace(REPLACEMENT, arguments={"i
         log["misfits"].append(str(error))
 torch._about.minor = 9
 gate_tuned.table.KERNEL._gpus.clear()
+gate_tuned.table.KERNEL._plans.clear()
 log["elsewhere"] = why(*inputs(8, 64))
 print(json.dumps(log))
 """

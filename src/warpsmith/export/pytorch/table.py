@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
@@ -80,6 +81,7 @@ import math  # noqa: F401
 from pathlib import Path
 
 from .description import Configuration, Number, Operand, Pointer, Value
+from .planning import Planner
 from .replacing import Replacement
 from .tuned import Tuned
 
@@ -90,15 +92,17 @@ def _sizes(shapes):
 
 
 KERNEL = Tuned(
-    name={kernel.name!r},
-    folder=Path(__file__).parent / "code",
-    operands=(
-{operands}    ),
-    numbers=(
-{numbers}    ),
-    sizes=_sizes,
-    configurations=(
-{configurations}    ),
+    {kernel.name!r},
+    Path(__file__).parent / "code",
+    Planner(
+        operands=(
+{operands}        ),
+        numbers=(
+{numbers}        ),
+        sizes=_sizes,
+        configurations=(
+{configurations}        ),
+    ),
 )
 
 REPLACEMENT = {_replacement(replaces, interface)}
@@ -166,7 +170,7 @@ def _sizes_text(kernel: Kernel, interface: Interface) -> str:
 def _operand(operand: Buffer) -> str:
     written = "".join(f", {name}=True" for name, is_so in _roles(operand).items() if is_so)
     about = f"{operand.name!r}, {TORCH_TYPES[operand.dtype]!r}, {len(operand.shape)}, {str(operand.shape[0])!r}"
-    return f"        Operand({about}, {tuple_text(operand.shape)}{written}),\n"
+    return f"            Operand({about}, {tuple_text(operand.shape)}{written}),\n"
 
 
 def _roles(operand: Buffer) -> dict[str, bool]:
@@ -176,7 +180,7 @@ def _roles(operand: Buffer) -> dict[str, bool]:
 def _number(number: Said) -> str:
     kinds = {"is_free": number.is_free, "is_size": number.is_size}
     about = "".join(f", {name}=True" for name, is_so in kinds.items() if is_so)
-    return f"        Number({number.name!r}, {_default(number)}{about}),\n"
+    return f"            Number({number.name!r}, {_default(number)}{about}),\n"
 
 
 def _default(number: Said) -> str:
@@ -187,22 +191,25 @@ def _default(number: Said) -> str:
 
 def _configuration(shipment: Shipment, shipped: Shipped, *, is_first: bool) -> str:
     build, sizes = shipped.build, {w.name: dict(w.sizes) for w in shipment.kernel.workloads}
-    best_for = "" if is_first else f"            sizes={tuple(sizes[name] for name in build.workloads)!r},\n"
-    asked = "".join(f"                ({str(c.expression)!r}, {function_text(c.expression)}),\n" for c in build.conditions)
-    requires = f"            requires=(\n{asked}            ),\n" if asked else ""
-    parameters = "".join(f"                {_parameter(argument)},\n" for argument in build.arguments)
-    return f"""\
-        Configuration(
-            {("general" if is_first else build.workloads[0])!r},  # {build.configuration}
-            code={dict(shipped.code)!r},
-            parameters=(
-{parameters}            ),
-            grid={tuple_text(build.launch.grid)},
-            block={tuple_text(build.launch.block)},
-            shared_bytes={function_text(build.launch.shared_bytes)},
-{requires}{best_for}            alignment={shipped.alignment},
-        ),
+    best_for = "" if is_first else f"sizes={tuple(sizes[name] for name in build.workloads)!r},"
+    asked = "".join(f"\n        ({str(c.expression)!r}, {function_text(c.expression)})," for c in build.conditions)
+    parameters = "".join(f"\n        {_parameter(argument)}," for argument in build.arguments)
+    lines = f"""\
+Configuration(
+    {("general" if is_first else build.workloads[0])!r},  # {build.configuration}
+    code={dict(shipped.code)!r},
+    parameters=({parameters}
+    ),
+    grid={tuple_text(build.launch.grid)},
+    block={tuple_text(build.launch.block)},
+    shared_bytes={function_text(build.launch.shared_bytes)},
+    requires=({asked}
+    ),
+    alignment={shipped.alignment},
+    {best_for}
+),
 """
+    return indent("".join(f"{line}\n" for line in lines.splitlines() if line.strip()), " " * 12)
 
 
 def _parameter(argument: Argument) -> str:

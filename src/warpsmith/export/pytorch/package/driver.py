@@ -26,6 +26,7 @@ class Function:
         _call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
         self._function = function
         self._shared_bytes = _WITHOUT_ASKING_BYTES
+        self._launch = _library().cuLaunchKernel
 
     def launch(self, grid: Sequence[int], block: Sequence[int], shared_bytes: int, stream: int, values: Sequence[Any]) -> None:
         """`values` are ctypes objects, one for each parameter of the kernel."""
@@ -33,11 +34,14 @@ class Function:
             _call("cuFuncSetAttribute", self._function, _MAX_DYNAMIC_SHARED_BYTES, shared_bytes)
             self._shared_bytes = shared_bytes
         pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        _call("cuLaunchKernel", self._function, *grid, *block, shared_bytes, ctypes.c_void_p(stream), pointers, None)
+        _check("cuLaunchKernel", self._launch(self._function, *grid, *block, shared_bytes, stream, pointers, None))
 
 
 def _call(name: str, *arguments: Any) -> None:
-    status = getattr(_library(), name)(*arguments)
+    _check(name, getattr(_library(), name)(*arguments))
+
+
+def _check(name: str, status: int) -> None:
     if status != 0:
         word = ctypes.c_char_p()
         _library().cuGetErrorName(status, ctypes.byref(word))

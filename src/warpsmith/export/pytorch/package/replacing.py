@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from .tuned import Tuned
 
 Reading: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[dict[str, Any], dict[str, Any]] | None"]
-_NOTHING: dict[Any, Any] = {inspect.Parameter.VAR_POSITIONAL: (), inspect.Parameter.VAR_KEYWORD: {}}
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_NOTHING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)  # nothing that a kernel could be given
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,9 @@ class Replacement:
         given = self.reading(original)(args, kwargs)
         if given is None:
             return original(*args, **kwargs)
-        tensors, numbers = given
-        if self.kernel.why_not(tensors, numbers) is not None:
+        whole = self.kernel.attempt(*given)
+        if isinstance(whole, str):
             return original(*args, **kwargs)
-        whole = self.kernel.with_outputs(tensors, numbers)
-        self.kernel.launch(whole, numbers)
         found = tuple(whole[name] for name in self.returns)
         return found[0] if len(found) == 1 else found or None
 
@@ -76,7 +75,7 @@ class Replacement:
         return found
 
     def _reading(self, signature: inspect.Signature) -> Reading:
-        kernel, theirs = self.kernel, signature.parameters
+        kernel, theirs = self.kernel.planner, signature.parameters
         ours = [*(operand.name for operand in kernel.operands), *(number.name for number in kernel.numbers)]
         names = {name: self.arguments.get(name, name) for name in ours}
         optional = {o.name for o in kernel.operands if o.is_output} | {n.name for n in kernel.numbers if not n.is_size}
@@ -86,15 +85,20 @@ class Replacement:
             raise TypeError(self._said(signature, f"has no parameter {', '.join(misnamed or lacking)}"))
         operands = {o.name: names[o.name] for o in kernel.operands if names[o.name] in theirs}
         numbers = {n.name: names[n.name] for n in kernel.numbers if names[n.name] in theirs}
-        rest = {name: theirs[name] for name in theirs if name not in {*operands.values(), *numbers.values()}}
-        expected = {name: self.where.get(name, _NOTHING.get(one.kind, one.default)) for name, one in rest.items()}
+        used = {*operands.values(), *numbers.values()}
+        rest = {name: one for name, one in theirs.items() if name not in used and one.kind not in _NOTHING}
+        expected = {name: self.where.get(name, one.default) for name, one in rest.items()}
         if free := [name for name, value in expected.items() if value is inspect.Parameter.empty]:
             raise TypeError(self._said(signature, f"has no default for {', '.join(free)}: `where` may say a value"))
 
+        by_place = [name for name, one in theirs.items() if one.kind in _BY_PLACE]
+        defaults = {name: one.default for name, one in theirs.items() if one.default is not inspect.Parameter.empty}
+        count = sum(one.kind not in _NOTHING for one in theirs.values())
+
         def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
-            call = signature.bind(*args, **kwargs)
-            call.apply_defaults()
-            said = call.arguments
+            said = {**defaults, **dict(zip(by_place, args, strict=False)), **kwargs}
+            if len(said) != count or len(args) > len(by_place):
+                return None  # what only a function with more parameters takes, or none at all does
             for name, value in expected.items():
                 if said[name] is not value and not (isinstance(said[name], type(value)) and said[name] == value):
                     return None
