@@ -96,6 +96,7 @@ def tune(
     also_compile: Iterable[str] = (),
     mode: str = Mode.TEMPLATE,
     allowance: Allowance | None = None,
+    workers: int | None = None,
     emit: Emit = ignore,
 ) -> dict[str, Any]:
     """Tune a kernel and return the object that `warpsmith tune --json` prints.
@@ -104,6 +105,7 @@ def tune(
     what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
     caches, T4 files. In `mode` "direct" the agent rewrites the whole kernel for each evaluation. `also_compile` names targets
     (sm_90, gfx942, h100-sxm) on which every configuration must be able to run. `allowance` is what a language model may cost.
+    `workers` is how many processes compile, instead of as many as the cores suggest.
     """
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
@@ -112,7 +114,7 @@ def tune(
     chosen = agent or (RULES if parsed is Mode.DIRECT else default_agent(kernel))
     named = tuple(dict.fromkeys(also_compile))
     most = allowance or Allowance()
-    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, also_compile=named)
+    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, named, workers)
     return _with_report(tuning_run.start(order, settings, emit), emit)
 
 

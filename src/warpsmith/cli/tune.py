@@ -41,6 +41,9 @@ def tune(
         str | None,
         typer.Option("--also-compile", metavar="TARGETS", help="Keep only what can run there too: sm_90,gfx942 (no GPU needed)."),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Compile in so many processes (default: one for each four cores).")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Refactor the kernel, or take its own template, and search for the best configuration: verified, measured, recorded."""
@@ -66,6 +69,7 @@ def tune(
             rounds=rounds,
             allowance=Allowance(max_usd, max_tokens),
             also_compile=[name.strip() for name in (also_compile or "").split(",") if name.strip()],
+            workers=workers,
             emit=emit,
         )
     finish(result, json=json)

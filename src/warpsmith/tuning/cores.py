@@ -17,23 +17,24 @@ class Cores:
 
     measuring: frozenset[int] | None
     compiling: frozenset[int] | None
-
-    @property
-    def compilers(self) -> int:
-        return len(self.compiling) if self.compiling else 1
+    compilers: int = 1  # processes
 
     @property
     def measuring_units(self) -> int | None:
         return len(self.measuring) if self.measuring else None
 
 
-def divide_cores() -> Cores:
-    """A quarter of the cores (at least one) compiles, the rest measures while the search goes on."""
+def divide_cores(workers: int | None = None) -> Cores:
+    """A quarter of the cores (at least one) compiles, the rest measures while the search goes on.
+
+    So many `workers` compile, by default one on each of those cores. More of them share these: which cores measure does not
+    depend on it, or times of one run could not be compared with another's.
+    """
     available = sorted(os.sched_getaffinity(0))
     if len(available) < 2:
-        return Cores(None, None)
-    compilers = min(_COMPILERS_AT_MOST, max(1, len(available) // 4))
-    return Cores(frozenset(available[:-compilers]), frozenset(available[-compilers:]))
+        return Cores(None, None, workers or 1)
+    compiling = min(_COMPILERS_AT_MOST, max(1, len(available) // 4))
+    return Cores(frozenset(available[:-compiling]), frozenset(available[-compiling:]), workers or compiling)
 
 
 def all_cores() -> int:

@@ -53,9 +53,12 @@ class Order:
     mode: Mode = Mode.TEMPLATE
     allowance: Allowance = Allowance()  # noqa: RUF009 - frozen
     also_compile: tuple[str, ...] = ()  # targets on which every configuration must be able to run
+    workers: int | None = None  # processes that compile; None: as the cores suggest
     comparison: str | None = None  # the name of one that the run belongs to: its claims are then measured with the others'
 
     def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"{self.workers} workers cannot compile anything", hint="at least 1")
         if not 0 <= self.seed < _SEEDS:
             raise InputError(f"the seed {self.seed} is none", hint=f"a whole number from 0 to {_SEEDS - 1}")
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
@@ -74,6 +77,7 @@ class Order:
             "max_usd": self.allowance.usd,
             "max_tokens": self.allowance.tokens,
             "also_compile": list(self.also_compile),
+            "workers": self.workers,
             "comparison": self.comparison,
         }
 
@@ -93,6 +97,7 @@ def order_of(record: RunRecord, store: Store) -> Order:
         mode=Mode(settings.get("mode", Mode.TEMPLATE)),
         allowance=Allowance(settings.get("max_usd"), settings.get("max_tokens")),
         also_compile=tuple(settings.get("also_compile", ())),
+        workers=settings.get("workers"),
         comparison=settings.get("comparison"),
     )
 

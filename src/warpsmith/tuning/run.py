@@ -78,7 +78,7 @@ def resume(name: str, settings: Settings, emit: Emit, ready: Mapping[str, Prepar
 
 
 def _pool(order: Order, settings: Settings) -> CompilePool:
-    cores = divide_cores()
+    cores = divide_cores(order.workers)
     return CompilePool(
         order.device,
         workers=cores.compilers,
@@ -89,7 +89,8 @@ def _pool(order: Order, settings: Settings) -> CompilePool:
 
 
 def _targets(order: Order, settings: Settings) -> AbstractContextManager[Targets]:
-    return open_targets(order.also_compile, order.kernel.language, cache_dir=settings.binary_cache, cores=divide_cores())
+    cores = divide_cores(order.workers)
+    return open_targets(order.also_compile, order.kernel.language, cache_dir=settings.binary_cache, cores=cores)
 
 
 class _Run:
