@@ -174,6 +174,9 @@ async def _finish(call: Call, job: str) -> tuple[dict[str, Any], dict[str, Any]]
     exported = await call("export_result", run=run, force=True)
     assert exported["verified_as_written"]
     assert exported["speedup"] == general["speedup"]
+    header = await call("export_result", run=run, format_name="header", force=True)
+    assert header["files"][0].endswith(".tuned.h")
+    assert header["folder"] != exported["folder"]
     return general["config"], exported
 
 

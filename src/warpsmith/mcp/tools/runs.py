@@ -14,6 +14,7 @@ from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.export.registry import DEFAULT_FORMAT, exporter_names
 from warpsmith.mcp import replies
 from warpsmith.mcp.reading import findings_of
 from warpsmith.mcp.tools.kernels import DeviceName
@@ -138,17 +139,22 @@ class RunTools:
     def export_result(
         self,
         run: RunName = "last",
+        format_name: Annotated[str, Field(description=f"One of {', '.join(exporter_names())}.")] = DEFAULT_FORMAT,
         force: Annotated[bool, Field(description="Also when there is no certain gain. Ask the user first.")] = False,
     ) -> replies.Export:
-        """Write a finished run's winner as standalone source with its launch: into a folder of the server's, named in the answer.
+        """Write a finished run's winner as files that need no Warpsmith, into a folder of the server's that the answer names.
+
+        Standalone source with its launch; or a C++ header with dispatch by sizes; or a Python package for PyTorch that stands in
+        for a function of SGLang or vLLM (`[replaces]` in kernel.toml); or files for other tuners.
 
         The written files are compiled and verified on every workload before they appear. Copying them into the user's code is the
         last step, and yours. Refused where nothing was verified or gained.
         """
         with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
-        folder = self._workspace.root / "exports" / record.run
-        found = api.export_run(record.run, folder, force=force)
+        name = record.run if format_name == DEFAULT_FORMAT else f"{record.run}-{format_name}"
+        folder = self._workspace.root / "exports" / name
+        found = api.export_run(record.run, folder, format_name=format_name, force=force)
         general = found["general"]
         return replies.Export(
             folder=found["folder"],
