@@ -174,8 +174,13 @@ class Bench:
                 memory_by_addresses=self._memory_by_addresses,
                 wrapper=self._checker,
             )
-            self._attachment = _Attachment(process, guarded=not self._checker)
-            self._attachment.call(Open(self._device, self._compute_units), STARTUP_DEADLINE_S)
+            attachment = _Attachment(process, guarded=not self._checker)
+            try:
+                attachment.call(Open(self._device, self._compute_units), STARTUP_DEADLINE_S)
+            except BaseException:
+                process.close()  # without an open device it is of no use to the next call either
+                raise
+            self._attachment = attachment
         return self._attachment
 
     def _replace(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
-from warpsmith.devices._gpu.api import GpuApi
+from warpsmith.devices._gpu.api import ContextLost, GpuApi
 from warpsmith.devices.base import Binary, LaunchError
 
 VARIABLE = "variable:"
@@ -29,6 +30,17 @@ class _Mirror:
     host_address: int
     nbytes: int
     data_at: int
+
+
+def open_session(connect: Callable[[], GpuApi]) -> GpuSession:
+    """Raises UnavailableError for a GPU that is there and cannot be had. It is nobody's fault that is measured."""
+    try:
+        return GpuSession(connect())
+    except (LaunchError, ContextLost) as error:
+        raise UnavailableError(
+            f"the GPU does not open: {error}",
+            hint="another program may hold it, or all of its memory",
+        ) from error
 
 
 class GpuSession:

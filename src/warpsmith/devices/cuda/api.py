@@ -8,7 +8,7 @@ from typing import Any
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.devices.cuda import nvml
 from warpsmith.devices.cuda.counters import Run, count
-from warpsmith.devices.cuda.driver import call, driver
+from warpsmith.devices.cuda.driver import call, driver, text
 
 _NS_PER_MS = 1_000_000
 _BUS_ID_BYTES = 32
@@ -22,7 +22,7 @@ class CudaApi:
         self._stream = call("cuStreamCreate", 0)
         self._began = call("cuEventCreate", 0)
         self._ended = call("cuEventCreate", 0)
-        self._bus_id = call("cuDeviceGetPCIBusId", _BUS_ID_BYTES, device).rstrip(b"\0").decode()
+        self._bus_id = text(call("cuDeviceGetPCIBusId", _BUS_ID_BYTES, device))
 
     def allocate(self, nbytes: int) -> Any:
         return call("cuMemAlloc", nbytes)

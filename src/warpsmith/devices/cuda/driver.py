@@ -11,10 +11,15 @@ from warpsmith.devices._gpu.api import ContextLost
 from warpsmith.devices.base import LaunchError
 from warpsmith.devices.cuda.nvrtc import HINT
 
-# After one of these the context is lost: nothing launched later in this process can be trusted.
-_FATAL = frozenset(
+# After one of these the context is lost: nothing launched later in this process can be trusted. NVIDIA's documentation says so of
+# most; uncorrectable errors of memory, a context that is gone and what the driver cannot name are no better.
+FATAL = frozenset(
     {
         "CUDA_ERROR_ASSERT",
+        "CUDA_ERROR_CONTAINED",
+        "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+        "CUDA_ERROR_ECC_UNCORRECTABLE",
+        "CUDA_ERROR_EXTERNAL_DEVICE",
         "CUDA_ERROR_HARDWARE_STACK_ERROR",
         "CUDA_ERROR_ILLEGAL_ADDRESS",
         "CUDA_ERROR_ILLEGAL_INSTRUCTION",
@@ -23,6 +28,10 @@ _FATAL = frozenset(
         "CUDA_ERROR_LAUNCH_FAILED",
         "CUDA_ERROR_LAUNCH_TIMEOUT",
         "CUDA_ERROR_MISALIGNED_ADDRESS",
+        "CUDA_ERROR_MPS_CLIENT_TERMINATED",
+        "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+        "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+        "CUDA_ERROR_UNKNOWN",
     }
 )
 
@@ -54,5 +63,10 @@ def call(name: str, *arguments: Any) -> Any:
     if status != module.CUresult.CUDA_SUCCESS:
         _, text = module.cuGetErrorString(status)
         message = f"{name}: {status.name}{f' ({text.decode()})' if text else ''}"
-        raise ContextLost(message) if status.name in _FATAL else LaunchError(message)
+        raise ContextLost(message) if status.name in FATAL else LaunchError(message)
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def text(answer: bytes) -> str:
+    """Of a string that the driver wrote into a buffer: the bindings give the whole buffer, with what was in it behind the end."""
+    return answer.partition(b"\0")[0].decode()

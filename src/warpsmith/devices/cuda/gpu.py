@@ -9,10 +9,10 @@ from typing import Any
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Language, Limits
-from warpsmith.devices._gpu.session import GpuSession
+from warpsmith.devices._gpu.session import GpuSession, open_session
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.cuda.api import CudaApi
-from warpsmith.devices.cuda.driver import call, driver
+from warpsmith.devices.cuda.driver import call, driver, text
 from warpsmith.devices.cuda.target import CudaTarget
 
 _NAME_BYTES = 256
@@ -38,12 +38,12 @@ class Gpu:
             warp_size=self._attribute("WARP_SIZE"),
             compute_units=self._attribute("MULTIPROCESSOR_COUNT"),
         )
-        called = call("cuDeviceGetName", _NAME_BYTES, self._handle).rstrip(b"\0").decode()
+        called = text(call("cuDeviceGetName", _NAME_BYTES, self._handle))
         found = {**versions, "driver": str(call("cuDriverGetVersion"))}
         return DeviceInfo(name, f"{called} ({self.target})", limits, languages, found, True, self.target.name)
 
     def open(self) -> GpuSession:
-        return GpuSession(CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE")))
+        return open_session(lambda: CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE")))
 
     @cached_property
     def _handle(self) -> Any:

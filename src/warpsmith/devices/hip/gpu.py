@@ -9,7 +9,7 @@ from typing import Any
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Language, Limits
-from warpsmith.devices._gpu.session import GpuSession
+from warpsmith.devices._gpu.session import GpuSession, open_session
 from warpsmith.devices.base import DeviceInfo, LaunchError
 from warpsmith.devices.hip.amdsmi import bus_id
 from warpsmith.devices.hip.api import HipApi
@@ -45,7 +45,7 @@ class Gpu:
 
     def open(self) -> GpuSession:
         cache_bytes = max(int(self._properties.l2CacheSize), self.target.cache_bytes)
-        return GpuSession(HipApi(self.index, cache_bytes=cache_bytes, bus_id=bus_id(self._properties)))
+        return open_session(lambda: HipApi(self.index, cache_bytes=cache_bytes, bus_id=bus_id(self._properties)))
 
     @cached_property
     def _properties(self) -> Any:

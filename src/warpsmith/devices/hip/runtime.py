@@ -11,7 +11,17 @@ from warpsmith.devices._gpu.api import ContextLost
 from warpsmith.devices.base import LaunchError
 
 # After one of these nothing launched later in this process can be trusted.
-_FATAL = frozenset({"hipErrorAssert", "hipErrorIllegalAddress", "hipErrorLaunchFailure", "hipErrorLaunchTimeOut"})
+_FATAL = frozenset(
+    {
+        "hipErrorAssert",
+        "hipErrorContextIsDestroyed",
+        "hipErrorECCNotCorrectable",
+        "hipErrorIllegalAddress",
+        "hipErrorLaunchFailure",
+        "hipErrorLaunchTimeOut",
+        "hipErrorUnknown",
+    }
+)
 
 
 @cache

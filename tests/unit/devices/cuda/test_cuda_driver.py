@@ -1,0 +1,95 @@
+"""The real bindings on a driver made of host memory (`libcuda.c`): what is passed, what comes back, what ends a worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.devices._clang.binary import clang_binary
+from warpsmith.devices._gpu.api import ContextLost
+from warpsmith.devices._gpu.session import open_session
+from warpsmith.devices.base import LaunchError
+from warpsmith.devices.cuda import driver
+
+_PROLOGUE = """
+from warpsmith.core.hardware import Geometry, Resources
+from warpsmith.devices._gpu.api import ContextLost
+from warpsmith.devices._gpu.session import VARIABLE
+from warpsmith.devices.base import Binary, LaunchError
+from warpsmith.devices.registry import load_device
+from warpsmith.core.errors import UnavailableError
+
+def number(value): return value.to_bytes(4, "little", signed=True)
+def geometry(*, grid_y=1, shared=0): return Geometry((2, grid_y, 1), (32, 1, 1), shared)
+device = load_device("cuda")
+"""
+
+
+def run(folder: Path, script: str, *, version: int = 13040, capability: int = 90) -> str:
+    """What a process prints that sees this driver and no other."""
+    pytest.importorskip("cuda.bindings.driver")
+    source, library = Path(__file__).with_name("libcuda.c"), folder / "libcuda.so.1"
+    flags = ["-w", "-O1", "-shared", "-fPIC", "-nostdlib", f"-DDRIVER_VERSION={version}", f"-DCAPABILITY={capability}"]
+    environment = {**os.environ, "ZIG_LOCAL_CACHE_DIR": str(folder / "zig"), "ZIG_GLOBAL_CACHE_DIR": str(folder / "zig")}
+    subprocess.run([str(clang_binary()), "cc", *flags, "-o", str(library), str(source)], check=True, env=environment)
+    command = [sys.executable, "-c", _PROLOGUE + script]
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_gpus_life_through_the_real_bindings(tmp_path: Path) -> None:
+    said = run(
+        tmp_path,
+        """
+info, session = device.describe(), device.open()
+print(info.description, info.limits.shared_bytes_per_block, session.api._bus_id, sep="|")
+adds = session.load(Binary(b"code", "adds", Resources(), {f"{VARIABLE}shift": "shift"}))
+buffer = bytearray([1, 2, 3, 4])
+print(adds.launch((memoryview(buffer), number(10)), geometry(shared=100_000)), *buffer)
+adds.set_constants({"shift": bytes([1])})
+print(adds.launch((None, number(1)), geometry()), adds.launch((memoryview(buffer), number(0)), geometry()), *buffer)
+for launch in (geometry(grid_y=65536), geometry(shared=240_000)):
+    try:
+        adds.launch((None, number(1)), launch)
+    except LaunchError as error:
+        print(error)
+adds.close()
+strays = session.load(Binary(b"code", "strays", Resources()))
+try:
+    strays.launch((None, number(1)), geometry())
+except ContextLost as error:
+    print(error)
+""",
+    )
+    assert said.splitlines() == [
+        "NVIDIA Host Memory (sm_90)|232448|0000:01:00.0",
+        "1500000 11 12 13 14",
+        "1500000 1500000 12 13 14 15",
+        "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (as NVIDIA says it)",
+        "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (as NVIDIA says it)",
+        "cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (as NVIDIA says it)",
+    ]
+
+
+def test_what_nvidia_says_of_errors_that_end_a_process() -> None:
+    results = pytest.importorskip("cuda.bindings.driver").CUresult
+    assert {error.name for error in results} >= driver.FATAL
+    ending = {error.name for error in results if "relaunched" in error.__doc__ or "cannot be used anymore" in error.__doc__}
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in ending
+    assert ending <= driver.FATAL
+
+
+@pytest.mark.parametrize("error", [LaunchError("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"), ContextLost("cuCtxSetCurrent: …")])
+def test_a_gpu_that_cannot_be_had_is_not_a_candidates_fault(error: Exception) -> None:
+    def taken() -> None:
+        raise error
+
+    with pytest.raises(UnavailableError, match=f"the GPU does not open: {error}"):
+        open_session(taken)  # type: ignore[arg-type]
