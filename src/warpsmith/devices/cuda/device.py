@@ -48,14 +48,15 @@ class CudaDevice:
         return Gpu(self._gpu)
 
     def describe(self) -> DeviceInfo:
-        if self._named is None:
-            return self._found.describe(self.name, _LANGUAGES, _versions())
         major, minor = nvrtc.version()
-        if self._named.number not in nvrtc.supported_architectures():
+        if self.target.number not in nvrtc.supported_architectures():
             raise UnavailableError(
-                f"NVRTC {major}.{minor} does not compile for {self._named}",
-                hint="older GPUs need the wheel nvidia-cuda-nvrtc of an older release",
+                f"NVRTC {major}.{minor} does not compile for {self.target}",
+                hint="older GPUs need the wheel nvidia-cuda-nvrtc of an older release, newer ones that of a newer",
             )
+        if self._named is None:
+            self._found.require_driver_for(major)
+            return self._found.describe(self.name, _LANGUAGES, _versions())
         known = architecture_of(self._named)
         return DeviceInfo(
             name=self.name,

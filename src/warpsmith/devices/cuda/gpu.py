@@ -16,6 +16,7 @@ from warpsmith.devices.cuda.driver import call, driver, text
 from warpsmith.devices.cuda.target import CudaTarget
 
 _NAME_BYTES = 256
+_SPECIFIC_SINCE = 9
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,19 @@ class Gpu:
 
     @cached_property
     def target(self) -> CudaTarget:
-        return CudaTarget(self._attribute("COMPUTE_CAPABILITY_MAJOR"), self._attribute("COMPUTE_CAPABILITY_MINOR"))
+        """With what this one architecture has and others lack (`sm_90a`: wgmma, …), for the code is for no other GPU."""
+        major, minor = self._attribute("COMPUTE_CAPABILITY_MAJOR"), self._attribute("COMPUTE_CAPABILITY_MINOR")
+        return CudaTarget(major, minor, "a" if major >= _SPECIFIC_SINCE else "")
+
+    def require_driver_for(self, cuda_major: int) -> None:
+        """Drivers load what compilers of their own or an older major release of CUDA make. Raises UnavailableError."""
+        driver()
+        version = int(call("cuDriverGetVersion"))
+        if version // 1000 < cuda_major:
+            raise UnavailableError(
+                f"NVIDIA's driver is for CUDA {version // 1000}.{version % 1000 // 10}, NVRTC makes code for CUDA {cuda_major}",
+                hint="update the driver (CUDA 13 needs 580 or later)",
+            )
 
     def describe(self, name: str, languages: frozenset[Language], versions: Mapping[str, str]) -> DeviceInfo:
         limits = Limits(

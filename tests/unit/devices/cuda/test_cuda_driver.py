@@ -69,13 +69,26 @@ except ContextLost as error:
 """,
     )
     assert said.splitlines() == [
-        "NVIDIA Host Memory (sm_90)|232448|0000:01:00.0",
+        "NVIDIA Host Memory (sm_90a)|232448|0000:01:00.0",
         "1500000 11 12 13 14",
         "1500000 1500000 12 13 14 15",
         "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (as NVIDIA says it)",
         "cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (as NVIDIA says it)",
         "cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (as NVIDIA says it)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "capability", "said"),
+    [
+        (12080, 90, "NVIDIA's driver is for CUDA 12.8, NVRTC makes code for CUDA 13"),
+        (13040, 70, "does not compile for sm_70"),
+        (13040, 89, "NVIDIA Host Memory (sm_89)"),
+    ],
+)
+def test_a_gpu_that_the_compiler_or_the_driver_is_not_for(tmp_path: Path, version: int, capability: int, said: str) -> None:
+    script = "try:\n    print(device.describe().description)\nexcept UnavailableError as error:\n    print(error)"
+    assert said in run(tmp_path, script, version=version, capability=capability)
 
 
 def test_what_nvidia_says_of_errors_that_end_a_process() -> None:
