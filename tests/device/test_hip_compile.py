@@ -57,6 +57,7 @@ def test_figures_are_those_of_clangs_remark(name: str, registers: int, shared: i
     assert facts.scalar_registers == remark("TotalSGPRs")
     assert facts.spilled_vector_registers == remark("VGPRs Spill")
     assert (facts.wave_size, facts.max_threads) == (target.wave_size, threads)
+    assert result.code[8] == 3  # ELFABIVERSION_AMDGPU_HSA_V5
 
     # clang tells the waves of a SIMD, counts parts of blocks where registers limit, and leaves out that the LDS is given out in
     # steps; the hardware runs whole blocks.

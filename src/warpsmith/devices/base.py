@@ -118,6 +118,13 @@ class Session(Protocol):
 
 
 @runtime_checkable
+class Unloads(Protocol):
+    """A program that takes up the device's memory until it is closed."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
 class HasOwnMemory(Protocol):
     """A session that copies buffers to a memory of the device's own."""
 

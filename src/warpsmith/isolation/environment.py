@@ -14,7 +14,10 @@ _NAMES = frozenset(
     {
         "LANG", "PATH", "TZ", "USER",
         "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
-        "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCM_PATH", "ROCR_VISIBLE_DEVICES",
+        "CUDA_HOME", "CUDA_PATH", "ROCM_PATH",
+        # Which GPUs there are, in which order, and as what they count.
+        "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
+        "ROCR_VISIBLE_DEVICES",
     }
 )  # fmt: skip
 _PREFIXES = ("LC_", "OCL_", "POCL_")

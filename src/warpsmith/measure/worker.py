@@ -17,7 +17,7 @@ import numpy as np
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Geometry, NotCounted
 from warpsmith.core.outcome import LaunchFailed
-from warpsmith.devices.base import HasCounters, HasOwnMemory, HasReadings, LaunchError, Program, Session
+from warpsmith.devices.base import HasCounters, HasOwnMemory, HasReadings, LaunchError, Program, Session, Unloads
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.serving import serve
 from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
@@ -76,7 +76,9 @@ class _Worker:
         return _DONE
 
     def unload(self, job: Unload, _blobs: Blobs, _fds: Fds) -> Answer:
-        del self._programs[job.program]
+        program: object = self._programs.pop(job.program)
+        if isinstance(program, Unloads):
+            program.close()
         self._constants_of.pop(job.program, None)
         self._runs = {number: run for number, run in self._runs.items() if run.program != job.program}
         return _DONE

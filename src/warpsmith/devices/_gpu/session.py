@@ -81,7 +81,8 @@ class GpuProgram:
     def __init__(self, session: GpuSession, binary: Binary) -> None:
         self._session = session
         self._data = binary.device_data
-        self._module = session.api.load(binary.code)
+        self._code = binary.code  # AMD's runtime reads it as long as the module is loaded; NVIDIA's has a copy
+        self._module = session.api.load(self._code)
         self._kernel = session.api.kernel(self._module, binary.entry)
         self._allowed_shared_bytes = 0
 

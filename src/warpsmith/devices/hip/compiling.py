@@ -41,6 +41,7 @@ _CODE = (
     "-O3", "-S", "-ffunction-sections", "-vectorize-loops", "-vectorize-slp", "-fvisibility=hidden",
     "-fcuda-allow-variadic-functions", "-fno-threadsafe-statics", "-mframe-pointer=none",
     "-ferror-limit", "0", "-w",
+    "-mcode-object-version=5",  # clang's own choice, 6, adds nothing that is used here, and older ROCms do not load it
 )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading, Res
 from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE, GpuSession
 from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
+from warpsmith.measure.jobs import Load, Unload
+from warpsmith.measure.worker import _Worker
 
 GEOMETRY = Geometry((2, 1, 1), (32, 1, 1))
 
@@ -47,7 +49,8 @@ class HostGpu:
     def load(self, code: bytes) -> Any:
         return code
 
-    def unload(self, module: Any) -> None: ...
+    def unload(self, module: Any) -> None:
+        self.log.append(f"unload {module.decode()}")
 
     def kernel(self, module: Any, name: str) -> Any:
         return name
@@ -143,6 +146,14 @@ def test_null_pointers_and_constants(gpu: HostGpu) -> None:
     assert list(buffer) == [6, 6, 6, 6]
     with pytest.raises(LaunchError, match="5 bytes do not fit __constant__ shift of 4 bytes"):
         loaded.set_constants({"shift": b"12345"})
+
+
+def test_a_program_that_the_worker_unloads_leaves_the_device(gpu: HostGpu) -> None:
+    worker = _Worker()
+    worker._session = GpuSession(gpu)
+    worker.load(Load("p", Binary(b"", "k", Resources())), (b"code",), ())
+    worker.unload(Unload("p"), (), ())
+    assert gpu.log[-1] == "unload code"
 
 
 def test_a_kernel_must_take_what_its_declaration_gives() -> None:
