@@ -7,8 +7,8 @@ import pytest
 from cpu_support import compile_kernel, device, launch, request
 
 from warpsmith.core.errors import InputError, UnsupportedFeature
-from warpsmith.core.hardware import Language
-from warpsmith.devices.base import CompileError, LaunchError
+from warpsmith.core.hardware import Geometry, Language
+from warpsmith.devices.base import CompileError, ContextLost, LaunchError
 
 OUT = np.zeros(64, np.float32)
 RAMP = np.arange(64, dtype=np.float32)
@@ -27,6 +27,31 @@ OPENCL = {"language": Language.OPENCL, "defines": {"SCALE": 2}, "on": "opencl"}
 def test_runs_opencl_c(name: str) -> None:
     out = launch(SOURCE, ARGUMENTS, grid=4, block=16, **(OPENCL | {"on": name}))
     np.testing.assert_array_equal(out, np.where(RAMP < 60, 2 * RAMP, 0))
+
+
+def test_a_device_with_memory_of_its_own_gets_the_guards_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: the kernel writes past the end of a copy, which has to be seen in the host's memory afterwards."""
+    source = "__kernel void k(__global uchar* o) { o[get_global_id(0)] += 1; }"
+    session = device("opencl").open()
+    monkeypatch.setattr(session._session, "_shares_host_memory", False)
+    whole = memoryview(bytearray(3 * 4096))
+    view = whole[4096 : 4096 + 100]
+    session.surround(view, whole)
+    compiled = compile_kernel(source, [np.zeros(1, np.uint8)], language=Language.OPENCL, on="opencl")
+    session.load(compiled).launch((view,), Geometry((1, 1, 1), (104, 1, 1)))
+    assert bytes(whole) == bytes(4096) + bytes([1] * 104) + bytes(2 * 4096 - 104)
+
+
+def test_what_shows_when_waiting_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a GPU's kernel strays: every later call would fail, too."""
+    opened = device("opencl").open()
+    program = opened.load(compile_kernel(SOURCE, ARGUMENTS, **OPENCL))
+    cl = opened._session.cl
+    failed = cl.UserEvent(opened._session.context)
+    failed.set_status(cl.status_code.OUT_OF_RESOURCES)
+    monkeypatch.setattr(cl, "enqueue_nd_range_kernel", lambda *_arguments: failed)
+    with pytest.raises(ContextLost, match=r"global size \(1, 1, 1\)"):
+        program.launch((None, None, b"\1\0\0\0"), Geometry((1, 1, 1), (1, 1, 1)))
 
 
 def test_description() -> None:

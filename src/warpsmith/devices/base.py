@@ -95,6 +95,13 @@ class LaunchError(Exception):
     """The device refused a launch, or the kernel trapped (`assert`, `__trap`)."""
 
 
+class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
+    """The kernel broke the context: nothing launched later in this process can be trusted.
+
+    Not a LaunchError: the worker has to end, and its owner starts another.
+    """
+
+
 class Program(Protocol):
     """A loaded binary."""
 

@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 from warpsmith.core.hardware import Dim3
 from warpsmith.devices._clruntime.building import BuildError, build
-from warpsmith.devices.base import LaunchError
+from warpsmith.devices.base import ContextLost, LaunchError
 
 # A tuner alternates between the buffers of a handful of workloads.
 _CACHED_BUFFERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """Host memory and what stands for it on the device, with guards; `part`, the buffer itself, lives through the launch."""
+
+    host: memoryview
+    memory: Any
+    part: Any
 
 
 class ClSession:
@@ -28,6 +38,13 @@ class ClSession:
         self._shares_host_memory = bool(device.type & cl.device_type.CPU)
         self._alignment = device.mem_base_addr_align // 8
         self._buffers: OrderedDict[tuple[int, int], Any] = OrderedDict()
+        self._guarded: dict[int, tuple[int, int]] = {}
+        """By the address of a buffer: where its guards begin, and how much there is with them."""
+
+    def surround(self, buffer: memoryview, guarded: memoryview) -> None:
+        """Where device and host share memory, the guards lie around the buffer anyway."""
+        if not self._shares_host_memory:
+            self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
 
     def load_binary(self, code: bytes) -> Any:
         try:
@@ -36,9 +53,14 @@ class ClSession:
             raise LaunchError(f"the stored binary does not load: {error}") from error
 
     def launch(self, kernel: Any, arguments: tuple[memoryview | bytes | None, ...], global_size: Dim3, local_size: Dim3) -> int:
-        """Launch once and wait; the device's own nanoseconds."""
+        """Launch once and wait; the device's own nanoseconds.
+
+        What the runtime refuses is a LaunchError. What becomes known by waiting the kernel did: drivers of GPUs answer with the
+        same error from then on.
+        """
         cl = self.cl
-        copies: list[tuple[memoryview, Any]] = []
+        copies: list[_Copy] = []
+        where = f"(global size {global_size}, work-group {local_size})"
         try:
             for index, argument in enumerate(arguments):
                 if isinstance(argument, memoryview):
@@ -47,23 +69,29 @@ class ClSession:
                 else:
                     kernel.set_arg(index, argument)
             event = cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
-            event.wait()
-            for view, buffer in copies:
-                cl.enqueue_copy(self.queue, view, buffer)
         except cl.Error as error:
-            raise LaunchError(f"{error} (global size {global_size}, work-group {local_size})") from error
+            raise LaunchError(f"{error} {where}") from error
+        try:
+            event.wait()
+            for copy in copies:
+                cl.enqueue_copy(self.queue, copy.host, copy.memory)
+        except cl.Error as error:
+            raise ContextLost(f"{error} {where}") from error
         return int(event.profile.end - event.profile.start)
 
-    def _buffer(self, view: memoryview, copies: list[tuple[memoryview, Any]]) -> Any:
+    def _buffer(self, view: memoryview, copies: list[_Copy]) -> Any:
         """Zero copies where device and host share memory and the view is aligned; else a copy there and back, untimed."""
         cl, flags = self.cl, self.cl.mem_flags
         if view.nbytes == 0:
             return None
-        address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        address = _address(view)
         if not self._shares_host_memory or address % self._alignment:
-            buffer = cl.Buffer(self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=view)
-            copies.append((view, buffer))
-            return buffer
+            begin, nbytes = self._guarded.get(address, (address, view.nbytes))
+            host = memoryview((ctypes.c_char * nbytes).from_address(begin)).cast("B")
+            memory = cl.Buffer(self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=host)
+            part = memory.get_sub_region(address - begin, view.nbytes) if nbytes > view.nbytes else memory
+            copies.append(_Copy(host, memory, part))
+            return part
         key = (address, view.nbytes)
         cached = self._buffers.get(key)
         if cached is None:
@@ -74,3 +102,7 @@ class ClSession:
             if len(self._buffers) > _CACHED_BUFFERS:
                 self._buffers.popitem(last=False)
         return cached
+
+
+def _address(view: memoryview) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(view))

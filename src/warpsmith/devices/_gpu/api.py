@@ -8,13 +8,6 @@ from typing import Any, Protocol
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 
 
-class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
-    """The kernel broke the context: nothing launched later in this process can be trusted.
-
-    Not a LaunchError: the worker has to end, and its owner starts another.
-    """
-
-
 class GpuApi(Protocol):
     """One GPU, its context current in this thread, with one stream and two events."""
 

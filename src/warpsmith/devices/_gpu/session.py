@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
-from warpsmith.devices._gpu.api import ContextLost, GpuApi
-from warpsmith.devices.base import Binary, LaunchError
+from warpsmith.devices._gpu.api import GpuApi
+from warpsmith.devices.base import Binary, ContextLost, LaunchError
 
 VARIABLE = "variable:"
 """Prefix of the entries in a binary's `device_data` that give the lowered names of its variables."""

@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from warpsmith.core.errors import UnavailableError
-from warpsmith.devices._gpu.api import ContextLost
-from warpsmith.devices.base import LaunchError
+from warpsmith.devices.base import ContextLost, LaunchError
 from warpsmith.devices.cuda.nvrtc import HINT
 
 # After one of these the context is lost: nothing launched later in this process can be trusted. NVIDIA's documentation says so of

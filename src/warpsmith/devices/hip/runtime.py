@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from warpsmith.core.errors import UnavailableError
-from warpsmith.devices._gpu.api import ContextLost
-from warpsmith.devices.base import LaunchError
+from warpsmith.devices.base import ContextLost, LaunchError
 
 # After one of these nothing launched later in this process can be trusted.
 _FATAL = frozenset(

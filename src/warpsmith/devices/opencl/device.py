@@ -72,6 +72,9 @@ class OpenClSession:
     def load(self, binary: Binary) -> OpenClProgram:
         return OpenClProgram(self._session, binary)
 
+    def surround(self, buffer: memoryview, guarded: memoryview) -> None:
+        self._session.surround(buffer, guarded)
+
 
 def _choose(cl: Any, selector: str) -> Any:
     devices = [device for platform in platforms(cl) for device in platform.get_devices()]

@@ -11,16 +11,14 @@ import pytest
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices._clang.binary import clang_binary
-from warpsmith.devices._gpu.api import ContextLost
 from warpsmith.devices._gpu.session import open_session
-from warpsmith.devices.base import LaunchError
+from warpsmith.devices.base import ContextLost, LaunchError
 from warpsmith.devices.cuda import driver
 
 _PROLOGUE = """
 from warpsmith.core.hardware import Geometry, Resources
-from warpsmith.devices._gpu.api import ContextLost
 from warpsmith.devices._gpu.session import VARIABLE
-from warpsmith.devices.base import Binary, LaunchError
+from warpsmith.devices.base import Binary, ContextLost, LaunchError
 from warpsmith.devices.registry import load_device
 from warpsmith.core.errors import UnavailableError
 
