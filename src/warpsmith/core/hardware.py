@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 Dim3: TypeAlias = tuple[int, int, int]
 
+MOST_BLOCKS = 2**31 - 1
+"""Along an axis of the grid, where the device sets no other limit."""
+
 
 class Language(StrEnum):
     CUDA = "cuda"
@@ -45,6 +48,9 @@ class Limits:
     compute_units: int
     shared_banks: int = 32  # 1 where shared memory is ordinary memory
     registers_per_thread: int = 255  # of 4 bytes; where threads run as vectors, vectors
+    max_grid_x: int = MOST_BLOCKS
+    max_grid_y: int = MOST_BLOCKS
+    max_grid_z: int = MOST_BLOCKS
 
     @property
     def is_gpu(self) -> bool:

@@ -6,7 +6,7 @@ An assignment for which it cannot be computed at all (say, a division by zero) i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.grid import evaluate_grid
 from warpsmith.core.expression.nodes import Binary, Compare, Literal, Logic, Node, names_in
-from warpsmith.core.hardware import Limits
+from warpsmith.core.hardware import MOST_BLOCKS, Limits
 from warpsmith.space.conjuncts import conjuncts
 from warpsmith.spec.kernel import Constraint, Launch
 
@@ -229,11 +229,11 @@ def rules_of(
     """The user's constraints first: what they exclude need not have a computable launch."""
     rules: list[Rule] = [ConstraintRule(constraint) for constraint in constraints]
     rules += _limit_rules(launch, limits)
-    rules.extend(LimitRule(f"grid.{axis}", (extent,), 1, None, None) for axis, extent in zip("xyz", launch.grid, strict=False))
+    rules += _grid_rules(launch, limits)
     own = limits.names()
     for target, others in also.items():
         tighter = {name for name, value in others.names().items() if value < own[name]}
-        limiting = (rule for rule in _limit_rules(launch, others) if rule.limit_name in tighter)
+        limiting = (rule for rule in (*_limit_rules(launch, others), *_grid_rules(launch, others)) if rule.limit_name in tighter)
         rules += [replace(rule, what=f"{rule.what} on {target}") for rule in limiting]
     return tuple(rules)
 
@@ -245,6 +245,13 @@ def _limit_rules(launch: Launch, limits: Limits) -> list[LimitRule]:
         found.append(LimitRule(f"block.{axis}", (extent,), 1, name, getattr(limits, name)))
     shared = LimitRule("dynamic shared bytes", (launch.shared_bytes,), 0, "shared_bytes_per_block", limits.shared_bytes_per_block)
     return [*found, shared]
+
+
+def _grid_rules(launch: Launch, limits: Limits) -> Iterator[LimitRule]:
+    for axis, extent in zip("xyz", launch.grid, strict=False):
+        most = limits.names()[f"max_grid_{axis}"]
+        name, limit = (f"max_grid_{axis}", most) if most < MOST_BLOCKS else (None, None)
+        yield LimitRule(f"grid.{axis}", (extent,), 1, name, limit)
 
 
 def _rows(

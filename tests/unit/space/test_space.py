@@ -177,18 +177,21 @@ def test_the_default_of_a_list_is_in_it():
 
 
 def test_a_space_for_several_targets_names_the_one_that_objects():
-    parameters = (Parameter("WARPS", (1, 16, 32, 64), 1), Parameter("ROWS", (1, 100), 1))
+    parameters = (Parameter("WARPS", (1, 16, 32, 64), 16), Parameter("ROWS", (1, 100), 1))
     constraints = (Constraint(Expression.parse("ROWS * 1024 <= shared_bytes_per_block"), "the rows are kept"),)
-    launch = Launch((Expression.parse("n"),), (Expression.parse("WARPS * 32"),), Expression.parse(0))
+    grid = (Expression.parse("1"), Expression.parse("n / WARPS"))
+    launch = Launch(grid, (Expression.parse("WARPS * 32"),), Expression.parse(0))
     wide = Limits(8192, 8192, 8192, 8192, 262_144, 32, 2)
-    target = {"small": Limits(1024, 1024, 1024, 64, 65_536, 32, 100)}
-    workloads = (Workload("w", {"n": 4}),)
+    target = {"small": Limits(1024, 1024, 1024, 64, 65_536, 32, 100, max_grid_y=65_535)}
+    workloads = (Workload("w", {"n": 500_000}),)
     alone = Space.build(parameters, constraints, launch, workloads, wide)
     both = Space.build(parameters, constraints, launch, workloads, wide, target)
-    assert (alone.size, both.size) == (8, 3)
+    assert (alone.size, both.size) == (8, 2)
     assert all(configuration in alone for configuration in both)
-    (violation,) = both.explain(Configuration.of({"WARPS": 1, "ROWS": 100}))
+    (violation,) = both.explain(Configuration.of({"WARPS": 16, "ROWS": 100}))
     assert "w on small" in str(violation)
     assert "shared_bytes_per_block=65536" in str(violation)
     threads, _ = both.explain(Configuration.of({"WARPS": 64, "ROWS": 1}))
     assert "threads per block on small 2048 > max_threads_per_block=1024" in str(threads)
+    (blocks,) = both.explain(Configuration.of({"WARPS": 1, "ROWS": 1}))
+    assert "grid.y on small 500000 > max_grid_y=65535" in str(blocks)

@@ -51,6 +51,8 @@ class Architecture:
             shared_bytes_per_block=self.shared_bytes_per_block,
             warp_size=self.warp_size,
             compute_units=self.multiprocessors,
+            max_grid_y=65535,
+            max_grid_z=65535,
         )
 
 

@@ -50,6 +50,9 @@ class Gpu:
             shared_bytes_per_block=self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
             warp_size=self._attribute("WARP_SIZE"),
             compute_units=self._attribute("MULTIPROCESSOR_COUNT"),
+            max_grid_x=self._attribute("MAX_GRID_DIM_X"),
+            max_grid_y=self._attribute("MAX_GRID_DIM_Y"),
+            max_grid_z=self._attribute("MAX_GRID_DIM_Z"),
         )
         called = text(call("cuDeviceGetName", _NAME_BYTES, self._handle))
         found = {**versions, "driver": str(call("cuDriverGetVersion"))}

@@ -14,7 +14,7 @@ from warpsmith.devices.base import DeviceInfo, LaunchError
 from warpsmith.devices.hip.amdsmi import bus_id
 from warpsmith.devices.hip.api import HipApi
 from warpsmith.devices.hip.runtime import call, runtime
-from warpsmith.devices.hip.target import HipTarget, parse_target
+from warpsmith.devices.hip.target import MOST_BLOCKS_YZ, HipTarget, parse_target
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class Gpu:
             shared_bytes_per_block=properties.sharedMemPerBlock,
             warp_size=properties.warpSize,
             compute_units=properties.multiProcessorCount,
+            max_grid_x=properties.maxGridSize[0],
+            max_grid_y=min(properties.maxGridSize[1], MOST_BLOCKS_YZ),
+            max_grid_z=min(properties.maxGridSize[2], MOST_BLOCKS_YZ),
         )
         found = {**versions, "runtime": str(call("hipRuntimeGetVersion"))}
         described = f"{_text(properties.name)} ({self.target.name})"

@@ -11,6 +11,7 @@ from warpsmith.core.hardware import Limits
 _NAME = re.compile(r"gfx[0-9a-f]{3,4}")
 _KIB = 1024
 _MIB = 1024 * _KIB
+MOST_BLOCKS_YZ = 65535  # what ROCm tells; some of its releases tell more
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class HipTarget:
             shared_bytes_per_block=self.shared_bytes_per_block,
             warp_size=self.wave_size,
             compute_units=self.compute_units,
+            max_grid_y=MOST_BLOCKS_YZ,
+            max_grid_z=MOST_BLOCKS_YZ,
         )
 
 

@@ -16,6 +16,7 @@ from warpsmith.devices.base import ContextLost, LaunchError
 from warpsmith.devices.cuda import driver
 
 _PROLOGUE = """
+from dataclasses import replace
 from warpsmith.core.hardware import Geometry, Resources
 from warpsmith.devices._gpu.session import VARIABLE
 from warpsmith.devices.base import Binary, ContextLost, LaunchError
@@ -47,7 +48,8 @@ def test_a_gpus_life_through_the_real_bindings(tmp_path: Path) -> None:
         tmp_path,
         """
 info, session = device.describe(), device.open()
-print(info.description, info.limits.shared_bytes_per_block, session.api._bus_id, sep="|")
+catalogued = replace(load_device("cuda:sm_90").describe().limits, compute_units=132)
+print(info.description, info.limits == catalogued, session.api._bus_id)
 adds = session.load(Binary(b"code", "adds", Resources(), {f"{VARIABLE}shift": "shift"}))
 buffer = bytearray([1, 2, 3, 4])
 print(adds.launch((memoryview(buffer), number(10)), geometry(shared=100_000)), *buffer)
@@ -67,7 +69,7 @@ except ContextLost as error:
 """,
     )
     assert said.splitlines() == [
-        "NVIDIA Host Memory (sm_90a)|232448|0000:01:00.0",
+        "NVIDIA Host Memory (sm_90a) True 0000:01:00.0",
         "1500000 11 12 13 14",
         "1500000 1500000 12 13 14 15",
         "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (as NVIDIA says it)",
