@@ -144,7 +144,8 @@ class _Worker:
 
     def _launch(self, run: _Run) -> int:
         self._fill_constants(run)
-        return self._programs[run.program].launch(run.arguments, run.geometry)
+        # Clocks tick, some only every microsecond: a launch that fits between two ticks did not take no time at all.
+        return max(1, self._programs[run.program].launch(run.arguments, run.geometry))
 
     def _fill_constants(self, run: _Run) -> None:
         constants = self._memories[run.workload].constants

@@ -30,7 +30,7 @@ def read(bus_id: str) -> Reading | None:
             slowed_by=_reasons(nvml, nvml.device_get_current_clocks_event_reasons(device)),
             temperature_c=int(nvml.device_get_temperature_v(device, nvml.TemperatureSensors.TEMPERATURE_GPU)),
         )
-    except nvml.NvmlError:  # a GPU that does not tell all of this
+    except (nvml.NvmlError, RuntimeError):  # a GPU that does not tell all of this; a library that is older than the bindings
         return None
 
 

@@ -1,4 +1,4 @@
-"""Owns the calls of NVRTC: source in; cubin, log and lowered name out. It never touches the driver, so it needs no GPU.
+"""Owns the calls of NVRTC: source in; cubin, log and lowered name out. It needs no driver, and no GPU.
 
 Not through `cuda.core`: its Program asks the driver for some answers and can hang on a machine without one.
 """

@@ -63,7 +63,12 @@ def _library() -> ModuleType | None:
         import amdsmi  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
 
         amdsmi.amdsmi_init()
-    except (ImportError, OSError, KeyError):  # the last is what the package raises when there is no libamd_smi
+    except (
+        ImportError,
+        OSError,
+        KeyError,
+        AttributeError,
+    ):  # the last two: there is no libamd_smi; it lacks what the package wants
         return None
     except Exception as error:
         if type(error).__module__ != "amdsmi.amdsmi_exception":

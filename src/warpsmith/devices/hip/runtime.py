@@ -10,7 +10,7 @@ from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import ContextLost, LaunchError
 
 # After one of these nothing launched later in this process can be trusted.
-_FATAL = frozenset(
+FATAL = frozenset(
     {
         "hipErrorAssert",
         "hipErrorContextIsDestroyed",
@@ -52,5 +52,5 @@ def call(name: str, *arguments: Any) -> Any:
     status, *values = getattr(module, name)(*arguments)
     if status != module.hipError_t.hipSuccess:
         message = f"{name}: {status.name}"
-        raise ContextLost(message) if status.name in _FATAL else LaunchError(message)
+        raise ContextLost(message) if status.name in FATAL else LaunchError(message)
     return values[0] if len(values) == 1 else tuple(values)

@@ -59,6 +59,12 @@ def test_without_the_management_library_there_are_no_readings(monkeypatch: pytes
     assert nvml._library.__wrapped__() is None
 
 
+def test_a_management_library_that_is_older_than_the_bindings_gives_no_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    bindings = pytest.importorskip("cuda.bindings.nvml")  # without a library every call raises what a missing function does
+    monkeypatch.setattr(nvml, "_library", lambda: bindings)
+    assert nvml.read("0000:01:00.0") is None
+
+
 def test_a_target_describes_itself_and_cannot_be_opened() -> None:
     device = load_device("cuda:sm_90")
     info = device.describe()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading, Res
 from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE, GpuSession
 from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
-from warpsmith.measure.jobs import Load, Unload
-from warpsmith.measure.worker import _Worker
+from warpsmith.measure.jobs import Load, Time, Unload
+from warpsmith.measure.worker import _Memory, _Run, _Worker
 
 GEOMETRY = Geometry((2, 1, 1), (32, 1, 1))
 
@@ -154,6 +155,14 @@ def test_a_program_that_the_worker_unloads_leaves_the_device(gpu: HostGpu) -> No
     worker.load(Load("p", Binary(b"", "k", Resources())), (b"code",), ())
     worker.unload(Unload("p"), (), ())
     assert gpu.log[-1] == "unload code"
+
+
+def test_no_launch_takes_no_time() -> None:
+    worker = _Worker()
+    worker._programs["p"] = SimpleNamespace(launch=lambda _arguments, _geometry: 0)  # type: ignore[assignment]
+    worker._memories["w"] = _Memory({}, (), (), {})
+    worker._runs[1] = _Run("p", "w", (), GEOMETRY)
+    assert worker.time(Time((1, 1)), (), ()) == ([1, 1], ())
 
 
 def test_a_kernel_must_take_what_its_declaration_gives() -> None:

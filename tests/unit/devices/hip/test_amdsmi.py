@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,6 +49,14 @@ def library(*, violations: bool = True, clock: Any = 2100) -> SimpleNamespace:
 def test_readings(found: Any, reading: Reading | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amdsmi, "_library", lambda: found)
     assert amdsmi.read("0000:c1:00.0") == reading
+
+
+def test_a_library_that_is_older_than_its_package_gives_no_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init() -> None:
+        raise AttributeError("libamd_smi.so: undefined symbol: amdsmi_get_violation_status")
+
+    monkeypatch.setitem(sys.modules, "amdsmi", SimpleNamespace(amdsmi_init=init))
+    assert amdsmi._library.__wrapped__() is None
 
 
 def test_the_bus_is_named_as_the_library_wants_it() -> None:
