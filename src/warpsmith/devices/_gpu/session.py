@@ -59,7 +59,19 @@ class GpuSession:
     def surround(self, buffer: memoryview, guarded: memoryview) -> None:
         self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
 
-    def mirror(self, view: memoryview) -> _Mirror:
+    def mirrors(self, arguments: tuple[memoryview | bytes | None, ...]) -> list[_Mirror | None]:
+        """For each that is a buffer. Where the GPU's memory does not hold all workloads, those of others make room."""
+        try:
+            return [self._mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+        except LaunchError:
+            if not self._mirrors:
+                raise
+            for mirror in self._mirrors.values():
+                self.api.free(mirror.memory)
+            self._mirrors.clear()
+        return [self._mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+
+    def _mirror(self, view: memoryview) -> _Mirror:
         """Allocated once: a tuner alternates between the buffers of a few workloads."""
         address = _address(view)
         begin, nbytes = self._guarded.get(address, (address, view.nbytes))
@@ -120,7 +132,7 @@ class GpuProgram:
         if geometry.shared_bytes > self._allowed_shared_bytes:
             api.allow_shared(self._kernel, geometry.shared_bytes)
             self._allowed_shared_bytes = geometry.shared_bytes
-        mirrors = [session.mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+        mirrors = session.mirrors(arguments)
         copied = [mirror for mirror in mirrors if mirror is not None]
         for mirror in copied:
             api.copy_in(mirror.memory, mirror.host_address, mirror.nbytes)

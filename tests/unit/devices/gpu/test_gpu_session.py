@@ -28,12 +28,18 @@ class HostGpu:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.constant = ctypes.create_string_buffer(4)
+        self.memory_bytes = 1 << 30
 
     def allocate(self, nbytes: int) -> Any:
+        if nbytes > self.memory_bytes:
+            raise LaunchError("out of memory")
+        self.memory_bytes -= nbytes
         self.log.append(f"allocate {nbytes}")
         return ctypes.create_string_buffer(nbytes)
 
-    def free(self, memory: Any) -> None: ...
+    def free(self, memory: Any) -> None:
+        self.memory_bytes += ctypes.sizeof(memory)
+        self.log.append(f"free {ctypes.sizeof(memory)}")
 
     def address(self, memory: Any) -> int:
         return ctypes.addressof(memory)
@@ -137,6 +143,17 @@ def test_memory_is_allocated_once_for_a_buffer_and_shared_memory_asked_for_once(
     assert list(buffer) == [3, 3, 3, 3]
     assert gpu.log.count("allocate 4") == 1
     assert gpu.log.count("shared 50000") == 1
+
+
+def test_workloads_that_do_not_fit_together_take_turns(gpu: HostGpu) -> None:
+    loaded, first, second = program(gpu), bytearray(4), bytearray(6)
+    gpu.memory_bytes = 8
+    for buffer in (first, second, first):
+        loaded.launch((memoryview(buffer), number(1)), GEOMETRY)
+    assert (first[0], second[0]) == (2, 1)
+    assert [entry for entry in gpu.log[1:] if "e " in entry] == ["allocate 4", "free 4", "allocate 6", "free 6", "allocate 4"]
+    with pytest.raises(LaunchError, match="out of memory"):
+        loaded.launch((memoryview(bytearray(9)), number(1)), GEOMETRY)
 
 
 def test_null_pointers_and_constants(gpu: HostGpu) -> None:
