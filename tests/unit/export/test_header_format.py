@@ -60,6 +60,7 @@ extern "C" void ask(long long rows, long long d, long long most, long long* out)
 }
 """
     library = on_the_host(asking, tmp_path)
+    assert "cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes" in (tmp_path / "awkward.tuned.h").read_text()
     kernel, exact = shipment.kernel, {tuple(w.sizes.values()): w.name for w in shipment.kernel.workloads}
     chosen = [GENERAL, *OWN.values()]
     packs = next(argument for argument in kernel.arguments if argument.name == "packs")

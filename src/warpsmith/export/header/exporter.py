@@ -49,6 +49,13 @@ def _check(kernel: Kernel) -> None:
         )
 
 
+# What Warpsmith's own launches do.
+_OPT_IN = (
+    f"  // Beyond {48 << 10} launch.shared_bytes, for NVIDIA GPUs and each of the kernels, once:",
+    "  // cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes);",
+)
+
+
 def _named(parts: tuple[Part, ...]) -> list[NamedPart]:
     found: list[NamedPart] = []
     for part in parts:
@@ -74,6 +81,7 @@ def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:
         "",
         f"  const auto launch = {outer}::launch_for({given});",
         f"  const dim3 grid({grid}), block({block});",
+        *(_OPT_IN if any(entry.part.launch.shared_bytes.text != "0" for entry in named) else ()),
         "  if (launch.allowed) switch (launch.configuration) {",
     ]
     for entry in named:
