@@ -11,6 +11,7 @@ import pytest
 
 from warpsmith.core.errors import InputError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Language, Limiter
+from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError
 from warpsmith.devices.hip import CompiledCodeObject, compile_code_object, hiprtc
 from warpsmith.devices.hip.occupancy import occupancy, waves_by_registers
@@ -98,6 +99,19 @@ def test_cuda_spelling_compiles_for_every_target(name: str) -> None:
     assert result.resources.load_bytes == 16
     assert result.resources.instructions is not None
     assert result.resources.instructions > 20
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "lowered"),
+    [("", "", "table"), ("static ", "", "_ZL5table"), ("namespace { ", " }", "_ZN12_GLOBAL__N_15tableE")],
+)
+def test_constants_of_the_file_alone_are_filled_too(before: str, behind: str, lowered: str) -> None:
+    source = f"{before}__constant__ float table[4];{behind} __global__ void k(float* p) {{ p[0] = table[1]; }}"
+    result = compiled(source, "gfx942", variables=["table"])
+    assert result.variables == {"table": lowered}
+    assert lowered in {symbol.name for symbol in Elf(result.code).symbols}
+    assert result.resources.instructions is not None
+    assert result.resources.instructions > 5  # it is read, not taken for the zero that it begins with
 
 
 def test_a_hip_wave_is_the_targets() -> None:

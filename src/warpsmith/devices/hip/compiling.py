@@ -35,6 +35,9 @@ _WANTED = "__warpsmith_wanted"
 _VECTOR_REGISTER_BYTES = 4
 # The address makes clang instantiate a kernel and keep a variable, and the relocation tells the mangled name.
 _KEPT = 'extern "C" __attribute__((device, used)) const void* const {holder} = (const void*)&{name};\n'
+# A variable of the file's own (`static`, or in a namespace without a name) is the host's to fill only if the host speaks of it;
+# otherwise the compiler takes it for the zeros that it begins with.
+_HOSTS = "static __attribute__((host)) const void* {holder}_host() {{ return (const void*)&{name}; }}\n"
 
 # What clang's own driver passes for HIP.
 _CODE = (
@@ -78,6 +81,7 @@ def compile_code_object(
     wanted = parse_target(target)
     kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}
     tail = "".join(_KEPT.format(holder=holder, name=kept_name) for holder, kept_name in kept.items())
+    tail += "".join(_HOSTS.format(holder=holder, name=variable) for holder, variable in kept.items() if variable in variables)
     text = f"{definitions(defines)}{begins(name)}{source}\n{begins(_GENERATED_FILE)}{tail}"
     folders = [flag for folder in (Path(name).parent, *include_dirs) for flag in ("-I", str(folder))]
     prelude = _precompiled_prelude(wanted, language)
