@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from warpsmith.core.hardware import Counters
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.hardware import Counters, NotCounted
 from warpsmith.devices.base import counts
 from warpsmith.devices.registry import load_device
 from warpsmith.measure.bench import Bench, Candidate
@@ -35,7 +36,10 @@ class Profiler:
         found: dict[str, Counters] = {}
         with Bench(self._name, self._workloads) as bench:
             for workload in (ready.name for ready in self._workloads if ready.name in candidate.binaries):
-                answer = bench.counters(candidate, workload)
+                try:
+                    answer = bench.counters(candidate, workload)
+                except UnavailableError as error:  # the search's own process may have taken what there is of the GPU
+                    answer = NotCounted(error.message)
                 if not isinstance(answer, Counters):
                     self.counts = False
                     self._emit(Warned(f"no counters: {answer.reason}"))
