@@ -38,7 +38,7 @@ def test_architectures_and_devices(text: str, device: str) -> None:
 def test_a_gpu_of_the_catalogue_has_its_own_number_of_compute_units() -> None:
     target = parse_target("h100-sxm")
     limits = load_device("cuda:sm_80").describe().limits
-    assert target.device == "cuda:sm_90"
+    assert target.device == "cuda:sm_90a"
     assert (limits.compute_units, target.limits(limits).compute_units) == (108, 132)
 
 
