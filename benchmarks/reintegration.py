@@ -102,7 +102,8 @@ else:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from act_and_mul_tuned.planning import Gpu
     # The figures of a GPU that is not here.
-    limits = {"max_threads_per_block": 1024, "max_block_z": 64, "shared_bytes_per_block": 232448}
+    grid = {"max_grid_x": 2**31 - 1, "max_grid_y": 65535, "max_grid_z": 65535}
+    limits = {"max_threads_per_block": 1024, "max_block_z": 64, "shared_bytes_per_block": 232448, **grid}
     KERNEL._gpus[0] = Gpu(os.environ["TARGET"], limits)
     KERNEL._functions["general", 0] = None
     with FakeTensorMode():

@@ -19,6 +19,7 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
+from warpsmith.core.hardware import Language
 from warpsmith.devices.cuda.cubin import read_cubin
 from warpsmith.export.base import Shipment
 from warpsmith.export.parts import parts_of
@@ -274,7 +275,7 @@ def test_it_is_a_project_that_pip_and_sglang_understand(tmp_path: Path):
     assert project["project"]["entry-points"] == {"sglang.srt.plugins": {"gate_tuned": "gate_tuned:register"}}
     front = (tmp_path / "out" / "gate_tuned" / "__init__.py").read_text()
     assert "HookRegistry.register(REPLACEMENT.function, REPLACEMENT.around, HookType.AROUND)" in front
-    assert (tmp_path / "out" / "gate_tuned" / "code" / "gate.sm_90.cubin").is_file()
+    assert (tmp_path / "out" / "gate_tuned" / "code" / "gate.sm_90a.cubin").is_file()
 
 
 def test_it_vouches_for_sizes_like_those_that_were_verified(tmp_path: Path):
@@ -297,6 +298,8 @@ def test_what_it_cannot_ship_is_refused_with_a_way_out(tmp_path: Path):
     with pytest.raises(InputError, match="the run was on cpu alone") as caught:
         PyTorchExporter().write(shipment(kernel, "gfx942"), tmp_path)
     assert "--also-compile sm_90" in str(caught.value)
+    with pytest.raises(InputError, match="for CUDA and HIP kernels"):
+        PyTorchExporter().write(shipment(replace(kernel, language=Language.OPENCL), "sm_90"), tmp_path)
     file = tmp_path / "kernel" / "kernel.toml"
     file.write_text(KERNEL.replace('scale = { dtype = "f32"', 'scale = { dtype = "bf16"'))
     narrow = SOURCE.replace("float scale", "__nv_bfloat16 scale")

@@ -10,6 +10,7 @@ from warpsmith.analysis import parse_target
 from warpsmith.compile.binding import Binder, Source
 from warpsmith.compile.pool import CompileOutcome, CompilePool
 from warpsmith.core.errors import InputError, Location, WarpsmithError
+from warpsmith.core.hardware import Language
 from warpsmith.devices.base import Binary
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.pytorch.project import front_text, package_name, project_text
@@ -59,6 +60,8 @@ class PyTorchExporter:
 def _targets(shipment: Shipment) -> dict[str, str]:
     """The NVIDIA architectures that the run kept to, each with its compiling device. Raises InputError where there is none."""
     where = Location(shipment.kernel.path)
+    if shipment.kernel.language is Language.OPENCL:
+        raise InputError("a package for PyTorch is for CUDA and HIP kernels", location=where, hint="--format source")
     if shipment.kernel.constants:
         raise InputError(
             f"the kernel reads the symbol {shipment.kernel.constants[0].name!r}, which this format does not fill",

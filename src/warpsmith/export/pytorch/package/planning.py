@@ -10,7 +10,6 @@ from typing import Any
 
 from .description import Configuration, Names, Number, Operand, Pointer, Shape, Value
 
-_MOST_BLOCKS, _MOST_BLOCKS_BEYOND_X = 2**31 - 1, 2**16 - 1  # of a grid, on every GPU
 _TYPES = {
     "f64": ctypes.c_double, "f32": ctypes.c_float,
     "i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8,
@@ -125,7 +124,7 @@ def _against_plan(plan: Plan, names: Names) -> str | None:
         return f"a block would have {x} x {y} x {z} threads"
     if plan.shared_bytes > names["shared_bytes_per_block"]:
         return f"a block would need {plan.shared_bytes} bytes of shared memory"
-    if grid[0] > _MOST_BLOCKS or max(grid[1:]) > _MOST_BLOCKS_BEYOND_X:
+    if any(extent > names[f"max_grid_{axis}"] for axis, extent in zip("xyz", grid, strict=True)):
         return f"there would be {grid[0]} x {grid[1]} x {grid[2]} blocks"
     return None
 

@@ -174,6 +174,9 @@ class Tuned:
                 "compute_units": about.multi_processor_count,
                 "shared_banks": 32,
                 "registers_per_thread": 255,
+                "max_grid_x": 2**31 - 1,
+                "max_grid_y": 2**16 - 1,
+                "max_grid_z": 2**16 - 1,
             }
             found = self._gpus[index] = Gpu(f"sm_{about.major}{about.minor}", limits)
         return found
