@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from warpsmith.api import (
         Budget,
+        KernelStudy,
+        Study,
         describe_device,
         list_devices,
         list_runs,
@@ -19,7 +21,18 @@ if TYPE_CHECKING:
         tune,
     )
 
-__all__ = ["Budget", "describe_device", "list_devices", "list_runs", "load_kernel", "resume", "show_run", "tune"]
+__all__ = [
+    "Budget",
+    "KernelStudy",
+    "Study",
+    "describe_device",
+    "list_devices",
+    "list_runs",
+    "load_kernel",
+    "resume",
+    "show_run",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

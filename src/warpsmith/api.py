@@ -38,6 +38,7 @@ from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import Settings, read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
+from warpsmith.study import KernelStudy, Study
 from warpsmith.template import Template
 from warpsmith.tuning import run as tuning_run
 from warpsmith.tuning.account import account_of
@@ -65,7 +66,9 @@ from warpsmith.tuning.writing import form_by
 __all__ = [
     "Allowance",
     "Budget",
+    "KernelStudy",
     "ReplayResult",
+    "Study",
     "compare",
     "describe_device",
     "export_run",

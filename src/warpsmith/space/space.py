@@ -115,6 +115,26 @@ class Space:
             raise InputError(f"the default configuration ({default}) is not among the {len(space)} listed ones")
         return space
 
+    @classmethod
+    def of_values(
+        cls, parameters: tuple[Parameter, ...], constraints: tuple[Constraint, ...], default: Configuration | None
+    ) -> Space:
+        """A space without a kernel. Its first configuration is the default unless there is one.
+
+        Raises InputError where nothing is allowed, or not the default.
+        """
+        problem = Problem(parameters, tuple(map(ConstraintRule, constraints)), {"": {}})
+        members = construct(problem)
+        if not members.size:
+            raise InputError("the constraints allow no configuration")
+        space = cls(problem, members, default or Configuration(()))
+        if default is None:
+            space.default = space[0]
+        elif default not in space:
+            reasons = "; ".join(map(str, space.explain(default)))
+            raise InputError(f"the default configuration ({default}) is not allowed: {reasons}")
+        return space
+
     # ── a sequence of configurations ──
 
     @property

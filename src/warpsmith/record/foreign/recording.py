@@ -33,7 +33,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Failure: TypeAlias = CompileFailed | LaunchFailed | WrongResult | TimedOut
 
 # The tuner that made the record did the verifying; it keeps no errors to show here.
-_VERIFIED_ELSEWHERE = Verdict((ArgumentCheck("recorded", "outputs", passed=True, max_error=0.0),))
+VERIFIED_ELSEWHERE = Verdict((ArgumentCheck("recorded", "outputs", passed=True, max_error=0.0),))
 WRONG_ELSEWHERE = WrongResult(
     Verdict((ArgumentCheck("recorded", "outputs", passed=False, max_error=float("inf"), problem="recorded as wrong"),))
 )
@@ -164,4 +164,4 @@ def _middle(rows: NDArray[np.int32], sizes: Sequence[int]) -> int:
 def _outcome(result: float | Failure, reference: float, objective: Objective) -> Outcome:
     if not isinstance(result, float):
         return result
-    return Measured(_VERIFIED_ELSEWHERE, (), reference / result if objective.higher_is_better else result / reference)
+    return Measured(VERIFIED_ELSEWHERE, (), reference / result if objective.higher_is_better else result / reference)

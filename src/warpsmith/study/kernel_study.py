@@ -1,0 +1,90 @@
+"""A kernel's own template searched by hand: configurations are compiled, verified and timed here, one when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Value
+from warpsmith.core.errors import BaselineError, Location
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.measure.bench import Bench
+from warpsmith.search.registry import DEFAULT_STRATEGY
+from warpsmith.settings import read_settings
+from warpsmith.spec.kernel import Kernel
+from warpsmith.study.study import Study
+from warpsmith.tuning.cores import divide_cores
+from warpsmith.tuning.evaluate import Evaluator
+from warpsmith.tuning.original import establish_original
+from warpsmith.tuning.probes import require_language
+from warpsmith.tuning.round import make_round
+from warpsmith.verify.prepared import PreparedWorkload
+
+
+class KernelStudy(Study):
+    """A study that can `evaluate`, as a context manager: the device is closed at its end.
+
+    Times are relative to the original's, from launches beside the best so far. Nothing is recorded and nothing claimed: that is
+    what `tune` is for.
+    """
+
+    def __init__(self, kernel: Kernel, *, device: str = "cpu", strategy: str = DEFAULT_STRATEGY, seed: int = 0) -> None:
+        """Raises UnavailableError without the device, BaselineError where the original itself does not pass."""
+        self._stack = ExitStack()
+        try:
+            cores = divide_cores()
+            pool = self._stack.enter_context(
+                CompilePool(
+                    device,
+                    workers=cores.compilers,
+                    cache_dir=read_settings().binary_cache,
+                    cores=cores.compiling,
+                    folders=kernel.folders,
+                )
+            )
+            info = pool.describe()
+            require_language(kernel, info)
+            template = make_round(0, kernel, pool, info)
+            super().__init__(template.space, strategy=strategy, seed=seed)
+            geometry, default = template.builder.binder.geometry, kernel.default_configuration
+            prepared = {
+                w.name: self._stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, geometry(default, w)))
+                for w in kernel.tuning_workloads
+            }
+            bench = self._stack.enter_context(
+                Bench(device, list(prepared.values()), compute_units=cores.measuring_units, cores=cores.measuring)
+            )
+            establish_original(template.builder, bench, prepared)
+            self._evaluator = Evaluator(template.space, template.builder, bench, rng=np.random.default_rng([seed, 0]))
+            self.baseline = self._measured_original(kernel)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def evaluate(self, configuration: Mapping[str, Value]) -> Evaluation:
+        """Compile, verify on every tuning workload and time it; the study is told."""
+        evaluation = self._evaluator(self._checked(configuration))
+        self._evaluator.observe(evaluation)
+        self._tell(evaluation)
+        return evaluation
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _measured_original(self, kernel: Kernel) -> Evaluation:
+        baseline = self._evaluator(kernel.default_configuration)
+        if not isinstance(baseline.outcome, Measured):
+            raise BaselineError(f"the original kernel does not pass: {baseline.outcome.reason}", location=Location(kernel.source))
+        self._evaluator.observe(baseline)
+        return baseline
