@@ -40,6 +40,13 @@ __global__ void twice(float* y, const float* x, int n) {
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPSMITH_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def kernel(tmp_path: Path):
     (tmp_path / "kernel.toml").write_text(TOML)
@@ -48,8 +55,7 @@ def kernel(tmp_path: Path):
     return load_kernel(tmp_path)
 
 
-def test_what_is_wrong_or_does_not_compile_is_told_as_that(kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "home"))
+def test_what_is_wrong_or_does_not_compile_is_told_as_that(kernel):
     with KernelStudy(kernel) as study:
         assert isinstance(study.baseline.outcome, Measured)
         assert study.best is None
@@ -60,8 +66,7 @@ def test_what_is_wrong_or_does_not_compile_is_told_as_that(kernel, tmp_path: Pat
         assert study.best.configuration["FORM"] == 0
 
 
-def test_an_original_that_is_wrong_is_no_reference(kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "home"))
+def test_an_original_that_is_wrong_is_no_reference(kernel, tmp_path: Path):
     (tmp_path / "reference.py").write_text("def twice(x, **_):\n    return 3 * x\n")
     with pytest.raises(BaselineError, match="does not pass"):
         KernelStudy(kernel)
