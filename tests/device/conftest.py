@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,14 @@ from warpsmith.spec.load import load_kernel
 
 
 @pytest.fixture(scope="session")
-def pool() -> Iterator[CompilePool]:
-    """Open to the bundled kernels from the beginning, so that they do not cost it a worker each."""
-    folders = {folder for name in bundled_names() for folder in load_kernel(name).folders}
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests write small kernels, each over the last one's: a folder of its own would cost the pool a worker."""
+    return tmp_path_factory.mktemp("workshop")
+
+
+@pytest.fixture(scope="session")
+def pool(workshop: Path) -> Iterator[CompilePool]:
+    """Open to these and the bundled kernels from the beginning, so that they do not cost it a worker each."""
+    folders = {workshop, *(folder for name in bundled_names() for folder in load_kernel(name).folders)}
     with CompilePool("cpu", cache_dir=None, folders=folders) as pool:
         yield pool

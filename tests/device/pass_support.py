@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from shared_bench import on_shared_bench, own_names
+
 from warpsmith.compile.binding import Binder, Source
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
@@ -75,7 +77,7 @@ class Runner:
         self._pool = pool
         self._kernel = kernel
         self._untouched = untouched
-        self._workloads = tuple(kernel.workloads if workloads is None else workloads)
+        self._workloads = own_names(kernel.workloads if workloads is None else workloads)
         self._limits = pool.describe().limits
 
     def check(self, cases: Sequence[tuple[Variant, Values]]) -> None:
@@ -105,18 +107,14 @@ class Runner:
         binder = Binder(self._kernel, self._limits)
         geometries = {w.name: binder.geometry(Configuration(()), w) for w in self._workloads}
         ready = [PreparedWorkload.prepare(self._kernel, w, 0, geometries[w.name]) for w in self._workloads]
-        try:
-            with Bench("cpu", ready) as bench:
-                if any(p.expected is None for p in ready):
-                    first = self.build(self._untouched, {}, "the original")
-                    for prepared in ready:
-                        ran = bench.run_once(first, prepared.name)
-                        assert isinstance(ran, int), ran
-                        prepared.adopt_outputs_as_expected()
-                yield bench
-        finally:
-            for prepared in ready:
-                prepared.close()
+        with on_shared_bench(ready) as bench:
+            if any(p.expected is None for p in ready):
+                first = self.build(self._untouched, {}, "the original")
+                for prepared in ready:
+                    ran = bench.run_once(first, prepared.name)
+                    assert isinstance(ran, int), ran
+                    prepared.adopt_outputs_as_expected()
+            yield bench
 
 
 def _launch(variant: Variant) -> Launch:

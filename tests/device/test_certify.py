@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,12 +82,6 @@ SUMMED = HEADER + ORIGINAL.replace("2.0f * in[i]", "in[i] + in[i]") + "static_as
 ANOTHER = HEADER + ORIGINAL.replace("2.0f", "2.5f") + "static_assert(ITEMS);\n"
 
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CompilePool]:
-    with CompilePool("cpu", cache_dir=None) as opened:
-        yield opened
-
-
 def _certify(folder: Path, template: str, pool: CompilePool) -> Certificate:
     (folder / "twice.cu").write_text(ORIGINAL)
     (folder / "twice.template.cu").write_text(template)
@@ -106,13 +99,13 @@ def _certify(folder: Path, template: str, pool: CompilePool) -> Certificate:
 
 
 @pytest.mark.parametrize(("template", "level"), [(GUARDED, "tokens"), (RENAMED, "ir"), (SUMMED, "outputs")])
-def test_the_strongest_proof_that_holds(template: str, level: str, tmp_path: Path, pool: CompilePool):
-    assert _certify(tmp_path, template, pool).level == level
+def test_the_strongest_proof_that_holds(template: str, level: str, workshop: Path, pool: CompilePool):
+    assert _certify(workshop, template, pool).level == level
 
 
-def test_another_kernel_gets_none(tmp_path: Path, pool: CompilePool):
+def test_another_kernel_gets_none(workshop: Path, pool: CompilePool):
     with pytest.raises(InputError, match=r"outputs differ.*`2\.0f`, the template `2\.5f`"):
-        _certify(tmp_path, ANOTHER, pool)
+        _certify(workshop, ANOTHER, pool)
 
 
 @pytest.mark.parametrize(("device", "name"), [("cuda:sm_90", "SASS"), ("hip:gfx942", "code object")])

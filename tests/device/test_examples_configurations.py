@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shared_bench import on_shared_bench, own_names
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Verdict
-from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.bench import Candidate
 from warpsmith.space import Space
 from warpsmith.space.covering import covering_sample
 from warpsmith.spec.bundled import bundled_names
@@ -38,21 +39,17 @@ def test_template_has_the_tokens_of_its_original(builder: Builder, pool: Compile
 def test_sampled_configurations_are_right_on_the_heldout_workloads(builder: Builder):
     kernel, limits = builder.binder.kernel, builder.binder.limits
     space = Space.build(kernel.parameters, kernel.constraints, kernel.launch, kernel.workloads, limits)
-    chosen = [kernel.default_configuration, *covering_sample(space, _SAMPLED, np.random.default_rng(0))]
-    workloads = kernel.heldout_workloads
+    default = kernel.default_configuration
+    chosen = [default, *covering_sample(space, _SAMPLED, np.random.default_rng(0))]
+    workloads = own_names(kernel.heldout_workloads)
     for configuration in chosen:
         builder.prefetch(configuration, workloads)
-    default = kernel.default_configuration
     prepared = [PreparedWorkload.prepare(kernel, w, 0, builder.binder.geometry(default, w)) for w in workloads]
-    try:
-        with Bench("cpu", prepared) as bench:
-            for configuration in chosen:
-                candidate = builder.build(configuration, workloads)
-                assert isinstance(candidate, Candidate), (str(configuration), candidate)
-                for workload in workloads:
-                    verdict = bench.verify(candidate, workload.name)
-                    assert isinstance(verdict, Verdict), (str(configuration), verdict)
-                    assert verdict.passed, (str(configuration), verdict.failure)
-    finally:
-        for workload in prepared:
-            workload.close()
+    with on_shared_bench(prepared) as bench:
+        for configuration in chosen:
+            candidate = builder.build(configuration, workloads)
+            assert isinstance(candidate, Candidate), (str(configuration), candidate)
+            for workload in workloads:
+                verdict = bench.verify(candidate, workload.name)
+                assert isinstance(verdict, Verdict), (str(configuration), verdict)
+                assert verdict.passed, (str(configuration), verdict.failure)

@@ -32,8 +32,8 @@ odd = { rows = 3, n = 37 }
 """
 
 
-def test_one_of_four_barriers_is_enough(tmp_path, pool):
-    kernel, variant = foreign(tmp_path, REVERSED, TOML)
+def test_one_of_four_barriers_is_enough(workshop, pool):
+    kernel, variant = foreign(workshop, REVERSED, TOML)
     made = rewritten(Barriers(), kernel, variant, pool.describe().limits).variant
     assert made.text.count("SPARE_BARRIER();") == 3
     Runner(pool, kernel, variant).check([(made, {"BARRIERS": 1}), (made, {"BARRIERS": 0})])

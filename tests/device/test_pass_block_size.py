@@ -46,7 +46,7 @@ def test_bundled_kernel_is_right_on_odd_sizes(name: str, block: int, pool: Compi
     Runner(pool, kernel, variant, workloads).check([(made, {"BLOCK": block})])
 
 
-def test_a_tree_whose_array_grows_with_the_block(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _TREE, _TREE_TOML)
+def test_a_tree_whose_array_grows_with_the_block(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _TREE, _TREE_TOML)
     made = rewritten(BlockSize(), kernel, variant, pool.describe().limits).variant
     Runner(pool, kernel, variant).check([(made, {"BLOCK": 8}), (made, {"BLOCK": 512})])

@@ -46,8 +46,8 @@ def test_bundled_matmul_is_right_on_odd_edges(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check([(spread, {"SPREAD": 1})])
 
 
-def test_staged_tile(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _COLUMNS, _COLUMNS_TOML)
+def test_staged_tile(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _COLUMNS, _COLUMNS_TOML)
     spread = rewritten(BlockedStrided(), kernel, variant, pool.describe().limits).alternatives[1]
     assert spread.text.count("j * 32 + threadIdx.x") == 3
     Runner(pool, kernel, variant).check([(spread, {"SPREAD": 1})])

@@ -56,22 +56,22 @@ odd = { n = 1001 }
 """
 
 
-def test_opencl(pool: CompilePool, tmp_path: Path):
+def test_opencl(pool: CompilePool, workshop: Path):
     """No bundled kernel is flat with a guard on its index."""
-    kernel, variant = foreign(tmp_path, _SAXPY, _SAXPY_TOML, ".cl")
+    kernel, variant = foreign(workshop, _SAXPY, _SAXPY_TOML, ".cl")
     made = rewritten(Coarsen(), kernel, variant, pool.describe().limits).alternatives[4]
     Runner(pool, kernel, variant).check([(made, {"PER_THREAD": p}) for p in (2, 8)])
 
 
-def test_foreign(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _GELU, _GELU_TOML)
+def test_foreign(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _GELU, _GELU_TOML)
     made = rewritten(Coarsen(), kernel, variant, pool.describe().limits).alternatives[2]
     Runner(pool, kernel, variant).check([(made, {"PER_THREAD": p}) for p in (2, 16)])
 
 
-def test_steps_without_checks(pool: CompilePool, tmp_path: Path):
+def test_steps_without_checks(pool: CompilePool, workshop: Path):
     limits = pool.describe().limits
-    kernel, variant = foreign(tmp_path, _GELU.replace("unsigned", "int").replace("return; }", "} else"), _GELU_TOML)
+    kernel, variant = foreign(workshop, _GELU.replace("unsigned", "int").replace("return; }", "} else"), _GELU_TOML)
     made = rewritten(Coarsen(), kernel, variant, limits).alternatives[2]
     stepped = rewritten(WholeSteps(), kernel, made, limits).alternatives[2]
     Runner(pool, kernel, variant).check([(stepped, {"PER_THREAD": 8, "ITEMS": 2})])

@@ -56,8 +56,8 @@ __global__ void k(float* c, const float* a, const float* b, int m, int n, int k)
 """
 
 
-def test_factors_of_a_product_that_one_loop_fills(pool, tmp_path):
-    kernel, variant = foreign(tmp_path, TILED, PRODUCT.replace("BLOCK", "[16, 4]"))
+def test_factors_of_a_product_that_one_loop_fills(pool, workshop):
+    kernel, variant = foreign(workshop, TILED, PRODUCT.replace("BLOCK", "[16, 4]"))
     limits = pool.describe().limits
     lifted = rewritten(LiftConstants(), kernel, variant, limits).variant
     apart = replace(lifted, text=with_own_fillings(parse_kernel(lifted.text, kernel.language, lifted.entry)))

@@ -48,8 +48,8 @@ TILED = """
         f"{PLACE}{TILED}",
     ],
 )
-def test_products(body, pool, tmp_path):
-    kernel, variant = foreign(tmp_path, f"{SIGNATURE}{body}}}\n", SIZES)
+def test_products(body, pool, workshop):
+    kernel, variant = foreign(workshop, f"{SIGNATURE}{body}}}\n", SIZES)
     limits = pool.describe().limits
     forms = [variant]
     if body.endswith(TILED):
@@ -82,8 +82,8 @@ __kernel void k(__global float* c, __global const float* a, __global const float
 """
 
 
-def test_opencl(pool, tmp_path):
-    kernel, variant = foreign(tmp_path, OPENCL, SIZES, suffix=".cl")
+def test_opencl(pool, workshop):
+    kernel, variant = foreign(workshop, OPENCL, SIZES, suffix=".cl")
     limits = pool.describe().limits
     rows = rewritten(FoldRows(), kernel, variant, limits).alternatives[2]
     both = rewritten(FoldColumns(), kernel, rows, limits).alternatives[2]

@@ -36,7 +36,7 @@ def test_bundled_reduction_with_few_blocks(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check([(made, {"BLOCKS": 16})])
 
 
-def test_a_fixed_grid(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _SCALE, _SCALE_TOML)
+def test_a_fixed_grid(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _SCALE, _SCALE_TOML)
     made = rewritten(GridBlocks(), kernel, variant, pool.describe().limits).variant
     Runner(pool, kernel, variant).check([(made, {"BLOCKS": 4}), (made, {"BLOCKS": 64})])

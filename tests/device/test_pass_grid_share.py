@@ -43,7 +43,7 @@ def test_bundled_reduction_is_right_on_odd_sizes(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check(cases)
 
 
-def test_more_blocks_than_shares(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _AXPY, _AXPY_TOML)
+def test_more_blocks_than_shares(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _AXPY, _AXPY_TOML)
     share = rewritten(GridShare(), kernel, variant, pool.describe().limits).alternatives[1]
     Runner(pool, kernel, variant).check([(replace(share, grid=(blocks,)), {"SHARE": 1}) for blocks in ("1", "5", "33")])

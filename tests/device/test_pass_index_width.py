@@ -41,8 +41,8 @@ def test_bundled(pool: CompilePool, name: str):
     Runner(pool, kernel, variant, kernel.heldout_workloads[:1]).check([(made, {"INDEX_BITS": bits}) for bits in (32, 64)])
 
 
-def test_foreign(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _PICK, _PICK_TOML)
+def test_foreign(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _PICK, _PICK_TOML)
     made = rewritten(IndexWidth(), kernel, variant, pool.describe().limits).variant
     assert "const int64_t from" in made.text
     assert "const INDEX_INT64_T to" in made.text

@@ -68,9 +68,9 @@ one = { rows = 65, width = 33 }
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_foreign(pool: CompilePool, tmp_path: Path, counted: bool):
+def test_foreign(pool: CompilePool, workshop: Path, counted: bool):
     toml = _CHAIN_TOML % ('rows = { dtype = "i32", value = "rows" }' if counted else "")
-    kernel, variant = foreign(tmp_path, _CHAIN % (", int rows" if counted else ""), toml)
+    kernel, variant = foreign(workshop, _CHAIN % (", int rows" if counted else ""), toml)
     made = rewritten(JoinedRows(), kernel, variant, pool.describe().limits).alternatives[1]
     assert ("gridDim" in made.text) != counted
     Runner(pool, kernel, variant).check([(made, {"JOINED_ROWS": rows}) for rows in (2, 8, 32)])

@@ -60,8 +60,8 @@ def test_bundled_kernel_is_right_on_odd_sizes(name: str, values: dict[str, int],
     Runner(pool, kernel, variant, kernel.heldout_workloads).check([(made, values)])
 
 
-def test_a_tile_and_its_depth(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _BANDS, _BANDS_TOML)
+def test_a_tile_and_its_depth(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _BANDS, _BANDS_TOML)
     made = rewritten(LiftConstants(), kernel, variant, pool.describe().limits).variant
     assert made.grid == ("ceildiv(n, TILE)",)
     Runner(pool, kernel, variant).check([(made, {"TILE": 64, "DEPTH": 4}), (made, {"TILE": 8, "DEPTH": 32})])

@@ -111,8 +111,8 @@ def test_bundled(pool: CompilePool, name: str):
     ("source", "toml", "suffix", "most"),
     [(_BIAS, _BIAS_TOML, ".cu", 1), (_STRIDED, _STRIDED_TOML, ".cl", 1), (_SOFT, _SOFT_TOML, ".cl", 2)],
 )
-def test_foreign(pool: CompilePool, tmp_path: Path, source: str, toml: str, suffix: str, most: int):
-    kernel, variant = foreign(tmp_path, source, toml, suffix)
+def test_foreign(pool: CompilePool, workshop: Path, source: str, toml: str, suffix: str, most: int):
+    kernel, variant = foreign(workshop, source, toml, suffix)
     made = rewritten(Map2D(), kernel, variant, pool.describe().limits).alternatives
     assert max(made) == most
     shapes = [(1, 1, 1), (4, 2, 1), (8, 4, 2)]

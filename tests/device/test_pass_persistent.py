@@ -61,8 +61,8 @@ odd = { rows = 67, width = 100 }
 
 
 @pytest.mark.parametrize(("source", "toml"), [(_CLAMP, _CLAMP_TOML), (_SUMS, _SUMS_TOML)], ids=["elements", "rows"])
-def test_foreign(pool: CompilePool, tmp_path: Path, source: str, toml: str):
+def test_foreign(pool: CompilePool, workshop: Path, source: str, toml: str):
     """No bundled kernel knows inside how many rows or elements there are, but for those that split their index."""
-    kernel, variant = foreign(tmp_path, source, toml)
+    kernel, variant = foreign(workshop, source, toml)
     made = rewritten(Persistent(), kernel, variant, pool.describe().limits).alternatives[1]
     Runner(pool, kernel, variant).check([(made, {"BLOCKS_PER_UNIT": count}) for count in (1, 4)])

@@ -31,8 +31,8 @@ only = { rows = 3, n = 102 }
 """
 
 
-def test_alone_and_in_packed_steps(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _SHARES, _TOML)
+def test_alone_and_in_packed_steps(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _SHARES, _TOML)
     limits = pool.describe().limits
     alone = rewritten(Reciprocal(), kernel, variant, limits).variant
     packed = rewritten(VectorAccess(), kernel, variant, limits).alternatives[2]

@@ -76,16 +76,16 @@ def test_the_bundled_softmax(pool: CompilePool):
 
 
 @pytest.mark.parametrize("counted", [True, False])
-def test_foreign(pool: CompilePool, tmp_path: Path, counted: bool):
+def test_foreign(pool: CompilePool, workshop: Path, counted: bool):
     source = _NORM if counted else _NORM.replace(", int rows)", ")")
     toml = _NORM_TOML % ('rows = { dtype = "i32", value = "rows" }' if counted else "")
-    kernel, variant = foreign(tmp_path, source, toml)
+    kernel, variant = foreign(workshop, source, toml)
     made = rewritten(RowsPerBlock(), kernel, variant, pool.describe().limits).alternatives[2]
     assert ("gridDim" in made.text) != counted
     Runner(pool, kernel, variant).check([(made, {"ROWS_PER_BLOCK": rows}) for rows in (2, 16)])
 
 
-def test_opencl(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _REVERSE, _REVERSE_TOML, ".cl")
+def test_opencl(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _REVERSE, _REVERSE_TOML, ".cl")
     made = rewritten(RowsPerBlock(), kernel, variant, pool.describe().limits).alternatives[2]
     Runner(pool, kernel, variant).check([(made, {"ROWS_PER_BLOCK": 4})])

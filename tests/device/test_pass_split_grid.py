@@ -46,7 +46,7 @@ def test_bundled_rope_is_right_on_odd_sizes(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check([(split[2], {"SPLIT": 2}), (split[0], {"SPLIT": 0}), whole])
 
 
-def test_gather_with_counts_in_place(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _GATHER, _GATHER_TOML, ".cl")
+def test_gather_with_counts_in_place(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _GATHER, _GATHER_TOML, ".cl")
     split = rewritten(SplitGrid(), kernel, variant, pool.describe().limits).alternatives
     Runner(pool, kernel, variant).check([(v, {"SPLIT": n}) for n, v in split.items()])

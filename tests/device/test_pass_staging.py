@@ -49,7 +49,7 @@ def test_the_bundled_original(pool):
     Runner(pool, kernel, variant, odd).check([(rewrite.alternatives[1], {}), (rewrite.alternatives[2], {"KEEP": 2})])
 
 
-def test_a_row_in_static_shared_memory(pool, tmp_path):
-    kernel, variant = foreign(tmp_path / "centred", CENTRED, TOML)
+def test_a_row_in_static_shared_memory(pool, workshop):
+    kernel, variant = foreign(workshop, CENTRED, TOML)
     rewrite = rewritten(Staging(), kernel, variant, pool.describe().limits)
     Runner(pool, kernel, variant).check([(rewrite.alternatives[1], {}), (rewrite.alternatives[16], {"KEEP": 16})])

@@ -34,7 +34,7 @@ odd = { rows = 37, cols = 101 }
 """
 
 
-def test_foreign(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _OUTER, _OUTER_TOML)
+def test_foreign(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _OUTER, _OUTER_TOML)
     made = rewritten(SwapAxes(), kernel, variant, pool.describe().limits).alternatives[1]
     Runner(pool, kernel, variant).check([(made, {"SWAP_AXES": 1})])

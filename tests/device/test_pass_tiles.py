@@ -85,8 +85,8 @@ flat = { rows = 3, n = 200 }
 
 
 @pytest.mark.parametrize("column", ["q * 16 + static_cast<int>(threadIdx.x)", "static_cast<int>(threadIdx.x) * 4 + q"])
-def test_a_thread_s_elements_in_either_order(column, pool, tmp_path):
-    kernel, variant = foreign(tmp_path, BLURRED.format(column=column), SHAPES)
+def test_a_thread_s_elements_in_either_order(column, pool, workshop):
+    kernel, variant = foreign(workshop, BLURRED.format(column=column), SHAPES)
     moved = rewritten(WholeTiles(), kernel, variant, pool.describe().limits)
     assert moved.notes == ()
     Runner(pool, kernel, variant).check([(moved.variant, {"WHOLE": value}) for value in (0, 1, 2)])

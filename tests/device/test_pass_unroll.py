@@ -52,8 +52,8 @@ def test_bundled_convolution_with_two_loops(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check(cases)
 
 
-def test_factor_that_does_not_divide_the_trips(tmp_path: Path, pool: CompilePool):
-    kernel, variant = foreign(tmp_path, _HORNER, _HORNER_TOML)
+def test_factor_that_does_not_divide_the_trips(workshop: Path, pool: CompilePool):
+    kernel, variant = foreign(workshop, _HORNER, _HORNER_TOML)
     unrolled = rewritten(Unroll(), kernel, variant, _of_a_gpu(pool)).variant
     (tunable,) = unrolled.tunables
     assert (tunable.default, tunable.values) == (2, (1, 2, 4))

@@ -85,8 +85,8 @@ tiny = { n = 3 }
 """
 
 
-def test_rows_in_place(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _ROWS, _ROWS_TOML)
+def test_rows_in_place(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _ROWS, _ROWS_TOML)
     limits = pool.describe().limits
     made = rewritten(VectorAccess(), kernel, variant, limits).alternatives[2]
     assert made.text.count(".lane[") == 4  # the mask, both gates, and y where every step writes it
@@ -94,13 +94,13 @@ def test_rows_in_place(pool: CompilePool, tmp_path: Path):
     Runner(pool, kernel, variant).check([(made, {"VEC": 8}), (stepped, {"VEC": 4, "ITEMS": 2})])
 
 
-def test_flat_kernel_with_a_rest(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _FLAT, _FLAT_TOML)
+def test_flat_kernel_with_a_rest(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _FLAT, _FLAT_TOML)
     made = rewritten(VectorAccess(), kernel, variant, pool.describe().limits).alternatives[2]
     Runner(pool, kernel, variant).check([(made, {"VEC": 2}), (made, {"VEC": 4})])
 
 
-def test_opencl(pool: CompilePool, tmp_path: Path):
-    kernel, variant = foreign(tmp_path, _OPENCL, _OPENCL_TOML, ".cl")
+def test_opencl(pool: CompilePool, workshop: Path):
+    kernel, variant = foreign(workshop, _OPENCL, _OPENCL_TOML, ".cl")
     made = rewritten(VectorAccess(), kernel, variant, pool.describe().limits).alternatives[8]
     Runner(pool, kernel, variant).check([(made, {"VEC": 2}), (made, {"VEC": 8})])

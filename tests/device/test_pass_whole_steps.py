@@ -60,9 +60,9 @@ def test_bundled_kernel_is_right_on_odd_sizes(pool: CompilePool):
     Runner(pool, kernel, variant, kernel.heldout_workloads).check([(answer.alternatives[4], {"ITEMS": 4})])
 
 
-def test_segments_with_a_continue_and_an_unsigned_grid_stride_loop(tmp_path: Path, pool: CompilePool):
-    (tmp_path / "begins.py").write_text(_BEGINS)
-    kernel, variant = foreign(tmp_path, _SEGMENTS, _SEGMENTS_TOML)
+def test_segments_with_a_continue_and_an_unsigned_grid_stride_loop(workshop: Path, pool: CompilePool):
+    (workshop / "begins.py").write_text(_BEGINS)
+    kernel, variant = foreign(workshop, _SEGMENTS, _SEGMENTS_TOML)
     answer = rewritten(WholeSteps(), kernel, variant, pool.describe().limits)
     cases = [
         (replace(v, block=(block,)), {"ITEMS": n}) for n, v in answer.alternatives.items() for block in ("64", "8") if n in {1, 4}

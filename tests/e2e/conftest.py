@@ -1,7 +1,7 @@
 """Runs the real command line in real processes, with its record in a folder of the test's own.
 
-Commands that only read and print, or look at a finished run, run in this process: starting Python takes longer than what most
-of them do, and the others show that a process of one's own works.
+Commands that only read and print, or look at a finished run, and mistakes in any of them run in this process: starting Python
+takes longer than what most of them do, and the others show that a process of one's own works.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.order import kernel_fingerprint
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
-READING = {"check", "export", "init", "report", "show", "space", "verify"}
+READING = {"check", "devices", "export", "extract", "init", "report", "show", "space", "verify"}
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +60,7 @@ def environment(home: Path) -> dict[str, str]:
 def warpsmith(command: Callable[..., list[str]], environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(*arguments: Any, expect: int = 0) -> subprocess.CompletedProcess[str]:
         whole = command(*arguments)
-        if arguments[0] in READING:
+        if arguments[0] in READING or expect == 2:
             done = _in_this_process(whole, environment)
         else:
             done = subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -97,6 +97,14 @@ def guide_kernel(tmp_path: Path) -> Path:
     (folder / "scale.cu").write_text(_block(text, "cuda"))
     (folder / "kernel.toml").write_text(_block(text, "toml"))
     return folder
+
+
+@pytest.fixture
+def small_guide_kernel(guide_kernel: Path) -> Path:
+    """For tests that ask what becomes of a run, not how fast anything is."""
+    toml = guide_kernel / "kernel.toml"
+    toml.write_text(toml.read_text().replace("4000000", "40000").replace("999983", "9973"))
+    return guide_kernel
 
 
 @pytest.fixture

@@ -9,12 +9,10 @@ from typing import Any
 
 
 def test_a_run_its_export_and_what_was_edited(
-    warpsmith: Callable[..., Any], recorded: Callable[..., str], guide_kernel: Path, tmp_path: Path
+    warpsmith: Callable[..., Any], recorded: Callable[..., str], small_guide_kernel: Path, tmp_path: Path
 ):
-    toml = guide_kernel / "kernel.toml"
-    toml.write_text(toml.read_text().replace("4000000", "40000").replace("999983", "9973"))
     own = {"BLOCK": 128, "ITEMS": 4}
-    run = recorded(guide_kernel, general={"BLOCK": 64, "ITEMS": 2}, per_workload={"large": own})
+    run = recorded(small_guide_kernel, general={"BLOCK": 64, "ITEMS": 2}, per_workload={"large": own})
     done = warpsmith("verify", "last", "--seeds", 2, "--json")
     assert "verify" in done.stderr, "progress goes to stderr"
     found = json.loads(done.stdout)
@@ -41,7 +39,7 @@ def test_a_run_its_export_and_what_was_edited(
     assert wrong in edited
     assert "1 failed: 4 passed, 1 skipped" in edited
 
-    kernel = guide_kernel / "scale.cu"
+    kernel = small_guide_kernel / "scale.cu"
     kernel.write_text(kernel.read_text() + "// edited\n")
     assert "the kernel's files changed since run" in warpsmith("verify", expect=2).stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import time
@@ -24,14 +25,14 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     command: Callable[..., list[str]],
     environment: dict[str, str],
     home: Path,
-    guide_kernel: Path,
+    small_guide_kernel: Path,
     tmp_path: Path,
 ):
-    cold = as_json("tune", guide_kernel, "--evaluations", COLD, "--strategy", "random")
+    cold = as_json("tune", small_guide_kernel, "--evaluations", COLD, "--strategy", "random")
     assert cold["warm"] == []
     _which_parameters_mattered(cold, warpsmith, as_json, tmp_path / "importance")
 
-    arguments = command("tune", guide_kernel, "--warm", "last", "--seed", 7, "--evaluations", EVALUATIONS)
+    arguments = command("tune", small_guide_kernel, "--warm", "last", "--seed", 7, "--evaluations", EVALUATIONS)
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = _killed_after(4, process, home, cold["run"])
     source = {"source": cold["run"], "kernel": "scale", "device": "cpu", "evaluations": COLD, "measured": COLD, "found": COLD}
@@ -40,7 +41,9 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     assert unfinished["general"] is None
     _forget(home, cold["run"])
 
-    result = as_json("resume", "last")
+    resumed = warpsmith("resume", "last", "--json")
+    assert f"{COLD} evaluations of scale" in " ".join(resumed.stderr.split()), "it goes on from them too"
+    result = json.loads(resumed.stdout)
     assert result["run"] == unfinished["run"]
     assert result["warm"] == [source], "kept with the run: the source itself is gone"
     assert result["status"] == "finished"
@@ -56,7 +59,7 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     assert few["importance"] == {"measured": 9, "needed": 15, "r2": None, "parameters": [], "pairs": []}
     assert not (tmp_path / "plots").exists()
     assert "too few results to say (9 measured, 15 needed)" in warpsmith("show", "last", "--importance").stdout
-    (guide_kernel / "scale.cu").write_text((guide_kernel / "scale.cu").read_text() + "// changed\n")
+    (small_guide_kernel / "scale.cu").write_text((small_guide_kernel / "scale.cu").read_text() + "// changed\n")
     assert "changed since" in warpsmith("show", "last", "--importance", expect=2).stderr
 
 
@@ -72,13 +75,13 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
 def test_mistakes_end_with_code_2_and_leave_no_run(
     warpsmith: Callable[..., Any],
     as_json: Callable[..., Any],
-    guide_kernel: Path,
+    small_guide_kernel: Path,
     write_cache: WriteCache,
     arguments: tuple[str, ...],
     words: tuple[str, ...],
 ):
     cache = str(write_cache())
-    done = warpsmith("tune", guide_kernel, *(argument.replace("{cache}", cache) for argument in arguments), expect=2)
+    done = warpsmith("tune", small_guide_kernel, *(argument.replace("{cache}", cache) for argument in arguments), expect=2)
     for word in words:
         assert word in done.stderr
     assert as_json("show") == {"runs": []}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from warpsmith.compile.binding import Binder, Source
@@ -87,6 +88,12 @@ __global__ void k(float* out, int n) {
 }
 
 
+@cache
+def _bundled() -> tuple[Kernel, ...]:
+    """Reading them takes longer than most passes."""
+    return tuple(map(load_kernel, bundled_names()))
+
+
 # Applying a pass is what takes time: each is applied once to each kernel, whichever test comes first.
 _KNOWN: dict[tuple[type[Pass], str, Variant], Draft] = {}
 
@@ -97,7 +104,7 @@ class PassConformance:
 
     def kernels(self, folder: Path) -> Iterator[Kernel]:
         """What the pass is tried on; `folder` is empty and the test's own."""
-        yield from map(load_kernel, bundled_names())
+        yield from _bundled()
         for name, text in AWKWARD.items():
             own = folder / name
             own.mkdir()

@@ -13,7 +13,8 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.testing.passes import PassConformance
 
 
-@pytest.mark.parametrize("name", pass_names())
+# Pass by pass: what one test applied, the next ones in the same process know.
+@pytest.mark.parametrize("name", pass_names(), scope="class")
 class TestInstalledPasses(PassConformance):
     @pytest.fixture(autouse=True)
     def _chosen(self, name: str) -> None:

@@ -51,19 +51,13 @@ def _rules(variant: Variant) -> list[str]:
 
 
 @pytest.mark.parametrize("name", _BUNDLED)
-def test_the_default_has_the_tokens_of_the_original(name: str):
+def test_the_default_has_the_tokens_of_the_original_and_launches_as_it_does(name: str):
     subject = bundled(name)
     made = _lifted(subject)
     assert made.tunables
     assert _at_default(made.text, made) == _at_default(subject.variant.text, made)
 
-
-@pytest.mark.parametrize("name", _BUNDLED)
-def test_the_default_launches_as_the_original(name: str):
-    subject = bundled(name)
-    made = _lifted(subject)
     values = {t.name: t.default for t in made.tunables}
-
     for workload in subject.kernel.workloads:
         for before, after in zip((*subject.variant.grid, *subject.variant.block), (*made.grid, *made.block), strict=True):
             names = {**workload.sizes, **values}
