@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from warpsmith.report.wording import configuration_text
+
 _KINDS = {"tuning": "", "heldout": " (held out)", "adversarial": " (adversarial)"}
 
 
@@ -14,7 +16,7 @@ def render_verification(found: Mapping[str, Any]) -> str:
     what = f"the files in {found['folder']}" if found["folder"] else f"run {found['run']}"
     lines = [f"{found['kernel']}: {what} on {found['device']} ({found['device_description']}), against {found['oracle']}"]
     for configuration in found["configurations"]:
-        values = " ".join(f"{name}={value}" for name, value in configuration["config"].items()) or "no parameters"
+        values = configuration_text(configuration["config"])
         lines += ["", f"{configuration['name']}: {configuration.get('file', values)}"]
         own = [check for check in found["checks"] if check["configuration"] == configuration["name"]]
         for workload in dict.fromkeys(check["workload"] for check in own):

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.common_work import CommonWork, scope_of
 from warpsmith.refactor.preconditions import require
@@ -37,7 +36,6 @@ _ASKED = re.compile(r"\b(?:threadIdx|blockDim|get_local_id|get_local_size|get_gl
 _COUNTING = frozenset({"get_global_size", "get_enqueued_local_size", "get_local_linear_id", "get_global_linear_id"})
 _TYPES = frozenset({"alias_declaration", "type_definition", "static_assert_declaration", "using_declaration"})
 _COMMON = _TYPES | {"declaration", "compound_statement", "return_statement"}
-_BEFORE = re.compile(rb"(?:\b(?:__local|local|__global|global|__constant|constant|__private|private)\s+)+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|constexpr|volatile|register|static)\b")
 
 
@@ -157,7 +155,7 @@ class FoldedWriter:
             condition = unwrapped(field_of(node, "condition"))
             lines = self._checked(check, self._text(condition), checks, unit)
             return [*lines, "{", *self._inner(field_of(node, "consequence"), (check,), unit), "}"]
-        return [self._qualifiers(node) + self._text(node)]
+        return [self.subject.source.tree.qualifiers_before(node).decode() + self._text(node)]
 
     def _if(self, node: Node, checks: tuple[str, ...], unit: str) -> list[str]:
         body = field_of(node, "consequence")
@@ -249,13 +247,8 @@ class FoldedWriter:
     # ── text ──
 
     def _kind(self, declaration: Node) -> str:
-        first = declarators(declaration)[0]
-        return self._qualifiers(declaration) + self.subject.source.tree.data[declaration.start_byte : first.start_byte].decode()
-
-    def _qualifiers(self, declaration: Node) -> str:
-        """OpenCL's, which are not of the node."""
-        found = _BEFORE.search(self.subject.source.tree.data, 0, declaration.start_byte)
-        return found[0].decode() if found is not None and self.subject.source.language is Language.OPENCL else ""
+        first, tree = declarators(declaration)[0], self.subject.source.tree
+        return (tree.qualifiers_before(declaration) + tree.data[declaration.start_byte : first.start_byte]).decode()
 
     def _text(self, node: Node) -> str:
         return self._between(node.start_byte, node.end_byte)

@@ -103,12 +103,11 @@ def removed(tree: Tree, nodes: list[Node]) -> Edit:
 
     OpenCL's qualifiers before a declaration are not of its node, and go with it.
     """
-    data = tree.data
-    start = data.rfind(b"\n", 0, nodes[0].start_byte) + 1
-    before = data[start : nodes[0].start_byte]
-    if before.strip() not in {b"", b"__local", b"local", b"__shared__", b"static __shared__"}:
-        return Edit(nodes[0].start_byte, nodes[-1].end_byte, "")
-    end = nodes[-1].end_byte
+    data, end = tree.data, nodes[-1].end_byte
+    first = nodes[0].start_byte - len(tree.qualifiers_before(nodes[0]))
+    start = data.rfind(b"\n", 0, first) + 1
+    if data[start:first].strip():
+        return Edit(first, end, "")
     stop = data.find(b"\n", end)
     rest = data[end : stop if stop >= 0 else len(data)]
     if rest.strip() and not rest.lstrip().startswith(b"//"):

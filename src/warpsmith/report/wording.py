@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Measured, Outcome
 
 OUTCOME_WORDS: Mapping[str, str] = {
@@ -38,7 +39,7 @@ def fraction_text(fraction: float | None) -> str:
 
 
 def configuration_text(config: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in config.items()) or "(no parameters)"
+    return str(Configuration.of(config))
 
 
 def failure_text(outcome: Outcome) -> str:

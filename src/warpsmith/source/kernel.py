@@ -104,19 +104,14 @@ class KernelSource:
         return tuple(p for node in listed.named_children if (p := self._parameter(node)) is not None)
 
     def _is_local(self, node: Node) -> bool:
-        return (
-            self.language is Language.OPENCL
-            and _LOCAL_WORD.search(self._before(node) + self.tree.data[node.start_byte : node.end_byte]) is not None
-        )
-
-    def _before(self, node: Node) -> bytes:
-        """An OpenCL qualifier was blanked out for the parser: it stands before the node, or inside it after `const`."""
-        start = node.prev_sibling.end_byte if node.prev_sibling is not None else node.start_byte
-        return self.tree.data[start : node.start_byte]
+        if self.language is not Language.OPENCL:
+            return False
+        declared = self.tree.qualifiers_before(node) + self.tree.data[node.start_byte : node.end_byte]
+        return _LOCAL_WORD.search(declared) is not None
 
     def full_type(self, parameter: KernelParameter) -> str:
         """The type with which another variable can hold the same: in OpenCL with its address space."""
-        space = _SPACE_WORD.search(self._before(parameter.node)) if self.language is Language.OPENCL else None
+        space = _SPACE_WORD.search(self.tree.qualifiers_before(parameter.node))
         return f"{space[0].decode()} {parameter.type}" if space is not None else parameter.type
 
     @cached_property

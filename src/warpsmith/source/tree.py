@@ -41,6 +41,7 @@ _OPENCL_WORDS = re.compile(
     rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
 )
 # A type of OpenCL that the grammar would take for a name stays as it is: it parses as a type identifier.
+_ADDRESS_SPACES = re.compile(rb"\b(?:__)?(?:global|local|constant|private|generic)\b.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,13 @@ class Tree:
 
     def text_of(self, node: Node) -> str:
         return self.data[node.start_byte : node.end_byte].decode(errors="replace")
+
+    def qualifiers_before(self, node: Node) -> bytes:
+        """OpenCL's, up to the node: blanked out for the parser, they are of the declaration's own node only after a `const`."""
+        if self.language is not Language.OPENCL or node.prev_sibling is None:
+            return b""
+        found = _ADDRESS_SPACES.search(self.data, node.prev_sibling.end_byte, node.start_byte)
+        return found[0] if found is not None else b""
 
     def line_of(self, node: Node) -> int:
         # Counted here: tree-sitter 0.26's `start_point` gives away integers that are not its own, which ends in a crash.

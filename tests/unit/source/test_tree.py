@@ -1,6 +1,7 @@
 import pytest
 
 from warpsmith.core.hardware import Language
+from warpsmith.refactor.writing import removed
 from warpsmith.source.statements import text_between
 from warpsmith.source.tree import Edit, Tree, field, of_kind, text_of
 
@@ -22,6 +23,23 @@ def test_of_a_part_too_but_what_lies_within_an_edit_is_gone_with_it():
     with pytest.raises(ValueError, match="overlapping"):
         text_between(tree, 0, 10, [Edit(0, 5, "x"), Edit(4, 6, "y")])
     assert text_between(tree, 4, 10, [Edit(0, 3, "x"), Edit(4, 9, "b"), Edit(8, 9, "2"), Edit(9, 12, "y")]) == "b;"
+
+
+def test_qualifiers_that_the_parser_does_not_see_are_found_before_their_declaration():
+    text = "void k(__global float* a, const __global int* b) {\n  int n; __private __local\tfloat t[4];\n#pragma unroll\n  int i;\n}\n"
+    tree = Tree(text, Language.OPENCL)
+    declared = {
+        tree.text_of(node): tree.qualifiers_before(node) for node in of_kind(tree.root, "parameter_declaration", "declaration")
+    }
+    assert declared == {
+        "float* a": b"__global ",
+        "const __global int* b": b"",
+        "int n;": b"",
+        "float t[4];": b"__private __local\t",
+        "int i;": b"",
+    }
+    tile = next(node for node in of_kind(tree.root, "declaration") if tree.text_of(node) == "float t[4];")
+    assert "int n; \n" in tree.edited([removed(tree, [tile])])
 
 
 def test_insertions_at_one_place_keep_their_order():
