@@ -20,6 +20,7 @@ from warpsmith.measure.roofline import Roofline
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning import finalists
+from warpsmith.tuning.beside import Speedups
 from warpsmith.tuning.claims import Claimant
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import ignore
@@ -52,7 +53,7 @@ def main() -> None:
         intervals = []
         for _ in range(TIMES):
             processes = claimant.measure_in_fresh_processes(choice, ready, Roofline({}))
-            speedup = finalists.Speedups(processes, default, rng).over(weights, tuned)
+            speedup = Speedups(processes, default, rng).over(weights, tuned)
             intervals.append((speedup.low, speedup.high))
             print(f"{KERNEL} {tuned}: {speedup.value:.3f}  [{speedup.low:.3f}, {speedup.high:.3f}]", flush=True)
     apart = [(a, b) for a, b in itertools.combinations(intervals, 2) if a[1] < b[0] or b[1] < a[0]]

@@ -19,16 +19,17 @@ from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.roofline import Roofline, make_roofline
 from warpsmith.settings import claim_processes
 from warpsmith.tuning import finalists
+from warpsmith.tuning.beside import Pace, ProcessMeasurement, Speedups, Table, is_to_be_repeated, measure_table
 from warpsmith.tuning.endurance import lasts
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
-from warpsmith.tuning.finalists import Choice, ProcessMeasurement, Shortlist, Speedups, Table
+from warpsmith.tuning.finalists import Choice, Claim, Shortlist
 from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
 from warpsmith.tuning.scrutiny import Scrutiny
 from warpsmith.verify.prepared import PreparedWorkload
 
-_CHOOSING_SECONDS = 2.5
+_CHOOSING, _CLAIMING = Pace(seconds=2.5), Pace(seconds=0.8)
 
 
 class _FinalistsFailed(Exception):  # noqa: N818 - control flow within this module
@@ -105,13 +106,13 @@ class Claimant:
 
     def _choose(self, listed: Shortlist, built: dict[Configuration, Candidate]) -> Choice:
         self._emit(StageStarted("finalists", len(self._weights)))
-        tables: dict[str, Table] = {}
+        tables: dict[str, Table[Configuration]] = {}
         with self._bench() as bench:
             for configuration in list(built):
                 if not self._verified_everywhere(bench, configuration, built[configuration]):
                     del built[configuration]
             for step, workload in enumerate(self._weights, start=1):
-                tables[workload] = self._table(bench, workload, built, _CHOOSING_SECONDS)
+                tables[workload] = self._table(bench, workload, built, _CHOOSING)
                 self._emit(StageAdvanced(step, workload))
         kept = Shortlist(
             tuple(c for c in listed.general if c in built),
@@ -140,11 +141,12 @@ class Claimant:
             self._verdicts[configuration, workload] = verdict
         return True
 
-    def _table(self, bench: Bench, workload: str, candidates: Mapping[Configuration, Candidate], seconds: float) -> Table:
+    def _table(
+        self, bench: Bench, workload: str, candidates: Mapping[Configuration, Candidate], pace: Pace
+    ) -> Table[Configuration]:
         """Timed and still right: a kernel that behaves otherwise on its tenth launch than on its first is caught here."""
-        table = finalists.measure_table(
-            bench, workload, candidates[self._default], candidates, self._rng, default=self._default, seconds=seconds
-        )
+        original = self._default, candidates[self._default]
+        table = measure_table(bench, workload, candidates, original, pace, self._rng)
         if table is not None and self._prepared[workload].verdict_after_launch().passed:
             return table
         raise self._reason(workload, candidates)
@@ -169,15 +171,15 @@ class Claimant:
 
     def measure_in_fresh_processes(
         self, choice: Choice, built: Mapping[Configuration, Candidate], roofline: Roofline
-    ) -> list[ProcessMeasurement]:
+    ) -> list[ProcessMeasurement[Configuration]]:
         # With nothing beside the original there is no ratio to be sure of: its own times are all there is to measure.
         wanted = claim_processes() if {choice.general, *choice.per_workload.values()} - {self._default} else 1
         self._emit(StageStarted("claims", wanted))
-        done: list[ProcessMeasurement] = []
+        done: list[ProcessMeasurement[Configuration]] = []
         repeats = 0
         while len(done) < wanted:
             measured = self._one_process(choice, built, roofline)
-            if finalists.is_to_be_repeated(measured.others, repeats, wanted):
+            if is_to_be_repeated(measured.others, repeats, wanted):
                 repeats += 1
                 self._emit(StageAdvanced(len(done), f"disturbed by others ({measured.others:.0%} of the cores), measuring again"))
                 continue
@@ -185,21 +187,23 @@ class Claimant:
             self._emit(StageAdvanced(len(done)))
         return done
 
-    def _one_process(self, choice: Choice, built: Mapping[Configuration, Candidate], roofline: Roofline) -> ProcessMeasurement:
+    def _one_process(
+        self, choice: Choice, built: Mapping[Configuration, Candidate], roofline: Roofline
+    ) -> ProcessMeasurement[Configuration]:
         with self._bench(roofline) as bench:
             disturbance = Disturbance(None, [bench.start()])
             tables = {}
             for workload in self._prepared:
                 wanted = {self._default, choice.general, choice.per_workload.get(workload, choice.general)}
                 lanes = {c: built[c] for c in built if c in wanted}
-                tables[workload] = self._table(bench, workload, lanes, finalists.ROUND_SECONDS)
+                tables[workload] = self._table(bench, workload, lanes, _CLAIMING)
             reading = bench.reading()
             roof_us = roofline.measure(bench, self._rng)
             return ProcessMeasurement(tables, roof_us, disturbance.others(), reading)
 
     # ── reporting ──
 
-    def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement]) -> dict[str, Any]:
+    def _result(self, choice: Choice, processes: Sequence[ProcessMeasurement[Configuration]]) -> dict[str, Any]:
         speedups = Speedups(processes, self._default, self._rng)
         chosen, choice = choice.general, finalists.certain(choice, speedups, self._weights)
         known = [w for w in processes[0].roof_us if all(w in p.roof_us for p in processes)]
@@ -229,14 +233,19 @@ class Claimant:
             },
         }
 
-    def _uncertain(self, chosen: Configuration, speedups: Speedups, roof: Roof) -> dict[str, Any]:
+    def _uncertain(self, chosen: Configuration, speedups: Speedups[Configuration], roof: Roof) -> dict[str, Any]:
         """What would be the general configuration if its gain were certain."""
         heldout = {w.name: chosen for w in self._kernel.heldout_workloads}
         return {**self._overall(chosen, speedups, roof), "heldout": self._entries(heldout, speedups, roof)}
 
-    def _entries(self, configurations: Mapping[str, Configuration], speedups: Speedups, roof: Roof) -> dict[str, Any]:
-        return {w: claim_entry(w, speedups.claim(w, c, self._verdicts[c, w]), roof) for w, c in configurations.items()}
+    def _entries(
+        self, configurations: Mapping[str, Configuration], speedups: Speedups[Configuration], roof: Roof
+    ) -> dict[str, Any]:
+        return {w: claim_entry(w, self._claim(w, c, speedups), roof) for w, c in configurations.items()}
 
-    def _overall(self, configuration: Configuration, speedups: Speedups, roof: Roof) -> dict[str, Any]:
-        claims = {w: speedups.claim(w, configuration, self._verdicts[configuration, w]) for w in self._weights}
+    def _overall(self, configuration: Configuration, speedups: Speedups[Configuration], roof: Roof) -> dict[str, Any]:
+        claims = {w: self._claim(w, configuration, speedups) for w in self._weights}
         return overall_entry(claims, speedups.over(self._weights, configuration), self._weights, roof)
+
+    def _claim(self, workload: str, configuration: Configuration, speedups: Speedups[Configuration]) -> Claim:
+        return finalists.claim(speedups, workload, configuration, self._verdicts[configuration, workload])

@@ -26,11 +26,11 @@ def test_of_a_part_too_but_what_lies_within_an_edit_is_gone_with_it():
 
 
 def test_qualifiers_that_the_parser_does_not_see_are_found_before_their_declaration():
-    text = "void k(__global float* a, const __global int* b) {\n  int n; __private __local\tfloat t[4];\n#pragma unroll\n  int i;\n}\n"
+    parameters, tile = "__global float* a, const __global int* b", "__private __local\tfloat t[4];"
+    text = f"void k({parameters}) {{\n  int n; {tile}\n#pragma unroll\n  int i;\n}}\n"
     tree = Tree(text, Language.OPENCL)
-    declared = {
-        tree.text_of(node): tree.qualifiers_before(node) for node in of_kind(tree.root, "parameter_declaration", "declaration")
-    }
+    nodes = {tree.text_of(node): node for node in of_kind(tree.root, "parameter_declaration", "declaration")}
+    declared = {text: tree.qualifiers_before(node) for text, node in nodes.items()}
     assert declared == {
         "float* a": b"__global ",
         "const __global int* b": b"",
@@ -38,8 +38,7 @@ def test_qualifiers_that_the_parser_does_not_see_are_found_before_their_declarat
         "float t[4];": b"__private __local\t",
         "int i;": b"",
     }
-    tile = next(node for node in of_kind(tree.root, "declaration") if tree.text_of(node) == "float t[4];")
-    assert "int n; \n" in tree.edited([removed(tree, [tile])])
+    assert "int n; \n" in tree.edited([removed(tree, [nodes["float t[4];"]])])
 
 
 def test_insertions_at_one_place_keep_their_order():

@@ -10,17 +10,8 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Crashed, Evaluation, Measured, Verdict, WorkloadTime
-from warpsmith.tuning.finalists import (
-    Choice,
-    ProcessMeasurement,
-    Shortlist,
-    Speedups,
-    Table,
-    certain,
-    choose,
-    shortlist,
-    spread_between_processes,
-)
+from warpsmith.tuning.beside import ProcessMeasurement, Speedups, Table
+from warpsmith.tuning.finalists import Choice, Shortlist, certain, choose, claim, shortlist, spread_between_processes
 
 GOOD = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
 WEIGHTS = {"a": 1.0, "b": 1.0}
@@ -99,10 +90,10 @@ def test_what_is_not_certainly_faster_gives_way_to_the_original(ratios: tuple[fl
 def test_claims_are_paired_and_the_baseline_claims_nothing():
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, 0.5)}), {}, None) for r in (0.25, 0.26, 0.24, 0.25, 0.25)]
     speedups = Speedups(processes, config(0), np.random.default_rng(0))
-    claim = speedups.claim("a", config(1), GOOD)
-    assert claim.speedup.value == pytest.approx(4.0, rel=0.02)
-    assert claim.speedup.low < 4.0 < claim.speedup.high
-    assert claim.baseline_us == pytest.approx(100)
+    found = claim(speedups, "a", config(1), GOOD)
+    assert found.speedup.value == pytest.approx(4.0, rel=0.02)
+    assert found.speedup.low < 4.0 < found.speedup.high
+    assert found.baseline_us == pytest.approx(100)
     overall = speedups.over(WEIGHTS, config(1))
     assert overall.value == pytest.approx(math.sqrt(8), rel=0.02)
     assert speedups.over(WEIGHTS, config(0)).value == 1.0
@@ -118,7 +109,7 @@ def test_the_interval_that_decides_is_the_one_reported():
         found = certain(Choice(config(1), {"a": config(1)}), speedups, {"a": 2.0})
         assert (found.general == config(1)) == (speedups.over({"a": 2.0}, config(1)).low > 1)
         assert found.per_workload["a"] == found.general
-        assert speedups.claim("a", config(1), GOOD).speedup == speedups.over({"a": 2.0}, config(1))
+        assert claim(speedups, "a", config(1), GOOD).speedup == speedups.over({"a": 2.0}, config(1))
 
 
 @pytest.mark.parametrize(("faster", "own"), [(0.8, 2), (0.99, 1), (1.01, 1), (1.2, 1)])

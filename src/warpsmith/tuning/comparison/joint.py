@@ -17,19 +17,24 @@ from warpsmith.core.errors import BaselineError
 from warpsmith.core.outcome import Verdict
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.disturbance import Disturbance
-from warpsmith.measure.paired import time_interleaved
-from warpsmith.measure.statistics import Floats, Ratio, ratio_over_processes, weighted_mean
+from warpsmith.measure.statistics import Ratio
 from warpsmith.settings import claim_processes
+from warpsmith.tuning.beside import (
+    Pace,
+    ProcessMeasurement,
+    Speedups,
+    Table,
+    is_to_be_repeated,
+    measure_table,
+    overall,
+)
 from warpsmith.tuning.comparison.contenders import Contender
 from warpsmith.tuning.endurance import lasts
-from warpsmith.tuning.finalists import is_to_be_repeated
 from warpsmith.verify.prepared import PreparedWorkload
 
-_SECONDS = 3.0  # for one workload in one process
-_ROUNDS = (8, 30)
+_PACE = Pace(seconds=3.0, least=8)
 
 Lanes: TypeAlias = Mapping[str, Candidate]  # by identity: the same code of several runs is launched once
-Logs: TypeAlias = Mapping[str, Floats]  # of one lane: log ratios to the original, by workload
 
 
 class _LaneFailed(Exception):  # noqa: N818 - control flow within this module
@@ -64,7 +69,8 @@ class Joint:
             try:
                 chosen = self._chosen(contenders, lanes)
                 processes = self._processes({lane: lanes[lane] for _, lane in chosen})
-                return [self._claim(configuration, [p[lane] for p in processes]) for configuration, lane in chosen]
+                speedups = Speedups(processes, self.original.identity, self.rng)
+                return [self._claim(configuration, lane, speedups) for configuration, lane in chosen]
             except _LaneFailed:
                 left = self._still_right(lanes)
                 if self.original.identity not in left or len(left) == len(lanes):
@@ -79,11 +85,8 @@ class Joint:
         self.say(f"choosing among {len(lanes)} finalists")
         with self._bench() as bench:
             right = {lane: candidate for lane, candidate in lanes.items() if self._verified(bench, candidate)}
-            measured = self._measured(bench, right, list(self.weights))
-        scores = {
-            lane: weighted_mean({w: float(np.exp(np.median(logs[w]))) for w in self.weights}, self.weights)
-            for lane, logs in measured.items()
-        }
+            tables = self._tables(bench, right, list(self.weights))
+        scores = {lane: overall(tables, self.weights, lane) for lane in right}
         own = [[(c, made.identity) for c, made in one.finalists if made.identity in scores] for one in contenders]
         return [min(pairs, key=lambda pair: scores[pair[1]]) for pairs in own]
 
@@ -106,34 +109,24 @@ class Joint:
 
     # ── measuring ──
 
-    def _measured(self, bench: Bench, lanes: Lanes, workloads: Sequence[str]) -> dict[str, dict[str, Floats]]:
-        """Every lane beside the original, in turns."""
-        contenders = {lane: candidate for lane, candidate in lanes.items() if lane != self.original.identity}
-        order = [self.original, *contenders.values()]
-        found: dict[str, dict[str, Floats]] = {lane: {} for lane in lanes}
+    def _tables(self, bench: Bench, lanes: Lanes, workloads: Sequence[str]) -> dict[str, Table[str]]:
+        original = self.original.identity, self.original
+        tables: dict[str, Table[str]] = {}
         for workload in workloads:
-            first = bench.time(workload, order)
-            if not isinstance(first, list):
+            table = measure_table(bench, workload, lanes, original, _PACE, self.rng)
+            if table is None:
                 raise _LaneFailed
-            rounds = int(np.clip(_SECONDS / (sum(first) / 1e9 + 1e-6), *_ROUNDS))
-            times = time_interleaved(bench, workload, order, rounds, self.rng)
-            if not isinstance(times, np.ndarray):
-                raise _LaneFailed
-            logs = np.log(times)
-            for at, lane in enumerate(contenders, start=1):
-                found[lane][workload] = logs[:, at] - logs[:, 0]
-            if self.original.identity in found:
-                found[self.original.identity][workload] = np.zeros(rounds)
-        return found
+            tables[workload] = table
+        return tables
 
-    def _processes(self, winners: Lanes) -> list[dict[str, dict[str, Floats]]]:
-        done: list[dict[str, dict[str, Floats]]] = []
+    def _processes(self, winners: Lanes) -> list[ProcessMeasurement[str]]:
+        done: list[ProcessMeasurement[str]] = []
         repeats, wanted = 0, claim_processes()
         while len(done) < wanted:
             self.say(f"{len(winners)} winners beside the original, process {len(done) + 1} of {wanted}")
             with self._bench() as bench:
                 disturbance = Disturbance(None, [bench.start()])
-                measured = self._measured(bench, winners, list(self.prepared))
+                tables = self._tables(bench, winners, list(self.prepared))
                 others = disturbance.others()
                 if is_to_be_repeated(others, repeats, wanted):
                     repeats += 1
@@ -141,11 +134,10 @@ class Joint:
                 # What behaves otherwise on its hundredth launch than on its first is caught here.
                 if not all(self._verified(bench, candidate) for candidate in winners.values()):
                     raise _LaneFailed
-            done.append(measured)
+            done.append(ProcessMeasurement(tables, {}, others))
             self.others = max(self.others or 0.0, others) if others is not None else self.others
         return done
 
-    def _claim(self, configuration: Configuration, processes: Sequence[Logs]) -> Claimed:
-        each = {w: ratio_over_processes([{w: p[w]} for p in processes], {w: 1.0}, self.rng).inverse for w in self.prepared}
-        speedup = ratio_over_processes(processes, self.weights, self.rng).inverse
-        return Claimed(configuration, speedup, {w: ratio.value for w, ratio in each.items()})
+    def _claim(self, configuration: Configuration, lane: str, speedups: Speedups[str]) -> Claimed:
+        each = {w: speedups.over({w: 1.0}, lane).value for w in self.prepared}
+        return Claimed(configuration, speedups.over(self.weights, lane), each)
