@@ -128,9 +128,8 @@ def _defined_elsewhere(source: KernelSource, calls: Sequence[tuple[Node, str]]) 
 def is_shared(declaration: Node, source: KernelSource) -> bool:
     if source.language is not Language.OPENCL:
         return any(text_of(c) == "__shared__" for c in declaration.children)
-    # The qualifier was blanked out for the parser, so it stands before the node, or inside it after `const`.
-    line = source.tree.data.rfind(b"\n", 0, declaration.start_byte) + 1
-    text = source.tree.data[line : declaration.end_byte].decode(errors="replace")
+    tree = source.tree
+    text = tree.qualifiers_before(declaration).decode() + tree.text_of(declaration)
     first = re.sub(r"\[[^\]]*\]", "[]", text.partition("=")[0])  # `[2 * N]` is no pointer
     return re.search(r"\b(?:__local|local)\b(?![^;]*\*)", first) is not None
 

@@ -58,6 +58,8 @@ def test_system_headers_hide_no_teamwork():
 def test_opencl_local_memory():
     assert teamwork(_source("__local float s[4];", language=Language.OPENCL)).shared
     assert teamwork(_source("__local float s[2 * 4][(3 + 1) * 2];", language=Language.OPENCL)).shared
+    assert teamwork(_source("const __local float s[4];", language=Language.OPENCL)).shared
+    assert len(teamwork(_source("__local float s[4]; float own[2];", language=Language.OPENCL)).shared) == 1
     assert not teamwork(_source("__local float* s = 0;\nfloat local_sum[2];", language=Language.OPENCL)).shared
 
 
