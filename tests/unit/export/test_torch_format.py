@@ -289,8 +289,11 @@ def test_it_vouches_for_sizes_like_those_that_were_verified(tmp_path: Path):
         return [str(c.expression) for c in vouched(replace(shipment(alike), adversaries=also), general)]
 
     assert asked() == ["tokens % 8 == 0", "d == 64"]
-    assert asked({"tokens": 5, "d": 96}) == ["d % 32 == 0"]
+    assert asked({"tokens": 5, "d": 96}) == ["d % 32 == 0", "d <= 96"]
     assert asked({"tokens": 5, "d": 30}) == asked()  # not where the configuration may be used
+    alike = replace(alike, workloads=tuple(Workload(f"square-{n}", {"tokens": n, "d": n}) for n in (32, 64)))
+    assert asked() == ["tokens % 32 == 0", "d == tokens"]
+    assert asked({"tokens": 3, "d": 4}) == ["d % 4 == 0", "d <= 64"]
 
 
 def test_what_it_cannot_ship_is_refused_with_a_way_out(tmp_path: Path):
