@@ -109,12 +109,14 @@ class Replaces:
 
     `arguments` has, by the kernel's name, the name of the function's parameter where that is another; `where` what other
     parameters of the function must be (their default, where nothing is said). `returns` is None for: what has the role `out`.
+    `rows` is the first extent of all that is written, where rows do not depend on each other: it may come as several axes.
     """
 
     function: str
     arguments: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, Value] = field(default_factory=dict)
     returns: tuple[str, ...] | None = None
+    rows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,13 @@ def replaces_of(table: ReplacesTable, arguments: Sequence[Argument], at: Positio
         if name not in written:
             found = f"{name!r} is nothing that the kernel writes"
             problems.add(found, at.value(("replaces", "returns", index)), nearest(name, written))
+    buffers = [argument for argument in arguments if isinstance(argument, Buffer) and argument.name in written]
+    for buffer in buffers if table.rows is not None else ():
+        if not buffer.shape or str(buffer.shape[0]) != table.rows:
+            found = f"{buffer.name!r} is written and has no rows by {table.rows!r}"
+            problems.add(found, at.value(("replaces", "rows")), "the first extent of all that is written")
     returns = None if table.returns is None else tuple(table.returns)
-    return Replaces(table.function, dict(table.arguments), dict(table.where), returns)
+    return Replaces(table.function, dict(table.arguments), dict(table.where), returns, table.rows)
 
 
 def without_replaces(toml: bytes) -> bytes:

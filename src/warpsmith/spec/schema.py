@@ -98,6 +98,7 @@ class ReplacesTable(_Table):
     arguments: dict[str, Text] = {}
     where: dict[str, Value] = {}
     returns: list[Text] | None = None
+    rows: Text | None = None
 
 
 class ParameterTable(_Table):

@@ -45,6 +45,7 @@ mask = { dtype = "u8", shape = ["tokens"], null = true }
 d = { dtype = "i32", value = "d" }
 scale = { dtype = "f32", value = 0.5 }
 mode = { dtype = "i32", value = 3 }
+lanes = { dtype = "i32", value = "BLOCK" }
 
 [launch]
 grid = ["ceildiv(tokens * d, BLOCK)"]
@@ -53,7 +54,7 @@ shared = "512 * BLOCK"
 
 [workloads]
 small = { tokens = 8, d = 64 }
-large = { tokens = 32, d = 96 }
+general = { tokens = 32, d = 96 }
 odd = { tokens = 3, d = 20, heldout = true }
 
 [parameters]
@@ -72,16 +73,17 @@ SOURCE = """\
 #ifndef BLOCK
 #define BLOCK 32
 #endif
-__global__ void gate(float* out, const float* in, float* total, const unsigned char* mask, int d, float scale, int mode) {
+__global__ void gate(float* out, const float* in, float* total, const unsigned char* mask, int d, float scale, int mode,
+                     int lanes) {
   extern __shared__ float kept[];
   int i = blockIdx.x * BLOCK + threadIdx.x;
   kept[threadIdx.x] = in[i / d * 2 * d + i % d] * scale;
   if (mask == nullptr && mode == 3) out[i] = kept[threadIdx.x];
-  total[i % d] = 1;
+  total[i % d] = lanes;
 }
 """
 CALLS = """\
-import json, sys, types
+import json, sys, threading, types
 import torch
 from torch import Tensor
 
@@ -103,18 +105,25 @@ x, total = inputs(32, 96)
 out = Tensor((32, 96))
 log["own"] = [x.data_ptr(), total.data_ptr(), out.data_ptr()]
 assert gate_tuned.gate(x, total, out=out) is out
-batched = gate_tuned.gate(Tensor((2, 4, 128)), Tensor((64,)))
-log["batched"] = batched.shape
-assert gate_tuned.gate(Tensor((0, 128)), Tensor((64,))).shape == (0, 64)  # nothing to launch
+assert total.version == out.version == 1
 
 x, total = Tensor((8, 128), contiguous=False), Tensor((64,), offset=4)
 gate_tuned.gate(x, total)
 log["copies"] = [x.data_ptr(), total.data_ptr(), total.copied_from.data_ptr(), x.copied_from is None]
+x, total = inputs(8, 64)
+out = Tensor((8, 64), of=x)
+thread = threading.Thread(target=gate_tuned.gate, args=(x, total), kwargs={"out": out})
+thread.start()
+thread.join()
+log["in place"] = [x.data_ptr(), out.data_ptr()]
 
 def why(*args, **kwargs):
     return gate_tuned.why_not(*args, **kwargs)
 host = torch.Device("cpu", None)
-learnt = Tensor((8, 128))
+shared, learnt = Tensor((8, 64)), Tensor((8, 128))
+class Foreign(Tensor):
+    def __torch_dispatch__(self):
+        pass
 learnt.requires_grad = True
 log["why"] = [
     why(*inputs(8, 64)),
@@ -127,6 +136,15 @@ log["why"] = [
     why(*inputs(8, 64), mode=4),
     why(learnt, Tensor((64,))),
     why(Tensor((8, 128)), None),
+    why(Tensor((2, 4, 128)), Tensor((64,))),
+    why((Tensor((8, 128)), 1), Tensor((64,))),
+    why(Foreign((8, 128)), Tensor((64,))),
+    why(*inputs(8, 64), scale=None),
+    why(*inputs(8, 64), mode=3.0),
+    why(*inputs(8, 192)),
+    why(*inputs(0, 64)),
+    why(Tensor((8, 128)), Tensor((64,), of=shared), out=shared),
+    why(Tensor((8, 128)), Tensor((64,), contiguous=False, strides=(0,))),
 ]
 try:
     gate_tuned.gate(*inputs(8, 66))
@@ -145,11 +163,39 @@ log["replaced"] = [
 from dataclasses import replace
 from gate_tuned.table import REPLACEMENT
 log["misfits"] = []
-for other in (replace(REPLACEMENT, where={}), replace(REPLACEMENT, arguments={"in": "y"}), replace(REPLACEMENT, arguments={})):
+for other in (
+    replace(REPLACEMENT, where={}),
+    replace(REPLACEMENT, arguments={"in": "y"}),
+    replace(REPLACEMENT, arguments={}),
+    replace(REPLACEMENT, function="acme.ops.gates"),
+    replace(REPLACEMENT, function="acme.ops.Class.gate"),
+):
     try:
-        other.reading(gate)
+        other.original()
     except TypeError as error:
         log["misfits"].append(str(error))
+one = replace(REPLACEMENT, where={"kind": "silu", "factor": 1.0}).reading(gate)
+log["where"] = [one(inputs(8, 64), {"kind": "silu", "factor": factor}) is None for factor in (1.0, 2.0)]
+# A second package for the same function, and the first once more.
+KERNEL = gate_tuned.table.KERNEL
+second = replace(REPLACEMENT, kernel=replace(KERNEL, name="second"))
+second.install()
+REPLACEMENT.install()
+second.install()
+log["chain"] = [kernel.name for kernel in client.gate.warpsmith_kernels]
+planner, gpu = KERNEL.planner, KERNEL._gpu(0)
+by_row = replace(planner, rows="tokens")
+def planned(**shapes):
+    found = by_row.plan(shapes, {}, gpu)
+    return found if isinstance(found, str) else [found.grid, found.outputs]
+reading = replace(by_row, operands=tuple(replace(o, is_written=o.is_output) for o in planner.operands))
+log["rows"] = [
+    planned(**{"in": (2, 4, 128), "total": (64,)}),
+    planned(**{"in": (2, 4, 128), "total": (64,), "out": (4, 2, 64)}),
+    planned(**{"in": (2, 4, 128), "total": (1, 64)}),
+    planned(**{"in": (2**12, 2**12, 192), "total": (96,)}),
+    reading.plan({"in": (2, 0, 128), "total": (64,)}, {}, gpu).outputs,
+]
 torch._about.minor = 9
 gate_tuned.table.KERNEL._gpus.clear()
 gate_tuned.table.KERNEL._plans.clear()
@@ -167,7 +213,7 @@ def gate_kernel(folder: Path) -> Kernel:
 
 def shipment(kernel: Kernel, *targets: str) -> Shipment:
     general, own = Configuration.of({"BLOCK": 64}), Configuration.of({"BLOCK": 128})
-    return replace(shipment_of_kernel(kernel, general, {"large": own}), targets=targets)
+    return replace(shipment_of_kernel(kernel, general, {"general": own}), targets=targets)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +235,7 @@ def seen(package: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         "PYTHONPATH": f"{STAND_IN}{os.pathsep}{package}",
         "LD_LIBRARY_PATH": str(package.parent),
         "LAUNCHES": str(launches),
-        "PARAMETERS": "8 8 8 8 4 4 4",
+        "PARAMETERS": "8 8 8 8 4 4 4 4",
     }
     done = subprocess.run([sys.executable, "-c", CALLS], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -207,6 +253,7 @@ def test_the_driver_is_asked_for_what_was_verified(seen: tuple[dict[str, Any], l
         struct.pack("<i", 64).hex(),
         struct.pack("<f", 0.25).hex(),
         struct.pack("<i", 3).hex(),
+        struct.pack("<i", 64).hex(),
     ]
     assert asking == {"attribute": [8, 512 * 128]}  # more than 48 KiB is to be asked for
     assert (own["grid"], own["block"], own["shared"]) == ([24, 1, 1], [128, 1, 1], 512 * 128)
@@ -214,21 +261,35 @@ def test_the_driver_is_asked_for_what_was_verified(seen: tuple[dict[str, Any], l
     assert own["values"][:3] == [struct.pack("<Q", address).hex() for address in (out, x, total)]
     assert own["values"][5] == struct.pack("<f", 0.5).hex()
     codes = sorted((package / "gate_tuned" / "code").iterdir())
-    assert [code.name for code in codes] == ["gate.large.sm_90a.cubin", "gate.sm_90a.cubin"]
+    assert [code.name for code in codes] == ["gate.general.sm_90a.cubin", "gate.sm_90a.cubin"]
     for code, launch in zip(codes, (own, general), strict=True):
-        assert read_cubin(code.read_bytes(), launch["kernel"]).parameter_bytes == (8, 8, 8, 8, 4, 4, 4)
+        assert read_cubin(code.read_bytes(), launch["kernel"]).parameter_bytes == (8, 8, 8, 8, 4, 4, 4, 4)
 
 
-def test_leading_axes_are_rows(seen: tuple[dict[str, Any], list[dict[str, Any]]]):
+def test_leading_axes_are_rows_where_kernel_toml_says_so(seen: tuple[dict[str, Any], list[dict[str, Any]]]):
+    said, _ = seen
+    assert said["rows"] == [
+        [[8, 1, 1], {"out": [2, 4, 64]}],
+        "in has the leading axes (2, 4), not (4, 2)",
+        "total has 2 axes, not 1",
+        "in has more than 2147483647 elements",
+        {"out": [2, 0, 64]},  # nothing is launched, and nothing has to be
+    ]
+
+
+def test_what_is_read_does_not_change_meanwhile(seen: tuple[dict[str, Any], list[dict[str, Any]]]):
+    """Launched by another thread, which had no context."""
     said, launches = seen
-    assert said["batched"] == [2, 4, 64]
-    assert launches[3]["grid"] == [8, 1, 1]
+    x, out = said["in place"]
+    given = [int.from_bytes(bytes.fromhex(value), "little") for value in launches[4]["values"][:2]]
+    assert given[0] == out
+    assert given[1] != x
 
 
 def test_gaps_and_odd_addresses_are_copied_and_results_brought_back(seen: tuple[dict[str, Any], list[dict[str, Any]]]):
     said, launches = seen
     x, total, copy, is_only_read = said["copies"]
-    given = [int.from_bytes(bytes.fromhex(value), "little") for value in launches[4]["values"][:3]]
+    given = [int.from_bytes(bytes.fromhex(value), "little") for value in launches[3]["values"][:3]]
     assert x not in given
     assert total not in given
     assert given[2] == copy
@@ -248,6 +309,15 @@ def test_it_says_what_it_is_not_for(seen: tuple[dict[str, Any], list[dict[str, A
         "mode is 4: it was verified with 3 only",
         "it has no gradient",
         "total is missing",
+        "in has 3 axes, not 2",
+        "in is a tuple, not a tensor",
+        "in is a Foreign",
+        "scale is None, which is no number",
+        "mode is 3.0, which is no whole number",
+        "it is only for d <= 96",
+        "tokens is 0, and total is to be written",
+        "out and total share memory",
+        "elements of total share memory",
     ]
     assert said["refused"] == "the tuned gate is not for this: it is only for d % 4 == 0"
     assert said["elsewhere"] == "it was tuned for sm_90, and this GPU is sm_99"
@@ -261,7 +331,13 @@ def test_it_stands_in_for_a_function_where_it_may(seen: tuple[dict[str, Any], li
         "has no default for kind: `where` may say a value",
         "has no parameter y",
         "has no parameter in",
+        "",
+        "",
     ]
+    assert said["misfits"][3].startswith("acme.ops.gates is no function of a module that is there: module 'acme.ops' has no")
+    assert said["misfits"][4].startswith("acme.ops.Class.gate is no function of a module that is there: No module named")
+    assert said["where"] == [False, True]
+    assert said["chain"] == ["gate", "second"]
 
 
 def test_it_is_a_project_that_pip_and_sglang_understand(tmp_path: Path):

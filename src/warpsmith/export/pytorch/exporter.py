@@ -21,7 +21,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel, Replaces
 from warpsmith.spec.load import load_kernel
 
-_COPIED = ("description.py", "driver.py", "planning.py", "replacing.py", "tuned.py")
+_COPIED = ("description.py", "driver.py", "planning.py", "replacing.py", "tensors.py", "tuned.py")
 _LEAST_ALIGNMENT = 16
 
 

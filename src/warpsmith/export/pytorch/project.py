@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from warpsmith.export.base import Shipment
-from warpsmith.export.pytorch.table import Interface, call_text, function_name
+from warpsmith.export.pytorch.table import Interface, call_text, function_name, plain_word
+from warpsmith.export.pytorch.text import prose
 from warpsmith.spec.kernel import Kernel, Replaces
 
 # Both call every function of their group once in each process that they start.
@@ -11,7 +14,7 @@ _PLUGINS = {"sglang": "sglang.srt.plugins", "vllm": "vllm.general_plugins"}
 
 
 def package_name(kernel: Kernel) -> str:
-    return f"{function_name(kernel)}_tuned"
+    return f"{plain_word(kernel)}_tuned"
 
 
 def project_text(kernel: Kernel, replaces: Replaces | None) -> str:
@@ -26,9 +29,9 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "{name.replace("_", "-")}"
 version = "1.0"
-description = "{kernel.name}, tuned by Warpsmith"
+description = {json.dumps(f"{' '.join(kernel.name.split())}, tuned by Warpsmith", ensure_ascii=False)}
 requires-python = ">=3.10"
-dependencies = ["torch>=2.4"]
+dependencies = ["torch>=2.7"]
 {plugin}
 [tool.setuptools]
 packages = ["{name}"]
@@ -45,9 +48,9 @@ def front_text(shipment: Shipment, interface: Interface, replaces: Replaces | No
     exported = [name, "why_not", "load", *(["register"] if replaces is not None else [])]
     imports = ["KERNEL", *(["REPLACEMENT"] if replaces is not None else [])]
     return f'''\
-"""{kernel.name}, tuned: exported by Warpsmith from run {shipment.run}.
+"""{prose(kernel.name)}, tuned: exported by Warpsmith from run {shipment.run}.
 
-{claim["speedup"]:.3f}x the original on {about["device_description"]}, with a 95 % interval from {low:.3f} to {high:.3f}.
+{claim["speedup"]:.3f}x the original on {prose(about["device_description"])}, with a 95 % interval from {low:.3f} to {high:.3f}.
 """
 
 from .table import {", ".join(imports)}
@@ -68,6 +71,7 @@ def _register(replaces: Replaces | None) -> str:
         return ""
     if replaces.function.startswith("sglang."):
         how = """\
+    REPLACEMENT.original()  # what does not fit is found now
     from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
     HookRegistry.register(REPLACEMENT.function, REPLACEMENT.around, HookType.AROUND)"""

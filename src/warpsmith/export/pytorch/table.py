@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -11,7 +12,7 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.pytorch.sizes import derived_sizes
-from warpsmith.export.pytorch.text import function_text, python_name, tuple_text
+from warpsmith.export.pytorch.text import function_text, prose, python_names, tuple_text
 from warpsmith.spec.kernel import Argument, Buffer, Kernel, Replaces, Role, Scalar
 
 TORCH_TYPES = {
@@ -67,15 +68,24 @@ def interface_of(kernel: Kernel) -> Interface:
     fixed = [a for a in kernel.arguments if isinstance(a, Scalar) and not a.value.names]
     _, unsaid = derived_sizes(_telling(operands), kernel.workloads[0].sizes)
     numbers = [*(Said(name, None, is_size=True) for name in unsaid), *map(_said, fixed)]
+    names = [*(operand.name for operand in operands), *(number.name for number in numbers)]
+    if twice := [name for name in unsaid if names.count(name) > 1]:
+        raise InputError(
+            f"the size {twice[0]!r} has to be said in a call, for no shape tells it, and an argument has the same name",
+            location=Location(kernel.path),
+            hint="give one of them another name",
+        )
     return Interface(operands, tuple(numbers))
 
 
 def table_text(shipment: Shipment, interface: Interface, shipped: Sequence[Shipped], replaces: Replaces | None) -> str:
     kernel = shipment.kernel
     operands, numbers = "".join(map(_operand, interface.operands)), "".join(map(_number, interface.numbers))
-    configurations = "".join(_configuration(shipment, one, is_first=index == 0) for index, one in enumerate(shipped))
+    said = {number.name for number in interface.numbers}
+    configurations = "".join(_configuration(shipment, one, said, is_first=index == 0) for index, one in enumerate(shipped))
+    rows = replaces.rows if replaces is not None else None
     return f'''\
-"""{kernel.name}: what it takes, which configuration is for which sizes, and how each is launched. Written by Warpsmith."""
+"""{prose(kernel.name)}: what it takes, which configuration is for which sizes, and how each is launched. Written by Warpsmith."""
 
 import math  # noqa: F401
 from pathlib import Path
@@ -102,6 +112,8 @@ KERNEL = Tuned(
         sizes=_sizes,
         configurations=(
 {configurations}        ),
+        most_elements={_most_elements(kernel, interface)},
+        rows={rows!r},
     ),
 )
 
@@ -111,29 +123,37 @@ REPLACEMENT = {_replacement(replaces, interface)}
 
 def call_text(kernel: Kernel, interface: Interface) -> str:
     """The function that a package is about."""
-    given = [operand.name for operand in interface.operands if operand.role is not Role.OUT]
-    sizes = [python_name(number.name) for number in interface.numbers if number.is_size]
-    defaults = [f"{python_name(n.name)}={_default(n)}" for n in interface.numbers if not n.is_size]
-    outputs = [f"{python_name(name)}=None" for name in interface.outputs]
-    parameters = [*map(python_name, given), *(["*"] if sizes or defaults or outputs else []), *sizes, *defaults, *outputs]
-    name = python_name(function_name(kernel))
+    words = python_names([*(o.name for o in interface.operands), *(n.name for n in interface.numbers)], ["KERNEL"])
+    given = [words[operand.name] for operand in interface.operands if operand.role is not Role.OUT]
+    sizes = [words[number.name] for number in interface.numbers if number.is_size]
+    defaults = [f"{words[n.name]}={_default(n)}" for n in interface.numbers if not n.is_size]
+    outputs = [f"{words[name]}=None" for name in interface.outputs]
+    parameters = ", ".join([*given, *(["*"] if sizes or defaults or outputs else []), *sizes, *defaults, *outputs])
+    tensors, numbers = (_dict({one.name: words[one.name] for one in ones}) for ones in (interface.operands, interface.numbers))
     return f'''\
-def {name}({", ".join(parameters)}):
-    """The tuned {kernel.name} on the current stream. {_returns(interface)}
+def {function_name(kernel)}({parameters}):
+    """The tuned {prose(kernel.name)} on the current stream. {_returns(interface)}
 
     Raises ValueError for tensors that it is not meant for: `why_not` says so beforehand.
     """
-    return KERNEL.run({_dict(o.name for o in interface.operands)}, {_dict(n.name for n in interface.numbers)})
+    return KERNEL.run({tensors}, {numbers})
 
 
-def why_not({", ".join(parameters)}):
+def why_not({parameters}):
     """Why these must be left to another kernel, in words; None where the tuned one can be called."""
-    return KERNEL.why_not({_dict(o.name for o in interface.operands)}, {_dict(n.name for n in interface.numbers)})
+    return KERNEL.why_not({tensors}, {numbers})
 '''
 
 
+def plain_word(kernel: Kernel) -> str:
+    """The kernel's name as part of a module's, and of a project's on a package index."""
+    word = re.sub(r"[^a-z0-9]+", "_", kernel.name.lower()).strip("_")
+    return word if word[:1].isalpha() else f"kernel_{word}".rstrip("_")
+
+
 def function_name(kernel: Kernel) -> str:
-    return "".join(c if c.isalnum() else "_" for c in kernel.name).lower()
+    word = plain_word(kernel)
+    return python_names([word], ["why_not", "load", "register"])[word]
 
 
 def _returns(interface: Interface) -> str:
@@ -143,8 +163,8 @@ def _returns(interface: Interface) -> str:
     return " ".join(filter(None, (changed, outputs)))
 
 
-def _dict(names: Iterable[str]) -> str:
-    entries = ", ".join(f"{name!r}: {python_name(name)}" for name in names)
+def _dict(words: Mapping[str, str]) -> str:
+    entries = ", ".join(f"{name!r}: {word}" for name, word in words.items())
     return f"{{{entries}}}"
 
 
@@ -167,9 +187,16 @@ def _sizes_text(kernel: Kernel, interface: Interface) -> str:
     return "".join(f'    s["{step.size}"] = {step.text}\n' for step in found)
 
 
+def _most_elements(kernel: Kernel, interface: Interface) -> int:
+    """Of a tensor: what was verified, or as many as an index of 32 bits can reach."""
+    verified = (math.prod(int(e.evaluate(w.sizes)) for e in o.shape) for w in kernel.workloads for o in interface.operands)
+    return max(2**31 - 1, *verified)
+
+
 def _operand(operand: Buffer) -> str:
     written = "".join(f", {name}=True" for name, is_so in _roles(operand).items() if is_so)
-    about = f"{operand.name!r}, {TORCH_TYPES[operand.dtype]!r}, {len(operand.shape)}, {str(operand.shape[0])!r}"
+    leading = str(operand.shape[0]) if operand.shape else ""
+    about = f"{operand.name!r}, {TORCH_TYPES[operand.dtype]!r}, {len(operand.shape)}, {leading!r}"
     return f"            Operand({about}, {tuple_text(operand.shape)}{written}),\n"
 
 
@@ -189,14 +216,15 @@ def _default(number: Said) -> str:
     return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
-def _configuration(shipment: Shipment, shipped: Shipped, *, is_first: bool) -> str:
+def _configuration(shipment: Shipment, shipped: Shipped, said: Collection[str], *, is_first: bool) -> str:
     build, sizes = shipped.build, {w.name: dict(w.sizes) for w in shipment.kernel.workloads}
     best_for = "" if is_first else f"sizes={tuple(sizes[name] for name in build.workloads)!r},"
     asked = "".join(f"\n        ({str(c.expression)!r}, {function_text(c.expression)})," for c in build.conditions)
-    parameters = "".join(f"\n        {_parameter(argument)}," for argument in build.arguments)
+    parameters = "".join(f"\n        {_parameter(argument, said)}," for argument in build.arguments)
+    name = "general" if is_first else f"for {build.workloads[0]}"  # a workload may be called general
     lines = f"""\
 Configuration(
-    {("general" if is_first else build.workloads[0])!r},  # {build.configuration}
+    {name!r},  # {prose(str(build.configuration))}
     code={dict(shipped.code)!r},
     parameters=({parameters}
     ),
@@ -212,10 +240,10 @@ Configuration(
     return indent("".join(f"{line}\n" for line in lines.splitlines() if line.strip()), " " * 12)
 
 
-def _parameter(argument: Argument) -> str:
+def _parameter(argument: Argument, said: Collection[str]) -> str:
     if isinstance(argument, Buffer):
         return f"Pointer({None if argument.null else argument.name!r})"
-    if not argument.value.names:
+    if argument.name in said:
         return f"Value({str(argument.dtype)!r}, {argument.name!r})"
     return f"Value({str(argument.dtype)!r}, of={function_text(argument.value)})"
 

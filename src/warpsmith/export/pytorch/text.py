@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from warpsmith.core.expression import Expression
 from warpsmith.export.expressions import spelled
@@ -17,6 +17,8 @@ class OfSizes(Python):
     def call(self, function: str, arguments: list[str]) -> str | None:
         if function in {"gcd", "lcm"}:
             return f"math.{function}({', '.join(arguments)})"
+        if function in {"log2", "is_pow2"}:  # of bits, which a symbol of PyTorch's does not have
+            arguments = [f"int({argument})" for argument in arguments]
         return super().call(function, arguments)
 
 
@@ -28,8 +30,21 @@ def tuple_text(expressions: Sequence[Expression]) -> str:
     return f"lambda s: ({''.join(f'{_without_brackets(spelled(e, OfSizes()))}, ' for e in expressions).strip()})"
 
 
-def python_name(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
+def python_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """By name, a word that Python does not keep and that is not `taken`; no two are alike."""
+    used, found = set(taken), {}
+    for name in names:
+        word = name
+        while keyword.iskeyword(word) or word in used:
+            word += "_"
+        used.add(word)
+        found[name] = word
+    return found
+
+
+def prose(text: str) -> str:
+    """As part of a docstring or a comment: users name kernels, and drivers GPUs, as they like."""
+    return " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _without_brackets(text: str) -> str:

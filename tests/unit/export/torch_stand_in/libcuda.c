@@ -6,7 +6,30 @@
 static char names[64][512];
 static int count = 0;
 
+static _Thread_local void* current = NULL;
+
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+
+int cuCtxGetDevice(int* device) {
+  *device = 0;
+  return current == NULL ? 201 : 0; /* CUDA_ERROR_INVALID_CONTEXT */
+}
+
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = (void*)(0x2000L + device);
+  return 0;
+}
+
+int cuCtxSetCurrent(void* context) {
+  current = context;
+  return 0;
+}
+
 int cuModuleLoadData(void** module, const void* image) {
+  if (current == NULL) return 201;
   if (memcmp(image, "\177ELF", 4) != 0) return 200; /* CUDA_ERROR_INVALID_IMAGE */
   *module = (void*)0x1000;
   return 0;
@@ -33,6 +56,7 @@ int cuGetErrorName(int status, const char** name) {
 /* PARAMETERS has the size of each parameter: "8 8 4". */
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void* stream, void** parameters, void** extra) {
+  if (current == NULL) return 201;
   if (bx * by * bz > 1024 || extra != NULL) return 1; /* CUDA_ERROR_INVALID_VALUE */
   FILE* log = fopen(getenv("LAUNCHES"), "a");
   fprintf(log, "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, \"stream\": %llu, \"values\": [",

@@ -29,16 +29,18 @@ class Device:
 
 class Tensor:
     requires_grad = False
+    version = 0
+    __torch_dispatch__ = None
 
-    def __init__(self, shape, dtype=float32, device=None, offset=0, contiguous=True):
+    def __init__(self, shape, dtype=float32, device=None, offset=0, contiguous=True, of=None, strides=None):
         self.shape, self.dtype, self.device = tuple(shape), dtype, device or Device("cuda", 0)
         count = 1
         for extent in shape:
             count *= extent
-        self._memory = ctypes.create_string_buffer(count * _BYTES[dtype] + 512)
+        self._memory = of._memory if of is not None else ctypes.create_string_buffer(count * _BYTES[dtype] + 512)
         start = ctypes.addressof(self._memory)
         self._address = (start + 255) // 256 * 256 + offset
-        self._contiguous = contiguous
+        self._contiguous, self._strides = contiguous, strides
         self.copied_from = None
 
     def dim(self):
@@ -49,6 +51,22 @@ class Tensor:
 
     def is_contiguous(self):
         return self._contiguous
+
+    def is_neg(self):
+        return False
+
+    def is_inference(self):
+        return False
+
+    def stride(self):
+        return self._strides or (1,) * len(self.shape)
+
+    @property
+    def nbytes(self):
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count * _BYTES[self.dtype]
 
     def clone(self, memory_format=None):
         return Tensor(self.shape, self.dtype, self.device)
@@ -63,6 +81,11 @@ def empty(shape, dtype, device):
 
 def is_grad_enabled():
     return True
+
+
+def _increment_version(tensors):
+    for tensor in tensors:
+        tensor.version += 1
 
 
 class _Operators:
@@ -82,6 +105,11 @@ def _custom_op(name, function, *, mutates_args, device_types, schema):
 
 _about = types.SimpleNamespace(
     major=9, minor=0, max_threads_per_block=1024, shared_memory_per_block_optin=232448, warp_size=32, multi_processor_count=132
+)
+version = types.SimpleNamespace(hip=None)
+autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=_increment_version))
+_C = types.SimpleNamespace(
+    _len_torch_dispatch_stack=lambda: 0, _functorch=types.SimpleNamespace(peek_interpreter_stack=lambda: None)
 )
 ops = types.SimpleNamespace(warpsmith_tuned=_Operators())
 nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))

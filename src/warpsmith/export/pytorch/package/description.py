@@ -12,7 +12,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor. It may have more leading axes than `axes`: those are taken for one, whose extent is called `leading`."""
+    """A tensor. `leading` is how its first extent is called."""
 
     name: str
     dtype: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ _RANGES = {
     **{f"i{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
     **{f"u{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
 }
+_F16_OVERFLOWS = 65520.0  # what rounds to more than the largest one
 
 
 @dataclass(frozen=True)
@@ -41,40 +43,83 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Planner:
+    """`most_elements` is what was verified, or as many as any index of 32 bits can reach.
+
+    `rows` is the first extent that may come as several axes, where rows do not depend on each other.
+    """
+
     operands: tuple[Operand, ...]
     numbers: tuple[Number, ...]
     sizes: Callable[[Mapping[str, Shape]], dict[str, int]]
     configurations: tuple[Configuration, ...]
+    most_elements: int = 2**31 - 1
+    rows: str | None = None
 
     def plan(self, shapes: Mapping[str, Shape], numbers: Mapping[str, Any], gpu: Gpu) -> Plan | str:
         """`shapes` are those of the tensors that there are. A text says why the kernel is not for them."""
-        folded = {o.name: _folded(shapes[o.name], o.axes) for o in self.operands if o.name in shapes}
-        given = {number.name: numbers.get(number.name, number.default) for number in self.numbers}
-        names = {**gpu.limits, **self.sizes(folded), **{n.name: given[n.name] for n in self.numbers if n.is_size}}
-        reason = self._against(folded, given, names)
-        if reason is not None:
-            return reason
+        sizes = self._sizes(shapes, numbers)
+        if isinstance(sizes, str):
+            return sizes
+        names = {**gpu.limits, **sizes}
         configuration = self._configuration(names)
         if gpu.architecture not in configuration.code:
             return f"it was tuned for {', '.join(configuration.code)}, and this GPU is {gpu.architecture}"
-        values = {i: p for i, p in enumerate(configuration.parameters) if isinstance(p, Value)}
-        found = Plan(
-            configuration,
-            _three(configuration.grid(names)),
-            _three(configuration.block(names)),
-            configuration.shared_bytes(names),
-            {place: (value.dtype, value.of(names)) for place, value in values.items() if value.of is not None},
-            {o.name: self._unfolded(o, shapes, o.shape(names)) for o in self.operands if o.name not in shapes},
-        )
-        return _against_plan(found, names) or found
+        outputs = {o.name: self._unfolded(o, shapes, o.shape(names)) for o in self.operands if o.name not in shapes}
+        if any(size < 1 for size in sizes.values()):
+            return Plan(configuration, (0, 1, 1), (1, 1, 1), 0, {}, outputs)
+        try:
+            return _launch_of(configuration, names, outputs)
+        except ZeroDivisionError:
+            return "it cannot be launched with such sizes: a number would be divided by 0"
 
-    def _against(self, folded: Mapping[str, Shape], given: Mapping[str, Any], names: Names) -> str | None:
-        for number in self.numbers:
-            if not number.is_size and not number.is_free and given[number.name] != number.default:
-                return f"{number.name} is {given[number.name]}: it was verified with {number.default} only"
+    def _sizes(self, shapes: Mapping[str, Shape], numbers: Mapping[str, Any]) -> dict[str, int] | str:
+        reason = self._against_axes(shapes)
+        if reason is not None:
+            return reason
+        folded = {o.name: _folded(shapes[o.name], o.axes) for o in self.operands if o.name in shapes}
+        try:
+            sizes = {**self.sizes(folded), **{n.name: numbers[n.name] for n in self.numbers if n.is_size}}
+        except KeyError as missing:  # an output, where there is nothing else to tell sizes
+            return f"{missing.args[0]} is missing"
+        return self._against_shapes(folded, sizes) or sizes
+
+    def _against_axes(self, shapes: Mapping[str, Shape]) -> str | None:
+        leading = None
         for operand in self.operands:
-            if operand.name in folded and folded[operand.name] != operand.shape(names):
-                return f"{operand.name} has the shape {folded[operand.name]}, not {operand.shape(names)}"
+            shape = shapes.get(operand.name)
+            if shape is None:
+                continue
+            extra, is_by_row = len(shape) - operand.axes, operand.leading == self.rows
+            if extra < 0 or (extra > 0 and not is_by_row):
+                return f"{operand.name} has {len(shape)} axes, not {operand.axes}"
+            if is_by_row and leading is not None and shape[: extra + 1] != leading:
+                return f"{operand.name} has the leading axes {shape[: extra + 1]}, not {leading}"
+            leading = shape[: extra + 1] if is_by_row else leading
+        return None
+
+    def against_numbers(self, given: Mapping[str, Any]) -> str | None:
+        """Apart from `plan`, which depends on sizes alone."""
+        for number in self.numbers:
+            value = given[number.name]
+            if number.is_size and value is None:
+                return f"the size {number.name} is missing"
+            if not (isinstance(value, (int, float) if number.is_free else int) or hasattr(value, "node")):  # a symbol, in a trace
+                return f"{number.name} is {value!r}, which is no {'number' if number.is_free else 'whole number'}"
+            if not number.is_size and not number.is_free and value != number.default:
+                return f"{number.name} is {value}: it was verified with {number.default} only"
+        return None
+
+    def _against_shapes(self, folded: Mapping[str, Shape], sizes: Names) -> str | None:
+        for operand in self.operands:
+            shape = operand.shape(sizes)
+            if operand.name in folded and folded[operand.name] != shape:
+                return f"{operand.name} has the shape {folded[operand.name]}, not {shape}"
+            if math.prod(shape) > self.most_elements:
+                return f"{operand.name} has more than {self.most_elements} elements"
+            for name, size in sizes.items():
+                # A kernel that does not run leaves what it should have written as it was.
+                if size < 1 and operand.is_written and 0 not in shape:
+                    return f"{name} is {size}, and {operand.name} is to be written"
         return None
 
     def _configuration(self, names: Names) -> Configuration:
@@ -88,7 +133,7 @@ class Planner:
         """With the leading axes of a tensor whose rows are the same ones."""
         for other in self.operands:
             found = shapes.get(other.name)
-            if found is not None and other.leading == operand.leading and len(found) > other.axes:
+            if found is not None and other.leading == operand.leading == self.rows:
                 return (*found[: len(found) - other.axes + 1], *shape[1:])
         return shape
 
@@ -108,33 +153,44 @@ def parameter_values(plan: Plan, addresses: Mapping[str, int], numbers: Mapping[
 
 def _number(dtype: str, value: Any) -> Any:
     if dtype == "f16":
-        return ctypes.c_uint16(struct.unpack("<H", struct.pack("<e", value))[0])
+        inside = math.copysign(math.inf, value) if abs(value) >= _F16_OVERFLOWS else value
+        return ctypes.c_uint16(struct.unpack("<H", struct.pack("<e", inside))[0])
     return _TYPES[dtype](value)
 
 
-def _against_plan(plan: Plan, names: Names) -> str | None:
-    for text, holds in plan.configuration.requires:
+def _launch_of(configuration: Configuration, names: Names, outputs: Mapping[str, Shape]) -> Plan | str:
+    for text, holds in configuration.requires:
         if not holds(names):
             return f"it is only for {text}"
+    values = {i: p for i, p in enumerate(configuration.parameters) if isinstance(p, Value)}
+    found = Plan(
+        configuration,
+        _three(configuration.grid(names)),
+        _three(configuration.block(names)),
+        configuration.shared_bytes(names),
+        {place: (value.dtype, value.of(names)) for place, value in values.items() if value.of is not None},
+        outputs,
+    )
+    return _against_plan(found, names) or found
+
+
+def _against_plan(plan: Plan, names: Names) -> str | None:
     for dtype, value in plan.computed.values():
         if dtype in _RANGES and not _RANGES[dtype][0] <= value <= _RANGES[dtype][1]:
             return f"{value} does not fit in {dtype}"
     (x, y, z), grid = plan.block, plan.grid
-    if x * y * z > names["max_threads_per_block"] or z > names["max_block_z"]:
+    if min(x, y, z) < 1 or x * y * z > names["max_threads_per_block"] or z > names["max_block_z"]:
         return f"a block would have {x} x {y} x {z} threads"
     if plan.shared_bytes > names["shared_bytes_per_block"]:
         return f"a block would need {plan.shared_bytes} bytes of shared memory"
-    if any(extent > names[f"max_grid_{axis}"] for axis, extent in zip("xyz", grid, strict=True)):
+    if any(not 1 <= extent <= names[f"max_grid_{axis}"] for axis, extent in zip("xyz", grid, strict=True)):
         return f"there would be {grid[0]} x {grid[1]} x {grid[2]} blocks"
     return None
 
 
 def _folded(shape: Shape, axes: int) -> Shape:
     extra = len(shape) - axes
-    rows = 1
-    for extent in shape[: extra + 1]:
-        rows *= extent
-    return (rows, *shape[extra + 1 :])
+    return (math.prod(shape[: extra + 1]), *shape[extra + 1 :]) if extra > 0 else shape
 
 
 def _three(extents: Shape) -> Shape:

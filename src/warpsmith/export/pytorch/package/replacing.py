@@ -22,8 +22,8 @@ _NOTHING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)  # 
 class Replacement:
     """`function` is where it is found (`package.module.function`).
 
-    `arguments` has, by the kernel's name, the name of the function's parameter. Its other parameters must have the value that
-    `where` says, or their default.
+    `arguments` has, by the kernel's name, the name of the function's parameter. Parameters must have the value that `where`
+    says; those that are nothing to the kernel, their default otherwise.
     """
 
     kernel: Tuned
@@ -44,25 +44,34 @@ class Replacement:
         found = tuple(whole[name] for name in self.returns)
         return found[0] if len(found) == 1 else found or None
 
+    def original(self) -> Callable[..., Any]:
+        """The function as it is now. Raises TypeError where it does not fit."""
+        place, _, name = self.function.rpartition(".")
+        try:
+            found: Callable[..., Any] = getattr(importlib.import_module(place), name)
+        except (ImportError, AttributeError) as error:
+            raise TypeError(self._said("", f"is no function of a module that is there: {error}")) from error
+        self.reading(found)
+        return found
+
     def install(self) -> None:
         """Replace the function where it is defined and wherever it was imported. Raises TypeError where it does not fit."""
-        place, _, name = self.function.rpartition(".")
-        module = importlib.import_module(place)
-        original = getattr(module, name)
-        if getattr(original, "warpsmith_kernel", None) is self.kernel:
+        original = self.original()
+        if self.kernel in getattr(original, "warpsmith_kernels", ()):
             return
-        self.reading(original)
 
         @functools.wraps(original)
         def tuned(*args: Any, **kwargs: Any) -> Any:
             return self.around(original, *args, **kwargs)
 
-        tuned.warpsmith_kernel = self.kernel  # type: ignore[attr-defined]
-        setattr(module, name, tuned)
-        for other in list(sys.modules.values()):
-            if isinstance(other, ModuleType):
-                for called in [word for word, value in vars(other).items() if value is original]:
-                    setattr(other, called, tuned)
+        # Other packages may stand in for the same function, each for another dtype.
+        tuned.warpsmith_kernels = (*getattr(original, "warpsmith_kernels", ()), self.kernel)  # type: ignore[attr-defined]
+        place, _, name = self.function.rpartition(".")
+        setattr(sys.modules[place], name, tuned)
+        for module in list(sys.modules.values()):
+            if isinstance(module, ModuleType):
+                for called in [word for word, value in list(vars(module).items()) if value is original]:
+                    setattr(module, called, tuned)
 
     def reading(self, original: Callable[..., Any]) -> Reading:
         """Reads the kernel's tensors and numbers from a call; None where another parameter asks for what the kernel does not do.
@@ -71,7 +80,11 @@ class Replacement:
         """
         found = self._readings.get(original)
         if found is None:
-            found = self._readings[original] = self._reading(inspect.signature(original))
+            try:
+                signature = inspect.signature(original)
+            except ValueError as error:  # of something that is not written in Python
+                raise TypeError(self._said("", f"does not say what it takes: {error}")) from error
+            found = self._readings[original] = self._reading(signature)
         return found
 
     def _reading(self, signature: inspect.Signature) -> Reading:
@@ -87,7 +100,7 @@ class Replacement:
         numbers = {n.name: names[n.name] for n in kernel.numbers if names[n.name] in theirs}
         used = {*operands.values(), *numbers.values()}
         rest = {name: one for name, one in theirs.items() if name not in used and one.kind not in _NOTHING}
-        expected = {name: self.where.get(name, one.default) for name, one in rest.items()}
+        expected = {**{name: one.default for name, one in rest.items()}, **self.where}
         if free := [name for name, value in expected.items() if value is inspect.Parameter.empty]:
             raise TypeError(self._said(signature, f"has no default for {', '.join(free)}: `where` may say a value"))
 
@@ -100,12 +113,13 @@ class Replacement:
             if len(said) != count or len(args) > len(by_place):
                 return None  # what only a function with more parameters takes, or none at all does
             for name, value in expected.items():
-                if said[name] is not value and not (isinstance(said[name], type(value)) and said[name] == value):
+                found = said.get(name)
+                if found is not value and not (isinstance(found, type(value)) and found == value):
                     return None
-            tensors = {name: said[there] for name, there in operands.items()}
-            return tensors, {name: said[there] for name, there in numbers.items()}
+            tensors = {name: said.get(there) for name, there in operands.items()}
+            return tensors, {name: said.get(there) for name, there in numbers.items()}
 
         return read
 
-    def _said(self, signature: inspect.Signature, what: str) -> str:
+    def _said(self, signature: inspect.Signature | str, what: str) -> str:
         return f"{self.function}{signature} {what} (see [replaces] in the kernel.toml of {self.kernel.name})"
