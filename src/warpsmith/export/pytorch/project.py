@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from warpsmith.export.base import Shipment
 from warpsmith.export.pytorch.table import Interface, call_text, function_name, plain_word
 from warpsmith.export.pytorch.text import prose
@@ -29,7 +27,7 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "{name.replace("_", "-")}"
 version = "1.0"
-description = {json.dumps(f"{' '.join(kernel.name.split())}, tuned by Warpsmith", ensure_ascii=False)}
+description = "{prose(kernel.name)}, tuned by Warpsmith"
 requires-python = ">=3.10"
 dependencies = ["torch>=2.7"]
 {plugin}

@@ -43,8 +43,9 @@ def python_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, s
 
 
 def prose(text: str) -> str:
-    """As part of a docstring or a comment: users name kernels, and drivers GPUs, as they like."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    """As part of a docstring, a comment or TOML: users name kernels, and drivers GPUs, as they like."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(plain.split()).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _without_brackets(text: str) -> str:
