@@ -185,6 +185,7 @@ second.install()
 log["chain"] = [kernel.name for kernel in client.gate.warpsmith_kernels]
 planner, gpu = KERNEL.planner, KERNEL._gpu(0)
 by_row = replace(planner, rows="tokens")
+log["traced"] = planner.plan({"in": (32, 192), "total": (96,)}, {}, gpu, traced=True).configuration.name
 def planned(**shapes):
     found = by_row.plan(shapes, {}, gpu)
     return found if isinstance(found, str) else [found.grid, found.outputs]
@@ -275,6 +276,12 @@ def test_leading_axes_are_rows_where_kernel_toml_says_so(seen: tuple[dict[str, A
         "in has more than 2147483647 elements",
         {"out": [2, 0, 64]},  # nothing is launched, and nothing has to be
     ]
+
+
+def test_a_trace_is_not_for_the_sizes_of_one_workload(seen: tuple[dict[str, Any], list[dict[str, Any]]]):
+    """The operator chooses again when it runs; a guard on one size would keep `torch.export` from a range of sizes."""
+    said, _ = seen
+    assert said["traced"] == "general"
 
 
 def test_what_is_read_does_not_change_meanwhile(seen: tuple[dict[str, Any], list[dict[str, Any]]]):

@@ -55,13 +55,16 @@ class Planner:
     most_elements: int = 2**31 - 1
     rows: str | None = None
 
-    def plan(self, shapes: Mapping[str, Shape], numbers: Mapping[str, Any], gpu: Gpu) -> Plan | str:
-        """`shapes` are those of the tensors that there are. A text says why the kernel is not for them."""
+    def plan(self, shapes: Mapping[str, Shape], numbers: Mapping[str, Any], gpu: Gpu, *, traced: bool = False) -> Plan | str:
+        """`shapes` are those of the tensors that there are. A text says why the kernel is not for them.
+
+        A trace is for many sizes, so that nothing in it may depend on what is best for some.
+        """
         sizes = self._sizes(shapes, numbers)
         if isinstance(sizes, str):
             return sizes
         names = {**gpu.limits, **sizes}
-        configuration = self._configuration(names)
+        configuration = self.configurations[0] if traced else self._configuration(names)
         if gpu.architecture not in configuration.code:
             return f"it was tuned for {', '.join(configuration.code)}, and this GPU is {gpu.architecture}"
         outputs = {o.name: self._unfolded(o, shapes, o.shape(names)) for o in self.operands if o.name not in shapes}

@@ -100,7 +100,7 @@ class Tuned:
         if reason is not None:
             return reason
         # Sizes may be symbols while a trace is made, which nothing can be looked up by.
-        plan = self._planned(tensors, numbers) if traced else self._plan(tensors, numbers)
+        plan = self._planned(tensors, numbers, traced=True) if traced else self._plan(tensors, numbers)
         return plan if isinstance(plan, str) else self._against_now(plan, tensors, traced=traced) or plan
 
     def _plan(self, tensors: Tensors, numbers: Numbers) -> Plan | str:
@@ -115,7 +115,7 @@ class Tuned:
             found = self._plans[key] = self._planned(tensors, numbers)
         return found
 
-    def _planned(self, tensors: Tensors, numbers: Numbers) -> Plan | str:
+    def _planned(self, tensors: Tensors, numbers: Numbers, *, traced: bool = False) -> Plan | str:
         present = {name: tensor for name, tensor in tensors.items() if tensor is not None}
         devices = {str(tensor.device) for tensor in present.values()}
         if len(devices) != 1 or not next(iter(devices)).startswith("cuda"):
@@ -129,7 +129,7 @@ class Tuned:
             if tensor is not None and tensor.dtype is not getattr(torch, operand.dtype):
                 return f"{operand.name} is {tensor.dtype}, not torch.{operand.dtype}"
         shapes = {name: tuple(tensor.shape) for name, tensor in present.items()}
-        return self.planner.plan(shapes, numbers, self._gpu(index_of(first(present).device)))
+        return self.planner.plan(shapes, numbers, self._gpu(index_of(first(present).device)), traced=traced)
 
     def _against_now(self, plan: Plan, tensors: Tensors, *, traced: bool) -> str | None:
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors.values()):
