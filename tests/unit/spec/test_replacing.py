@@ -36,6 +36,7 @@ where = { mode = "fast" }
 returns = [
   "out",
 ]
+rows = "n"
 """
 
 
@@ -53,7 +54,7 @@ def file(tmp_path: Path) -> Path:
 def test_it_is_read(file: Path):
     assert load_kernel(file).replaces is None
     file.write_text(f"{KERNEL}\n{SECTION}")
-    assert load_kernel(file).replaces == Replaces("acme.ops.scale", {"in": "input"}, {"mode": "fast"}, ("out",))
+    assert load_kernel(file).replaces == Replaces("acme.ops.scale", {"in": "input"}, {"mode": "fast"}, ("out",), "n")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_it_is_read(file: Path):
         ('function = "scale"', "kernel.toml:19:12: replaces.function = 'scale' is no function of a module"),
         ('function = "a.scale"\narguments = { inn = "x" }', "the kernel has no argument 'inn'"),
         ('function = "a.scale"\nreturns = ["in"]', "'in' is nothing that the kernel writes"),
+        ('function = "a.scale"\nrows = "in"', "kernel.toml:20:8: 'out' is written and has no rows by 'in'"),
         ('function = "a.scale"\nreturn = "out"', "unknown key 'return' in [replaces]"),
     ],
 )
