@@ -158,7 +158,7 @@ def _number(dtype: str, value: Any) -> Any:
     if dtype == "f16":
         inside = math.copysign(math.inf, value) if abs(value) >= _F16_OVERFLOWS else value
         return ctypes.c_uint16(struct.unpack("<H", struct.pack("<e", inside))[0])
-    return _TYPES[dtype](value)
+    return _TYPES[dtype](int(value) if dtype in _RANGES else value)
 
 
 def _launch_of(configuration: Configuration, names: Names, outputs: Mapping[str, Shape]) -> Plan | str:
@@ -179,7 +179,8 @@ def _launch_of(configuration: Configuration, names: Names, outputs: Mapping[str,
 
 def _against_plan(plan: Plan, names: Names) -> str | None:
     for dtype, value in plan.computed.values():
-        if dtype in _RANGES and not _RANGES[dtype][0] <= value <= _RANGES[dtype][1]:
+        is_fraction = isinstance(value, float) and not value.is_integer()
+        if dtype in _RANGES and (is_fraction or not _RANGES[dtype][0] <= value <= _RANGES[dtype][1]):
             return f"{value} does not fit in {dtype}"
     (x, y, z), grid = plan.block, plan.grid
     if min(x, y, z) < 1 or x * y * z > names["max_threads_per_block"] or z > names["max_block_z"]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .description import Operand
+from .description import Number, Operand
 from .driver import Function
 from .planning import Gpu, Plan, Planner, parameter_values
 from .tensors import Tensors, against_kinds, first, index_of, is_traced, overlap, ready_for
@@ -30,12 +30,14 @@ class Tuned:
     _functions: dict[tuple[str, int], Function] = field(default_factory=dict, init=False, compare=False, repr=False)
     _defaults: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     _written: list[Operand] = field(default_factory=list, init=False, compare=False, repr=False)
+    _varying: list[Number] = field(default_factory=list, init=False, compare=False, repr=False)
     _operator: Any = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Compilers of PyTorch cannot look into a launch: they get an operator that they need not look into."""
         self._defaults.update({number.name: number.default for number in self.planner.numbers})
         self._written.extend(operand for operand in self.planner.operands if operand.is_written)
+        self._varying.extend(number for number in self.planner.numbers if number.is_free or number.is_size)
         namespace, name = "warpsmith_tuned", self.folder.parent.name
         if not hasattr(getattr(torch.ops, namespace), name):
             written = tuple(f"t{i}" for i, operand in enumerate(self.planner.operands) if operand.is_written)
@@ -66,7 +68,7 @@ class Tuned:
                 dtype = getattr(torch, operand.dtype)
                 whole[operand.name] = torch.empty(plan.outputs[operand.name], dtype=dtype, device=device)
         if traced:
-            values = [given[number.name] for number in self.planner.numbers]
+            values = [given[number.name] for number in self._varying]
             self._operator(*(whole[operand.name] for operand in self.planner.operands), *values)
         else:
             self._launch(plan, whole, given, index_of(device))
@@ -90,8 +92,7 @@ class Tuned:
     def schema(self) -> str:
         """Of the operator."""
         tensors = [f"Tensor{f'(a{i}!)' if o.is_written else ''} t{i}" for i, o in enumerate(self.planner.operands)]
-        kinds = {bool: "bool", int: "int", float: "float"}
-        numbers = [f"{'int' if n.is_size else kinds[type(n.default)]} n{i}" for i, n in enumerate(self.planner.numbers)]
+        numbers = [f"{'int' if number.is_size else 'float'} n{i}" for i, number in enumerate(self._varying)]
         return f"({', '.join([*tensors, *numbers])}) -> ()"
 
     def _plan_now(self, tensors: Tensors, numbers: Numbers, *, traced: bool) -> Plan | str:
@@ -159,7 +160,8 @@ class Tuned:
     def _of_operator(self, *given: Any) -> None:
         operands = self.planner.operands
         tensors = {operand.name: tensor for operand, tensor in zip(operands, given[: len(operands)], strict=True)}
-        numbers = {n.name: value for n, value in zip(self.planner.numbers, given[len(operands) :], strict=True)}
+        said = {n.name: value for n, value in zip(self._varying, given[len(operands) :], strict=True)}
+        numbers = {**self._defaults, **said}
         plan = self._plan(tensors, numbers)
         if not isinstance(plan, str):
             plan = self._against_memory(tensors) or plan
