@@ -32,7 +32,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     (folder / "k.cu").write_text(f"__global__ void k({', '.join(f'float* a{i}' for i in range(len(ARGUMENTS)))}) {{}}\n")
     (folder / "kernel.toml").write_text(
         f'[kernel]\nname = "k"\nsource = "k.cu"\nentry = "k"\n[arguments]\n{listed}\n[launch]\ngrid = ["n"]\nblock = ["B"]\n'
-        '[workloads]\none = { n = 8 }\ntwo = { n = 16 }\n[parameters]\nB = { values = [1, 2], default = 1 }\n'
+        "[workloads]\none = { n = 8 }\ntwo = { n = 16 }\n[parameters]\nB = { values = [1, 2], default = 1 }\n"
     )
     return load_kernel(folder)
 
