@@ -11,17 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warpsmith.core.hardware import Resources
+from warpsmith.export.pytorch.exporter import most_threads
 from warpsmith.export.pytorch.package.description import Configuration, Number, Operand, Pointer, Value
 from warpsmith.export.pytorch.package.planning import Gpu, Plan, Planner, parameter_values
 
-LIMITS = {"max_threads_per_block": 1024, "max_block_z": 64, "shared_bytes_per_block": 49152}
+LIMITS = {"max_block_z": 64, "shared_bytes_per_block": 49152}
 GPU = Gpu("sm_90", {**LIMITS, **{f"max_grid_{axis}": 65535 for axis in "xyz"}})
 
 
-def planner(value: Value, grid: Callable[[Any], tuple[int, ...]] = lambda s: (s["n"],)) -> Planner:
+def planner(value: Value, grid: Callable[[Any], tuple[int, ...]] = lambda s: (s["n"],), **limits: int) -> Planner:
     """Of a sum: what it writes is there for every size, also for 0."""
     configuration = Configuration(
-        "general", {"sm_90": ("k.cubin", "k")}, (Pointer("total"), Pointer("x"), value), grid, lambda _: (32,), lambda _: 0
+        "general",
+        {"sm_90": ("k.cubin", "k")},
+        (Pointer("total"), Pointer("x"), value),
+        grid,
+        lambda _: (64,),
+        lambda _: 1024,
+        **limits,
     )
     total = Operand("total", "float32", 0, "", lambda _: (), is_written=True, is_output=True)
     x = Operand("x", "float32", 1, "n", lambda s: (s["n"],))
@@ -60,3 +68,18 @@ def test_whole_numbers_may_be_computed_with_fractions():
 )
 def test_sizes_that_leave_nothing_to_launch_are_left_to_others(n: int, grid: Callable[[Any], tuple[int, ...]], said: str):
     assert planner(Value("f32", "factor"), grid).plan({"x": (n,)}, {}, GPU) == said
+
+
+def test_a_block_is_no_larger_than_its_machine_code_allows():
+    def found(**limits: int) -> Plan | str:
+        return planner(Value("f32", "factor"), **limits).plan({"x": (8,)}, {}, GPU)
+
+    assert isinstance(found(most_threads=64, static_shared_bytes=48128), Plan)
+    assert found(most_threads=32) == "a block would have 64 x 1 x 1 threads"
+    assert found(static_shared_bytes=48129) == "a block would need 49153 bytes of shared memory"
+
+
+@pytest.mark.parametrize(("used", "most"), [((32, None), 1024), ((33, 512), 512), ((96, None), 640), ((255, None), 256)])
+def test_registers_and_launch_bounds_limit_a_block(used: tuple[int, int | None], most: int):
+    registers, bound = used
+    assert most_threads(Resources(registers=registers, max_threads=bound)) == most

@@ -10,7 +10,7 @@ from warpsmith.analysis import parse_target
 from warpsmith.compile.binding import Binder, Source
 from warpsmith.compile.pool import CompileOutcome, CompilePool
 from warpsmith.core.errors import InputError, Location, WarpsmithError
-from warpsmith.core.hardware import Language
+from warpsmith.core.hardware import Language, Resources
 from warpsmith.devices.base import Binary
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.pytorch.project import front_text, package_name, project_text
@@ -23,6 +23,7 @@ from warpsmith.spec.load import load_kernel
 
 _COPIED = ("description.py", "driver.py", "planning.py", "replacing.py", "tensors.py", "tuned.py")
 _LEAST_ALIGNMENT = 16
+_REGISTERS_OF_A_QUARTER = 16384  # of a multiprocessor
 
 
 class PyTorchExporter:
@@ -46,8 +47,10 @@ class PyTorchExporter:
                 file = f"{build.file.stem}.{target}.cubin"
                 (package / "code" / file).write_bytes(binaries[index].code)
                 code[target.rstrip("af")] = (file, binaries[index].entry)  # sm_90a is what an sm_90 can do beside the common
-            widest = [binaries[index].resources.load_bytes or 0 for binaries in compiled.values()]
-            shipped.append(Shipped(build, code, max(_LEAST_ALIGNMENT, *widest)))
+            used = [binaries[index].resources for binaries in compiled.values()]
+            alignment = max(_LEAST_ALIGNMENT, *(each.load_bytes or 0 for each in used))
+            static_shared_bytes = max(each.shared_bytes or 0 for each in used)
+            shipped.append(Shipped(build, code, alignment, min(map(most_threads, used)), static_shared_bytes))
         for name in _COPIED:
             text = importlib.resources.files("warpsmith.export.pytorch").joinpath("package", name).read_text(encoding="utf-8")
             (package / name).write_text(text, encoding="utf-8")
@@ -55,6 +58,12 @@ class PyTorchExporter:
         (package / "__init__.py").write_text(front_text(shipment, interface, replaces), encoding="utf-8")
         (folder / "pyproject.toml").write_text(project_text(kernel, replaces), encoding="utf-8")
         return builds
+
+
+def most_threads(used: Resources) -> int:
+    """Of a block: registers come by the warp, eight to a thread at a time, from the quarter that the warp runs on."""
+    warps = _REGISTERS_OF_A_QUARTER // (-(-(used.registers or 1) // 8) * 8 * 32) * 4
+    return min(used.max_threads or 1024, warps * 32, 1024)
 
 
 def _targets(shipment: Shipment) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Shipped:
     build: Build
     code: Mapping[str, tuple[str, str]]
     alignment: int
+    most_threads: int = 1024
+    static_shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,8 @@ Configuration(
     requires=({asked}
     ),
     alignment={shipped.alignment},
+    most_threads={shipped.most_threads},
+    static_shared_bytes={shipped.static_shared_bytes},
     {best_for}
 ),
 """

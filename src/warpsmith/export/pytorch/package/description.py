@@ -62,3 +62,5 @@ class Configuration:
     requires: tuple[tuple[str, Callable[[Names], Any]], ...] = ()
     sizes: tuple[Names, ...] = ()
     alignment: int = 16  # bytes: the widest access of most GPUs
+    most_threads: int = 1024  # of a block: its registers and launch bounds may allow fewer than the GPU does
+    static_shared_bytes: int = 0

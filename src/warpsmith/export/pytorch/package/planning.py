@@ -183,10 +183,11 @@ def _against_plan(plan: Plan, names: Names) -> str | None:
         if dtype in _RANGES and (is_fraction or not _RANGES[dtype][0] <= value <= _RANGES[dtype][1]):
             return f"{value} does not fit in {dtype}"
     (x, y, z), grid = plan.block, plan.grid
-    if min(x, y, z) < 1 or x * y * z > names["max_threads_per_block"] or z > names["max_block_z"]:
+    if min(x, y, z) < 1 or x * y * z > plan.configuration.most_threads or z > names["max_block_z"]:
         return f"a block would have {x} x {y} x {z} threads"
-    if plan.shared_bytes > names["shared_bytes_per_block"]:
-        return f"a block would need {plan.shared_bytes} bytes of shared memory"
+    shared_bytes = plan.shared_bytes + plan.configuration.static_shared_bytes
+    if shared_bytes > names["shared_bytes_per_block"]:
+        return f"a block would need {shared_bytes} bytes of shared memory"
     if any(not 1 <= extent <= names[f"max_grid_{axis}"] for axis, extent in zip("xyz", grid, strict=True)):
         return f"there would be {grid[0]} x {grid[1]} x {grid[2]} blocks"
     return None
