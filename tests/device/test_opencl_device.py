@@ -29,6 +29,43 @@ def test_runs_opencl_c(name: str) -> None:
     np.testing.assert_array_equal(out, np.where(RAMP < 60, 2 * RAMP, 0))
 
 
+BY_VALUE = """typedef struct { int by; float2 scale; } Move;
+__kernel void k(__global float* o, __global const float* a, const float4 c, Move m, __local float* s) {
+  int i = get_global_id(0), l = get_local_id(0);
+  RETURN
+  s[l] = a[i] * c.s2 + c.s3 + m.scale.y;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[i] = s[l] + m.by;
+}
+"""
+MOVE = np.frombuffer(np.int32([7, 0]).tobytes() + np.float32([0, 0.5]).tobytes(), np.uint8)
+
+
+@pytest.mark.parametrize(("name", "early"), [("opencl", ""), ("cpu", ""), ("cpu", "if (i >= 60) return;")])
+def test_vectors_and_structures_are_passed_by_value(name: str, early: str) -> None:
+    """The CPU device compiles kernels with an early return another way."""
+    arguments = [OUT, RAMP, np.float32([0, 0, 2, 3]), MOVE]
+    source = BY_VALUE.replace("RETURN", early)
+    out = launch(source, arguments, grid=4, block=16, shared_bytes=64, language=Language.OPENCL, on=name)
+    np.testing.assert_array_equal(out, np.where((RAMP >= 60) & bool(early), 0, 2 * RAMP + 10.5))
+
+
+@pytest.mark.parametrize("early", ["", "__local int s; if (get_local_id(0) > 3) return; s = 1; barrier(CLK_LOCAL_MEM_FENCE);"])
+def test_images_are_refused_by_name(early: str) -> None:
+    source = f"__kernel void k(__read_only image2d_t a, __global float* o) {{ {early} o[0] = get_image_width(a); }}"
+    with pytest.raises(UnsupportedFeature, match=r"kernel.cl: parameter 1 of k is of type image2d_t"):
+        compile_kernel(source, [OUT, OUT], language=Language.OPENCL)
+
+
+def test_what_the_runtime_refuses_is_named() -> None:
+    source = "__kernel void k(__global float* o, float3 c) { o[0] = c.y; }"
+    with pytest.raises(LaunchError, match="parameter 2 does not take the argument of 12 bytes"):
+        launch(source, [OUT, np.ones(3, np.float32)], language=Language.OPENCL)
+    source = "__attribute__((reqd_work_group_size(16, 1, 1))) __kernel void k(__global float* o) { o[0] = 1; }"
+    with pytest.raises(LaunchError, match=r"reqd_work_group_size asks for \(16, 1, 1\)"):
+        launch(source, [OUT], block=8, language=Language.OPENCL)
+
+
 def test_a_device_with_memory_of_its_own_gets_the_guards_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU: the kernel writes past the end of a copy, which has to be seen in the host's memory afterwards."""
     source = "__kernel void k(__global uchar* o) { o[get_global_id(0)] += 1; }"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.core.hardware import Geometry
 from warpsmith.devices._clang.preprocess import macros
 from warpsmith.devices._clruntime.building import BuildError, build, resources
@@ -13,11 +14,13 @@ from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, CompileError, CompileRequest, LaunchError
 
 KIND = "opencl-c"
+# Handles of the host's: kernel.toml has memory and numbers.
+_OPAQUE = re.compile(r"image\w*_t|sampler_t|pipe|queue_t|event_t|clk_event_t|reserve_id_t")
 _ERROR = re.compile(r"^(?:<[^>]*>|[^\s:]*):?(?P<line>\d+):\d+: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 
 
 def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
-    """Raises CompileError."""
+    """Raises CompileError or UnsupportedFeature."""
     cl, device = session.cl, session.device
     options = [f"-D{macro}" for macro in macros(request.defines)]
     options += [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
@@ -32,11 +35,10 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
     except cl.Error as error:
         names = ", ".join(sorted(k.function_name for k in program.all_kernels()))
         raise CompileError(f"{request.source_file.name} has no kernel {request.entry!r}; it has: {names}") from error
-    local = [
-        i
-        for i in range(kernel.num_args)
-        if kernel.get_arg_info(i, cl.kernel_arg_info.ADDRESS_QUALIFIER) == cl.kernel_arg_address_qualifier.LOCAL
-    ]
+    spaces = [kernel.get_arg_info(i, cl.kernel_arg_info.ADDRESS_QUALIFIER) for i in range(kernel.num_args)]
+    _refuse_images(kernel, cl, request)
+    local = [i for i, space in enumerate(spaces) if space == cl.kernel_arg_address_qualifier.LOCAL]
+    values = [i for i, space in enumerate(spaces) if space == cl.kernel_arg_address_qualifier.PRIVATE]
     if kernel.num_args - len(local) != len(request.parameters):
         got = f"{kernel.num_args - len(local)} parameters besides its __local ones"
         raise CompileError(f"the kernel {request.entry} takes {got}; {len(request.parameters)} are given")
@@ -44,8 +46,19 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
         code=program.binaries[0],
         entry=request.entry,
         resources=resources(cl, program, kernel, device),
-        device_data={"kind": KIND, "local_parameters": ",".join(map(str, local))},
+        device_data={"kind": KIND, "local_parameters": ",".join(map(str, local)), "values": ",".join(map(str, values))},
     )
+
+
+def _refuse_images(kernel: Any, cl: Any, request: CompileRequest) -> None:
+    for index in range(kernel.num_args):
+        name = str(kernel.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
+        if _OPAQUE.fullmatch(name):
+            raise UnsupportedFeature(
+                f"{request.source_file.name}: parameter {index + 1} of {request.entry} is of type {name}; only buffers and values "
+                "can be passed",
+                hint="read from and write to plain global memory instead",
+            )
 
 
 def _compile_error(log: str, request: CompileRequest) -> CompileError:
@@ -66,7 +79,9 @@ class OpenClProgram:
         self._session = session
         self._program = session.load_binary(binary.code)
         self._kernel: Any = session.cl.Kernel(self._program, binary.entry)
-        self._local = [int(index) for index in str(binary.device_data["local_parameters"]).split(",") if index]
+        self._local, self._values = (
+            [int(index) for index in str(binary.device_data[kind]).split(",") if index] for kind in ("local_parameters", "values")
+        )
 
     def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
         passed: list[Any] = list(arguments)
@@ -75,6 +90,8 @@ class OpenClProgram:
             if share == 0:
                 raise LaunchError(f"parameter {index + 1} is __local and has no size; hint: give [launch] shared = bytes")
             passed.insert(index, self._session.cl.LocalMemory(share))
+        for index in self._values:  # a vector or a structure, which kernel.toml describes as a buffer
+            passed[index] = bytes(passed[index] or b"")
         block = geometry.block
         size = (geometry.grid[0] * block[0], geometry.grid[1] * block[1], geometry.grid[2] * block[2])
         return self._session.launch(self._kernel, tuple(passed), size, block)

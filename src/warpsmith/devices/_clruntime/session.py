@@ -63,14 +63,11 @@ class ClSession:
         where = f"(global size {global_size}, work-group {local_size})"
         try:
             for index, argument in enumerate(arguments):
-                if isinstance(argument, memoryview):
-                    buffer = self._buffer(argument, copies)
-                    kernel.set_arg(index, buffer)
-                else:
-                    kernel.set_arg(index, argument)
+                passed = self._buffer(argument, copies) if isinstance(argument, memoryview) else argument
+                self._pass(kernel, index, passed)
             event = cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
         except cl.Error as error:
-            raise LaunchError(f"{error} {where}") from error
+            raise LaunchError(f"{error} {where}{self._required(kernel, local_size)}") from error
         try:
             event.wait()
             for copy in copies:
@@ -78,6 +75,19 @@ class ClSession:
         except cl.Error as error:
             raise ContextLost(f"{error} {where}") from error
         return int(event.profile.end - event.profile.start)
+
+    def _pass(self, kernel: Any, index: int, argument: Any) -> None:
+        try:
+            kernel.set_arg(index, argument)
+        except self.cl.Error as error:
+            given = f" of {len(argument)} bytes" if isinstance(argument, bytes) else ""
+            raise LaunchError(f"parameter {index + 1} does not take the argument{given} that is given: {error}") from error
+
+    def _required(self, kernel: Any, local_size: Dim3) -> str:
+        """What the source itself says of the work-group, where that is another."""
+        sizes = kernel.get_work_group_info(self.cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self.device)
+        required = tuple(int(size) for size in sizes)
+        return f": reqd_work_group_size asks for {required}" if any(required) and required != local_size else ""
 
     def _buffer(self, view: memoryview, copies: list[_Copy]) -> Any:
         """Zero copies where device and host share memory and the view is aligned; else a copy there and back, untimed."""

@@ -107,7 +107,12 @@ class CpuDevice:
             code=code,
             entry=ENTRY,
             resources=used,
-            device_data={"flat": flat, "can_trap": kernel.can_trap, "constants": ",".join(c.name for c in request.constants)},
+            device_data={
+                "flat": flat,
+                "can_trap": kernel.can_trap,
+                "constants": ",".join(c.name for c in request.constants),
+                "values": ",".join(map(str, kernel.values)),
+            },
         )
 
     def _native(self, module: bytes) -> tuple[bytes, Resources]:

@@ -34,6 +34,7 @@ class Lowered:
     uses_warps: bool
     can_trap: bool
     uses_dynamic_shared: bool
+    values: tuple[int, ...] = ()  # the parameters of the entry that are taken by value, where it has such
 
 
 def reserved_shared_bytes(asked: int) -> int:

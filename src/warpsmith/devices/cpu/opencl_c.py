@@ -8,6 +8,7 @@ and only such, to clang and to the same passes as CUDA (`lower`).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,6 +27,8 @@ _BARRIER_CALL = re.compile(r"call spir_func void @_Z(?:7barrier|18work_group_bar
 _BLOCK_BARRIER = "call spir_func void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 776)"
 _KERNEL_METADATA = re.compile(r" !kernel_arg_\w+ !\d+")
 _LOCAL_PARAMETER = re.compile(r"^ptr addrspace\(3\) .*(%[\w.]+)$")
+_OPAQUE = 'target("spirv.'  # images and their like
+_POINTER = re.compile(r"^ptr addrspace\(")
 _TAIL = f"""
 #line 1 "warpsmith-entry"
 __global int {TRAP}[2];
@@ -47,11 +50,11 @@ def mended(request: CompileRequest) -> Lowered | None:
     # The runtime must find the kernel under the name that `lower` and `program` know.
     module = Module(re.sub(rf"@{re.escape(request.entry)}\(", f"@{ENTRY}(", ir))
     declare_barrier(module)
-    if ENTRY not in module.functions:
-        return None  # the runtime will say which kernels there are
-    _bind_local_parameters(module, request)
+    if ENTRY not in module.functions or _OPAQUE in module.functions[ENTRY][0]:
+        return None  # the runtime will say which kernels there are, and what they take
+    values = _bind_local_parameters(module, request)
     safe, needed = made_safe(module, request)
-    return translated(safe, request) if needed else None
+    return replace(translated(safe, request), values=values) if needed else None
 
 
 def _bindings_folders() -> list[Path]:
@@ -60,8 +63,8 @@ def _bindings_folders() -> list[Path]:
     return [Path(folder) / "cl" for folder in (spec.submodule_search_locations or ())] if spec else []
 
 
-def _bind_local_parameters(module: Module, request: CompileRequest) -> None:
-    """Turns `__local` parameters into variables, each with its share of the launch's shared bytes."""
+def _bind_local_parameters(module: Module, request: CompileRequest) -> tuple[int, ...]:
+    """Turns `__local` parameters into variables, each with its share of the launch's shared bytes. Which others are no pointers."""
     header, *body = module.functions[ENTRY]
     opening = header.index(f"@{ENTRY}(") + len(ENTRY) + 2
     closing = header.index(") #", opening)
@@ -78,6 +81,7 @@ def _bind_local_parameters(module: Module, request: CompileRequest) -> None:
         share = max(reserved_shared_bytes(request.geometry.shared_bytes) // len(local), 1)
         module.pieces.append((variable, [f"@{variable} = internal addrspace(3) global [{share} x i8] undef, align 128"]))
     module.replace(ENTRY, [header, *body])
+    return tuple(index for index, parameter in enumerate(others) if not _POINTER.match(parameter))
 
 
 def _failure(log: str) -> CompileError:

@@ -23,6 +23,7 @@ class CpuProgram:
         self._read_trap = self._kernel(READ_TRAP) if binary.device_data["can_trap"] else None
         self._trap = memoryview((ctypes.c_int * 2)()).cast("B")
         self._flat = bool(binary.device_data["flat"])
+        self._values = frozenset(int(index) for index in str(binary.device_data["values"]).split(",") if index)
         self._constants = [name for name in str(binary.device_data["constants"]).split(",") if name]
 
     def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
@@ -31,7 +32,8 @@ class CpuProgram:
             raise LaunchError(f"a buffer of {largest} bytes: the CPU device takes at most {MAX_BUFFER_BYTES}")
         block = (geometry.threads_per_block, 1, 1) if self._flat else geometry.block
         size = (geometry.grid[0] * block[0], geometry.grid[1] * block[1], geometry.grid[2] * block[2])
-        nanoseconds = self._session.launch(self._entry, arguments, size, block)
+        passed = tuple(bytes(a) if i in self._values and a is not None else a for i, a in enumerate(arguments))
+        nanoseconds = self._session.launch(self._entry, passed, size, block)
         if self._read_trap is not None:
             self._raise_trap()
         return nanoseconds
