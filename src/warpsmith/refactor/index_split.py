@@ -32,6 +32,7 @@ from warpsmith.source.tree import is_within, of_kind, text_of, unwrapped
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_OF_GRID = {"blockIdx.x", "gridDim.x", "get_global_id.x", "get_global_size.x"}
 _NOT_BY_TOML = "cannot be computed by kernel.toml"
 
 
@@ -124,7 +125,7 @@ class _Finder:
         begins = Polynomial.of(loop.start, self._names) == own
         require(begins, f"{variable} does not begin at the thread's own index", loop.start)
         require(not grid_stride or self._is_line_of_blocks(), "the grid has several dimensions", loop.node)
-        own_names = {"threadIdx.x", "blockDim.x"} | ({"blockIdx.x", "gridDim.x"} if grid_stride else set())
+        own_names = {"threadIdx.x", "blockDim.x"} | (_OF_GRID if grid_stride else set())
         self._require_only_header(loop, own_names)
         inner = {n for d in of_kind(body, "declaration") for n in declared_names(d)}
         pointers = {p.name for p in self._source.parameters if p.depth}

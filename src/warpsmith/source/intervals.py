@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.core.hardware import Geometry
+from warpsmith.core.hardware import Geometry, Language
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
+from warpsmith.source.polynomial import of_grid
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import field, text_of, unwrapped
 
@@ -70,8 +71,19 @@ class Intervals:
                 return self.of(field(node, "value"), depth + 1)
             case "call_expression" if text_of(field(node, "function")).startswith("static_cast"):
                 return self.of(field(node, "arguments").named_children[0], depth + 1)
+            case "call_expression" if self._names.source.language is Language.OPENCL:
+                return self._in_grid(text_of(node))
             case _:
                 return None
+
+    def _in_grid(self, text: str) -> Interval | None:
+        place = of_grid(text)
+        if place is None:
+            return None
+        asked, axis = place
+        blocks, threads = self._launch[f"{asked}.{axis}"], self._launch[f"blockDim.{axis}"]
+        last = blocks.high * threads.high + (threads.high - 1 if asked == "blockIdx" else 0)
+        return Interval(blocks.low * threads.low, last)
 
     def _value(self, node: Node) -> int | None:
         expression = self._names.expression(node)

@@ -37,8 +37,10 @@ class Polynomial:
         if builtin is not None:
             return cls.atom(builtin)
         text = text_of(node)
-        if names.source.language is Language.OPENCL and (axis := global_axis(text)) is not None:
-            return cls.atom(f"blockIdx.{axis}") * cls.atom(f"blockDim.{axis}") + cls.atom(f"threadIdx.{axis}")
+        if names.source.language is Language.OPENCL and (place := of_grid(text)) is not None:
+            asked, axis = place
+            blocks = cls.atom(f"{asked}.{axis}") * cls.atom(f"blockDim.{axis}")
+            return blocks + cls.atom(f"threadIdx.{axis}") if asked == "blockIdx" else blocks
         if node.type == "identifier":
             if text in names.parameters:
                 return cls.atom(text)
@@ -134,10 +136,19 @@ class Polynomial:
         return "+".join(parts)
 
 
+def of_grid(text: str) -> tuple[str, str] | None:
+    """What OpenCL's `get_global_id(0)` (blockIdx) or `get_global_size(0)` (gridDim) counts in blocks, and its axis.
+
+    No offset is ever given to a launch, and all its blocks are whole: so they are the place in the grid, and how many there are.
+    """
+    match = re.fullmatch(r"get_global_(id|size)\s*\(\s*([012])u?\s*\)", text)
+    return ("blockIdx" if match[1] == "id" else "gridDim", "xyz"[int(match[2])]) if match else None
+
+
 def global_axis(text: str) -> str | None:
-    """The axis of OpenCL's `get_global_id(0)`: no offset is ever given to a launch, so it is the place in the grid."""
-    match = re.fullmatch(r"get_global_id\s*\(\s*([012])u?\s*\)", text)
-    return "xyz"[int(match[1])] if match else None
+    """The axis of OpenCL's `get_global_id(0)`."""
+    place = of_grid(text)
+    return place[1] if place is not None and place[0] == "blockIdx" else None
 
 
 def canonical(node: Node, names: Names) -> str:

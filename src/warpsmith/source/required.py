@@ -12,7 +12,8 @@ from warpsmith.source.kernel import KernelSource
 from warpsmith.source.tree import field
 
 _ATTRIBUTE = re.compile(rb"\breqd_work_group_size\s*\(")
-_SIZES = re.compile(rb"\breqd_work_group_size\s*\(([^(),]+),([^(),]+),([^(),]+)\)")
+_SIZE = rb"([^(),]+|[^(),]*(?:\([^(),]*\)[^(),]*)+)"
+_SIZES = re.compile(rb"\breqd_work_group_size\s*\(" + b",".join([_SIZE] * 3) + rb"\)")
 
 
 @dataclass(frozen=True, slots=True)

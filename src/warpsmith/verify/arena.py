@@ -24,7 +24,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _PAGE = mmap.PAGESIZE
 _MIN_GUARD, _MAX_GUARD = 64 << 10, 1 << 20
-_MIN_VIEW = 16
+_EMPTY_VIEW = 16
 _CHUNK = 1 << 18
 
 # Guards are one 16-bit word over and over. As a float it is NaN, so that what reads past the end shows in the result: a
@@ -56,7 +56,7 @@ class Placement:
     @property
     def view_bytes(self) -> int:
         """What a launch is given: devices refuse buffers of no size, so an empty one shows the beginning of its guard."""
-        return max(self.nbytes, _MIN_VIEW)
+        return self.nbytes or _EMPTY_VIEW
 
 
 @dataclass(frozen=True, slots=True)

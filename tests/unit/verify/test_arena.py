@@ -45,6 +45,10 @@ def test_layout(arena):
     assert end == arena.nbytes == os.fstat(arena.fd).st_size
 
 
+def test_a_launch_is_given_what_there_is_and_of_nothing_a_little(arena):
+    assert [place(arena, name).view_bytes for name in "be"] == [15, 16]
+
+
 def test_what_a_launch_finds(arena):
     assert np.array_equal(arena.array("a"), VALUES["a"])
     assert np.array_equal(arena.array("b"), VALUES["b"])

@@ -54,11 +54,9 @@ def _refuse_images(kernel: Any, cl: Any, request: CompileRequest) -> None:
     for index in range(kernel.num_args):
         name = str(kernel.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
         if _OPAQUE.fullmatch(name):
-            raise UnsupportedFeature(
-                f"{request.source_file.name}: parameter {index + 1} of {request.entry} is of type {name}; only buffers and values "
-                "can be passed",
-                hint="read from and write to plain global memory instead",
-            )
+            where = f"{request.source_file.name}: parameter {index + 1} of {request.entry}"
+            hint = "read from and write to plain global memory instead"
+            raise UnsupportedFeature(f"{where} is of type {name}; only buffers and values can be passed", hint=hint)
 
 
 def _compile_error(log: str, request: CompileRequest) -> CompileError:

@@ -64,7 +64,7 @@ def _bindings_folders() -> list[Path]:
 
 
 def _bind_local_parameters(module: Module, request: CompileRequest) -> tuple[int, ...]:
-    """Turns `__local` parameters into variables, each with its share of the launch's shared bytes. Which others are no pointers."""
+    """Turns `__local` parameters into variables, each with its share of the launch's shared bytes. Which others are values."""
     header, *body = module.functions[ENTRY]
     opening = header.index(f"@{ENTRY}(") + len(ENTRY) + 2
     closing = header.index(") #", opening)

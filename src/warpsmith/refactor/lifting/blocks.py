@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.lifting.threads import ThreadUse, Use, needed_threads, thread_uses
+from warpsmith.refactor.preconditions import REQUIRED_BLOCK
 from warpsmith.source import Edit
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.geometry import subscripts_of
 from warpsmith.source.loops import LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.required import required_sizes
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
 from warpsmith.source.tree import field as field_of
@@ -54,7 +56,21 @@ def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int)
         if (node.start_byte, node.end_byte) not in replaced:
             found.problem = f"line {names.source.line_of(node)} says {value}, which may be the number of threads"
             return found
+    _follow_required(found, names, value)
     return found
+
+
+def _follow_required(found: Freedom, names: Names, value: int) -> None:
+    """The parameter in the place of the number that `reqd_work_group_size` has for the axis."""
+    sizes = required_sizes(names.source)
+    if sizes is None:
+        return
+    size = sizes["xyz".index(found.axis)] if sizes else None
+    macro = names.source.scopes.macros.get(size.text) if size else None
+    if size is not None and (size.text == str(value) or (macro is not None and names.value(macro) == value)):
+        found.edits.append(Edit(size.start, size.end, found.parameter))
+    else:
+        found.problem = REQUIRED_BLOCK
 
 
 def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array], value: int, warp_size: int) -> None:

@@ -230,7 +230,9 @@ def _mentions_argument(lifted: Symbolic, node: Node) -> bool:
 def launch_name_in_data(names: Names, name: str) -> str | None:
     """Why an extent of the launch is part of what is computed: `sum / blockDim.x` where a block has a thread for each element."""
     lifted = Symbolic(Variant("", "", (), ()), names, {}, {})
-    for node in all_launch_uses(names.source, names).get(name, ()):
+    uses = all_launch_uses(names.source, names)
+    # OpenCL's size of the grid in threads tells both extents.
+    for node in (*uses.get(name, ()), *uses.get(f"get_global_size.{name[-1]}", ())):
         reason = _reason(lifted, node, frozenset())
         if reason is not None:
             return f"{name}: {reason} (line {names.source.line_of(node)})"

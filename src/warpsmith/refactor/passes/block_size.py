@@ -27,9 +27,8 @@ from warpsmith.refactor.lifting.rules import WHOLE_WARPS, a_warp_at_least, waiti
 from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, known_from_before, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import REQUIRED_BLOCK, unreadable
+from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Names
-from warpsmith.source.required import required_sizes
 from warpsmith.source.threads import teamwork
 
 _AXIS_VALUES = {"x": (8, 256), "y": (1, 32), "z": (1, 8)}
@@ -46,8 +45,6 @@ class BlockSize:
         source = subject.source
         if (unclear := unreadable(source)) is not None:
             return unclear
-        if required_sizes(source) is not None:
-            return Declined(REQUIRED_BLOCK)
         reasons: list[str] = []
         for number, axis in enumerate(AXES[: len(subject.variant.block)]):
             answer = _lifted(subject, number, axis)

@@ -18,16 +18,8 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.folded_code import FoldedWriter
 from warpsmith.refactor.lifting.rules import a_warp_at_least
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import (
-    Unmet,
-    answered,
-    axis,
-    names_of,
-    on_workloads,
-    require,
-    require_free_block,
-    require_readable,
-)
+from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require, require_readable
+from warpsmith.refactor.required_block import following
 from warpsmith.source import Names
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.effects import updates_atomically
@@ -89,7 +81,7 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     if subject.limits.is_gpu:
         threads = tidy(" * ".join(f"({e})" for e in variant.block))
         rules.append(a_warp_at_least(threads, name))
-    made = replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules))
+    made = following(subject, replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules)))
     meaning = f"threads along {fold.axis} that one does the work of"
     choice = Tunable(name, (1, *fold.values), 1, meaning, source.line_of(source.body))
     return Rewrite(variant, choice, dict.fromkeys(fold.values, made))
@@ -97,7 +89,6 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
 
 def _require_foldable(subject: Subject, names: Names, fold: _Fold) -> None:
     source = subject.source
-    require_free_block(source)
     together = teamwork(source)
     if together.exchanges or together.library or together.waits:
         raise Unmet(f"the kernel {together.described()}")

@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import (
-    answered,
-    axis,
-    names_of,
-    on_workloads,
-    present,
-    require,
-    require_free_block,
-    require_readable,
-)
+from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
+from warpsmith.refactor.required_block import following
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.dataflow import base_name
 from warpsmith.source.threads import all_launch_uses, launch_uses, teamwork
@@ -52,7 +44,6 @@ class SwapAxes:
 
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
-    require_free_block(subject.source)
     names, variant, source = names_of(subject), subject.variant, subject.source
     together = teamwork(source)
     helped = present(_runs_along_y(subject, names), "no access to global memory runs along threadIdx.y rather than threadIdx.x")
@@ -67,6 +58,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     require(fits, f"the grid has {blocks} blocks along x, and no more than {_MOST_BLOCKS_Y} fit along y")
     edits = [_swapped(node, subject) for name, nodes in own.items() if name[-1] in "xy" for node in nodes]
     made = replace(variant, text=source.edited(*edits), grid=_turned(variant.grid), block=_turned(variant.block))
+    made = following(subject, made)
     line = source.line_of(helped)
     choice = Tunable(fresh_name(subject, "SWAP_AXES"), (0, 1), 0, "1: x and y of the launch change places", line)
     return Rewrite(variant, choice, {1: made})

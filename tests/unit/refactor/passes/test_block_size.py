@@ -426,3 +426,17 @@ def test_a_choice_by_the_place_in_the_grid_is_no_choice_by_the_thread(value: str
 def test_a_choice_of_the_thread_is(value: str):
     reason = declined(BlockSize(), small(_kernel(f"{_INDEX}  if (i < n) out[i] = {value};"), grid=("(n + 255) / 256",)))
     assert "may need just as many threads" in reason
+
+
+@pytest.mark.parametrize(("sizes", "follows"), [("256", "BLOCK"), ("WG", "BLOCK"), ("2 * 128", None)])
+def test_the_required_size_of_a_work_group_follows(sizes: str, follows: str | None):
+    text = (
+        f"#define WG 256\n__kernel __attribute__((reqd_work_group_size({sizes}, 1, 1)))\n"
+        "void k(__global float* out, __global const float* x, int n) {\n"
+        "  int i = get_global_id(0);\n  if (i < n) out[i] = x[i];\n}\n"
+    )
+    subject = small(text, grid=("ceildiv(n, 256)",), block=("256",), language=Language.OPENCL)
+    if follows is None:
+        assert "reqd_work_group_size" in declined(BlockSize(), subject)
+    else:
+        assert f"reqd_work_group_size({follows}, 1, 1)" in _freed(subject).text

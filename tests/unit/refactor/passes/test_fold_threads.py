@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Subject
+from warpsmith.refactor.base import Subject, Tunable
 from warpsmith.refactor.passes.fold_threads import FoldColumns, FoldRows
 
 OVER = "#pragma unroll for (int fold = 0; fold < ROWS_PER_THREAD; ++fold) {"
@@ -182,3 +184,27 @@ def test_blocks_without_a_height():
 @pytest.mark.parametrize("fold", [FoldRows(), FoldColumns()])
 def test_kernels_that_have_it_already_or_need_it_not(name, fold):
     assert declined(fold, bundled(name, CPU_LIMITS))
+
+
+@pytest.mark.parametrize(
+    ("block", "sizes", "follows"),
+    [
+        (("16", "8"), "16, 8, 1", "16, 8 / ROWS_PER_THREAD, 1"),
+        (("TX / 2", "TY"), "(TX) / 2, TY, 1", "(TX) / 2, TY / ROWS_PER_THREAD, 1"),
+        (("16", "min(n, 8)"), "16, 8, 1", None),
+    ],
+)
+def test_the_required_size_of_a_work_group_follows(block: tuple[str, ...], sizes: str, follows: str | None):
+    attribute = f"__attribute__((reqd_work_group_size({sizes})))\n"
+    place = "  const int row = get_global_id(1), col = get_global_id(0);\n  float sum = 0.0f;\n"
+    body = f"{place}  {SUM}\n  out[row * n + col] = sum;"
+    subject = product(body, block=block, before=f"#define TX 32\n#define TY 8\n{attribute}", language=Language.OPENCL)
+    tunables = tuple(Tunable(name, (8, value), value, "") for name, value in (("TX", 32), ("TY", 8)))
+    subject = Subject(subject.kernel, subject.limits, replace(subject.variant, tunables=tunables))
+    if follows is None:
+        assert "reqd_work_group_size" in declined(FoldRows(), subject)
+    else:
+        made = applied(FoldRows(), subject).alternatives[2]
+        assert f"reqd_work_group_size({follows})" in made.text
+        again = applied(FoldColumns(), Subject(subject.kernel, subject.limits, made)).alternatives[2]
+        assert "/ COLUMNS_PER_THREAD, " in again.text

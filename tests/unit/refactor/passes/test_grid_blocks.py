@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from pass_subjects import applied, bundled, declined, small
 
+from warpsmith.core.hardware import Language
 from warpsmith.refactor.passes.block_size import BlockSize
 from warpsmith.refactor.passes.grid_blocks import GridBlocks
 
@@ -45,3 +46,20 @@ def test_it_goes_with_the_size_of_the_block():
 )
 def test_what_depends_on_the_number_of_blocks_is_left_alone(body: str, grid: str, reason: str):
     assert reason in declined(GridBlocks(), small(_kernel(body), grid=(grid,)))
+
+
+def _opencl(more: str = ""):
+    loop = "  for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i] = x[i];"
+    text = f"__kernel void k(__global float* out, __global const float* x, int n) {{\n{loop}\n{more}\n}}\n"
+    return small(text, grid=("32",), block=("256",), language=Language.OPENCL)
+
+
+def test_opencl_counts_the_threads_of_the_grid():
+    assert applied(GridBlocks(), _opencl()).variant.grid == ("BLOCKS",)
+    assert applied(BlockSize(), _opencl()).variant.block == ("BLOCK",)
+
+
+@pytest.mark.parametrize("tried", [GridBlocks(), BlockSize()])
+def test_opencl_threads_of_the_grid_in_the_result(tried):
+    more = "  if (get_local_id(0) == 0) out[0] = x[0] / get_global_size(0);"
+    assert "used in arithmetic on data" in declined(tried, _opencl(more))

@@ -49,6 +49,14 @@ def test_unsigned_stays_unsigned():
     assert "unsigned int at = (unsigned int)threadIdx.x * n;" in text
 
 
+def test_opencl_places_in_the_grid():
+    text = (
+        "__kernel void k(__global float* out, __global const float* x, int n) {\n"
+        "  for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) out[i] = x[i];\n}\n"
+    )
+    assert "for (unsigned int i = get_global_id(0);" in _narrowed(small(text, language=Language.OPENCL))
+
+
 def test_loop_variables():
     text = _narrowed(small(_kernel("for (long long i = threadIdx.x; i < n; i += blockDim.x) out[blockIdx.x * n + i] = x[i];")))
     assert "for (int i = threadIdx.x; i < n;" in text

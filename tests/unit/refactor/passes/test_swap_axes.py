@@ -36,14 +36,19 @@ def test_opencl():
     assert "x[get_group_id(1)] + get_local_size(0);" in made
 
 
-def test_a_required_size_of_a_work_group_stays():
-    text = """__kernel __attribute__((reqd_work_group_size(16, 8, 1)))
-void k(__global float* out, const __global float* x, const int rows, const int n) {
+@pytest.mark.parametrize("sizes", ["16, 8, 1", "SIZES"])
+def test_a_required_size_of_a_work_group_is_turned_too_where_it_can_be_read(sizes):
+    text = f"""__kernel __attribute__((reqd_work_group_size({sizes})))
+void k(__global float* out, const __global float* x, const int rows, const int n) {{
   const int r = get_global_id(0), c = get_global_id(1);
   if (r < rows && c < n) out[r * n + c] = x[r * n + c];
-}
+}}
 """
-    assert "reqd_work_group_size" in declined(SwapAxes(), small(text, language=Language.OPENCL, **_GRID))
+    subject = small(text, language=Language.OPENCL, **_GRID)
+    if sizes == "SIZES":
+        assert "reqd_work_group_size" in declined(SwapAxes(), subject)
+    else:
+        assert "reqd_work_group_size(8, 16, 1)" in applied(SwapAxes(), subject).alternatives[1].text
 
 
 @pytest.mark.parametrize(
