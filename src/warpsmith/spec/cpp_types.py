@@ -42,6 +42,10 @@ class CppType:
     lanes: int = 1
     is_long: bool = False  # C++'s `long` has the size that the host's compiler gives it
 
+    def elements(self, language: Language) -> int:
+        """How many of the dtype it takes the place of: a vector of three that of four in OpenCL."""
+        return 4 if self.lanes == 3 and language is Language.OPENCL else self.lanes
+
     def has_size(self, dtype: DType) -> bool:
         """Whether an element may take as many bytes as that type does."""
         return dtype.itemsize == self.dtype.itemsize or (self.is_long and dtype.itemsize == DType.I32.itemsize)

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.spec.comments import blanked, with_blank_comments
 
@@ -22,6 +24,7 @@ _KERNEL_WORD = re.compile(r"\b(?:__kernel|kernel)\b")
 _OPENCL_WORDS = re.compile(r"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private)\b")
 _LOCAL_WORD = re.compile(r"\b(?:__local|local)\b")
 _CONSTANT_WORD = re.compile(r"\b(?:__constant|constant)\b")
+_HANDLE = re.compile(r"\b(?:image\w*_t|sampler_t|pipe|queue_t)\b")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 # Macros between the star and the name, which the grammar takes for the name: those of the file that stand for nothing else, and
 # those of headers whose name says so.
@@ -60,6 +63,8 @@ class KernelDeclaration:
     parameters: tuple[ParameterDeclaration, ...]
     is_plain: bool
     launch_bounds: int | None
+    required_block: str | None  # what reqd_work_group_size has in its brackets
+    handle: str | None  # the type of a parameter that is no memory and no value: an image, a sampler
     body: Node | None = field(compare=False, repr=False)
 
     @property
@@ -146,8 +151,21 @@ class Declarations:
             parameters=parameters,
             is_plain=is_plain,
             launch_bounds=int(text_of(number)) if number is not None and text_of(number).isdigit() else None,
+            required_block=self._required_block(function),
+            handle=self._handle(listed) if listed is not None else None,
             body=next((child for child in function.children if child.type == "compound_statement"), None),
         )
+
+    def _handle(self, listed: Node) -> str | None:
+        found = _HANDLE.search(text_of(listed)) if self.language is Language.OPENCL else None
+        return found[0] if found else None
+
+    def _required_block(self, function: Node) -> str | None:
+        """The attribute was blanked out: it stands before the function, or between its parts."""
+        before = max(self._masked.rfind(end, 0, function.start_byte) for end in (b"}", b";")) + 1
+        text = self._source[before : function.end_byte].decode(errors="replace").partition("{")[0]
+        found = re.search(r"\breqd_work_group_size\s*\(((?:[^()]|\([^()]*\))*)\)", text)
+        return found[1] if found else None
 
     def _parameters(self, listed: Node) -> tuple[tuple[ParameterDeclaration, ...], bool]:
         start = listed.start_byte + 1
@@ -167,6 +185,12 @@ class Declarations:
             if parameter is not None:
                 found.append(parameter)
         return tuple(found), is_plain
+
+
+def refused_handle(kernel: KernelDeclaration, source: Path) -> InputError:
+    """For a kernel that takes what cannot be passed."""
+    hint = "only buffers and values can be passed: read from and write to plain global memory instead"
+    return InputError(f"{kernel.name} takes an {kernel.handle}", location=Location(source, kernel.line), hint=hint)
 
 
 def find_kernels(declarations: Declarations) -> list[KernelDeclaration]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.spec.cpp_types import CppType, cpp_type, may_be_memory, may_be_value
-from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration
+from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration, refused_handle
 from warpsmith.spec.entry import split_entry
 from warpsmith.spec.kernel import Argument, Buffer, Kernel, Role, Scalar
 
@@ -33,6 +33,9 @@ def check_signature(kernel: Kernel, declarations: Declarations, at: Positions, p
     plain = name.rsplit("::", 1)[-1]
     declared = [k for k in declarations.kernels if k.plain_name == plain]
     declared = [k for k in declared if k.name.endswith(name)] or declared
+    if len(declared) == 1 and declared[0].handle is not None:
+        problems.add_error(refused_handle(declared[0], kernel.source))
+        return
     if not declared or not all(k.is_plain for k in declared):
         return
     aliases = _aliases(kernel, declarations)
@@ -153,8 +156,11 @@ class _Comparison:
         stands = "" if re.fullmatch(r"\w+", parameter.type) is None else self._meaning(parameter.type)
         found = f"{argument.name!r} is {argument.dtype.value}, but the kernel has `{parameter.text}`{stands}"
         hint = f'expected dtype = "{known.dtype.value}"'
-        if isinstance(argument, Scalar):
-            hint += " (or its bytes as a buffer)" if known.lanes > 1 else ": a GPU gets a scalar's bytes as they are"
+        if isinstance(argument, Scalar) and known.lanes > 1:
+            described = f'{{ dtype = "{known.dtype.value}", shape = [{known.elements(self.kernel.language)}] }}'
+            hint = f"a vector is described by its elements: {argument.name} = {described}"
+        elif isinstance(argument, Scalar):
+            hint += ": a GPU gets a scalar's bytes as they are"
         return self._error(found, ("arguments", argument.name, "dtype"), hint)
 
     def _fits(self, argument: Argument, parameter: ParameterDeclaration, known: CppType) -> bool:

@@ -127,7 +127,7 @@ def test_types_that_cannot_be_right(load, declared, dtype, expected):
     source, arguments = one(declared.replace("a[]", "* a"), dtype)
     error = refused(load, source, arguments=arguments)
     assert error.message.startswith(f"'a' is {dtype}, but the kernel has `")
-    assert f'expected dtype = "{expected}"' in error.hint
+    assert f'dtype = "{expected}"' in error.hint
     assert error.location.line == 8
 
 

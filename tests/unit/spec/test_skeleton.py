@@ -104,6 +104,55 @@ def test_opencl(made):
     assert described(second) == [("a", "f16", "out")]
 
 
+def test_vectors_have_their_elements_in_memory_and_by_value(made):
+    body = "{ acc[get_global_id(0)] = pos[0] * ab.x + shift.xyzz; }"
+    parameters = "__global const float4* pos, __global float4* acc, float2 ab, float3 shift, int n, __local float4* cache"
+    text, kernel = made("k.cl", f"__kernel void k({parameters}) {body}")
+    shapes = {b.name: [e.text for e in b.shape] for b in kernel.buffers}
+    assert shapes == {"pos": ["n", "4"], "acc": ["n", "4"], "ab": ["2"], "shift": ["4"]}
+    assert kernel.launch.shared_bytes.evaluate({}) == 16 * 256
+    assert "# work-groups, not work-items" in text
+
+
+def test_the_block_that_the_source_requires(made):
+    text = "#define TS 32\n#define WPT 4\n__kernel __attribute__((reqd_work_group_size(TS / WPT, TS, 1)))\n"
+    body = "{ c[get_global_id(1) * n + get_global_id(0)] = 1; }"
+    _, kernel = made("k.cl", f"{text}void k(__global float* c, int n) {body}")
+    assert [str(e) for e in kernel.launch.block] == ["8", "32"]
+    _, kernel = made("k.cl", f"__kernel __attribute__((reqd_work_group_size(A, B, 1))) void k(__global float* c, int n) {body}")
+    assert [str(e) for e in kernel.launch.block] == ["16", "16"]
+
+
+def test_images_are_refused(made, tmp_path):
+    text = "__kernel void blur(__read_only image2d_t src, __global float* dst) { dst[0] = 1; }"
+    (tmp_path / "k.cl").write_text(text)
+    with pytest.raises(InputError, match="blur takes an image2d_t"):
+        skeleton(tmp_path / "k.cl")
+    (tmp_path / "kernel.toml").write_text(
+        '[kernel]\nname = "b"\nsource = "k.cl"\nentry = "blur"\n[arguments]\ndst = { dtype = "f32", shape = [1], role = "out" }\n'
+        "[launch]\ngrid = [1]\nblock = [1]\n[workloads]\na = { n = 1 }\n"
+    )
+    with pytest.raises(InputError, match="blur takes an image2d_t"):
+        load_kernel(tmp_path)
+
+
+def test_hip_names_and_dynamic_shared_memory(made):
+    text = (
+        "#include <hip/hip_runtime.h>\nextern __shared__ float all[];\n__constant__ float taps[N * N];\n"
+        "__global__ void k(float* c, int n) { HIP_DYNAMIC_SHARED(float, s) c[hipBlockIdx_y * n + hipThreadIdx_y] = taps[0]; }\n"
+    )
+    made_text, kernel = made("k.hip", text)
+    assert len(kernel.launch.block) == 2
+    assert "bytes of dynamic shared memory" in made_text
+    assert "the value of N * N" in made_text
+    _, kernel = made(
+        "k.hip",
+        "__global__ void a(float* c) { extern __shared__ float s[]; c[0] = s[0]; }\n__global__ void b(float* c) { c[0] = 1; }",
+        "b",
+    )
+    assert kernel.launch.shared_bytes.evaluate({}) == 0
+
+
 def test_another_suffix_gets_its_language_written_down(made):
     _, kernel = made("k.cpp", "__global__ void k(float* a) { a[threadIdx.x] = 0; }")
     assert kernel.language is Language.CUDA
