@@ -17,6 +17,7 @@ REFUSED = {
     "inline PTX from a macro with a PTX constraint": ("o[0] = ONE();", "inline PTX"),
     "tensor cores": ("nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, float> f;", "tensor cores"),
     "textures": ("o[0] = tex2D<float>(0, 1.f, 2.f);", "textures"),
+    "AMD's instructions": ("o[0] = __builtin_amdgcn_ds_swizzle(1, 0x1f);", "built-in functions of AMD's GPUs"),
     "texture objects": ("cudaTextureObject_t t = 0; o[0] = tex1Dfetch<float>(t, 1);", "textures"),
     "dynamic parallelism": ("cudaDeviceSynchronize();", "dynamic parallelism"),
     "a launch from the device": ("k<<<1, 1>>>(o);", "dynamic parallelism"),

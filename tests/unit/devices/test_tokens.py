@@ -182,3 +182,29 @@ def test_a_class_goes_only_if_its_head_names_an_unknown_type() -> None:
     assert text[26:29] == text[41:44] == "Bad"
     assert (without_refused_code(text, [in_head], "k") or "").split() == KERNEL.split()
     assert without_refused_code(text, [in_body], "k") is None
+
+
+BRANCHES = """#ifndef WIDE
+#define WIDE 1
+#endif
+#define DEEP 2
+__global__ void k(float* x) {
+#if WIDE == 1
+  if (x) {
+#elif WIDE >= 2 && DEEP == 2
+  for (;;) { if (x) {
+#endif
+    x[0] = 1;
+#if WIDE != 1  // closes what it opened
+  } }
+#else
+  }
+#endif
+}
+int main() { cudaMalloc(0, 1); }
+"""
+
+
+@pytest.mark.parametrize("defines", [{}, {"WIDE": 1}, {"WIDE": 2}, {"WIDE": 4, "DEEP": 2}])
+def test_braces_that_match_within_one_configuration_only(defines):
+    assert without_host_code(BRANCHES, defines) == BRANCHES.replace("int main() { cudaMalloc(0, 1); }", " " * 32)

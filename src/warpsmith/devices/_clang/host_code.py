@@ -7,9 +7,11 @@ demand, whatever host-only declaration clang could not compile. Never anything t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from warpsmith.core.configuration import Value
+from warpsmith.devices._clang.branches import live
 from warpsmith.devices._clang.items import Item, blank, device_words, split, text_at
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 
@@ -51,15 +53,15 @@ _HOST_HEADER = re.compile(
 INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
-def without_host_code(text: str) -> str:
+def without_host_code(text: str, defines: Mapping[str, Value] | None = None) -> str:
     """The text with everything blanked that shows itself as host code."""
-    tokens = list(tokenize(text))
+    tokens = list(live(list(tokenize(text)), defines or {}))
     return blank(text, _host_ranges(split(tokens), device_words(tokens)))
 
 
-def without_host_lines(text: str, lines: Iterable[int]) -> str | None:
+def without_host_lines(text: str, lines: Iterable[int], defines: Mapping[str, Value] | None = None) -> str | None:
     """The text without the host-only items on these lines; None if there are none (then the errors are the device code's own)."""
-    tokens = list(tokenize(text))
+    tokens = list(live(list(tokenize(text)), defines or {}))
     marks = device_words(tokens)
     wanted = set(lines)
     ranges = [

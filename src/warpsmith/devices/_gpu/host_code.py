@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from warpsmith.core.configuration import Value
 from warpsmith.devices._clang.host_code import INCLUDE, without_host_code, without_host_headers, without_host_lines
 from warpsmith.devices._clang.items import names_taken_out
 from warpsmith.devices._clang.preprocess import Diagnostic
@@ -40,11 +41,12 @@ class Mixed:
     file: Path
     folders: Sequence[Path]
     errors: Callable[[str], list[Diagnostic]]
+    defines: Mapping[str, Value]
 
     def compiled(self, compile_text: Callable[[str], Compiled]) -> Compiled:
         """What `compile_text` makes of the device's part. Raises its CompileError where that is not to blame on host code."""
-        text = without_host_code(self.text.removeprefix(_BYTE_ORDER_MARK))
-        return self._tried(text, compile_text, lambda text, lines: without_host_lines(text, lines) or text)
+        text = without_host_code(self.text.removeprefix(_BYTE_ORDER_MARK), self.defines)
+        return self._tried(text, compile_text, lambda text, lines: without_host_lines(text, lines, self.defines) or text)
 
     def preprocessed(self, preprocess: Callable[[str], Compiled]) -> Compiled:
         """The same, but only headers that are not there, and that host code alone needs, are left out."""

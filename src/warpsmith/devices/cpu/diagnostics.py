@@ -24,6 +24,8 @@ _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
          r"|(?:cuda|hip)(?:ReadMode|AddressMode|FilterMode|ChannelFormat)\w*"),
          "textures and surfaces", "read from plain global memory instead"),
         (r"cudaDeviceSynchronize|cudaLaunchDevice\w*|cudaGetParameterBuffer\w*", "dynamic parallelism", "launch from the host"),
+        (r"__builtin_amdgcn_\w+|__amdgcn_\w+|__llvm_amdgcn_\w+|__ockl_\w+|__ocml_\w+", "built-in functions of AMD's GPUs",
+         "use HIP's own functions (__shfl_down, __ballot, …), or run it on a GPU device"),
         (r"malloc|calloc|realloc|free", "allocation inside a kernel", "pass a buffer to the kernel instead"),
         (r"pipeline\w*|memcpy_async|__pipeline_\w+|cp_async\w*|arrive_and_wait|mbarrier\w*|cuda::barrier|barrier",
          "asynchronous copies and barriers (cuda::pipeline, cuda::barrier, memcpy_async)", "copy through registers instead"),

@@ -113,7 +113,7 @@ class Sources:
         return text != seen
 
     def _without(self, text: str, errors: Sequence[Diagnostic]) -> str:
-        shorter = host_code.without_host_lines(text, {error.line for error in errors})
+        shorter = host_code.without_host_lines(text, {error.line for error in errors}, self._request.defines)
         of_device = shorter is None
         if shorter is None:
             shorter = set_aside.without_refused_code(text, errors, self._request.entry)
@@ -131,7 +131,7 @@ class Sources:
 
     def _cleaned(self, text: str) -> str:
         text = text.removeprefix(_BYTE_ORDER_MARK)
-        return text if self._headers_only else assembly.without_assembly(host_code.without_host_code(text))
+        return text if self._headers_only else assembly.without_assembly(host_code.without_host_code(text, self._request.defines))
 
     def _is_users(self, file: str) -> bool:
         if file == self._main:

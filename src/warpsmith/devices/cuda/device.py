@@ -82,7 +82,7 @@ class CudaDevice:
             )
         folders = (request.source_file.parent, *request.include_dirs)
         provided = (*folders, *headers.header_folders())
-        compiled = Mixed(request.source, request.source_file, provided, errors).compiled(
+        compiled = Mixed(request.source, request.source_file, provided, errors, request.defines).compiled(
             lambda text: compile_cubin(
                 text,
                 name=str(request.source_file),

@@ -20,7 +20,7 @@ _NAMED_FEATURES = frozenset({90, 100, 103, 110, 120})
 def preprocessed_tokens(request: CompileRequest, target: CudaTarget) -> list[str]:
     """Raises CompileError."""
     folders = (request.source_file.parent, *request.include_dirs, *header_folders())
-    mixed = Mixed(request.source, request.source_file, folders, parse_log)
+    mixed = Mixed(request.source, request.source_file, folders, parse_log, request.defines)
     return mixed.preprocessed(lambda text: _tokens(text, request, target))
 
 

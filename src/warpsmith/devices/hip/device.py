@@ -109,4 +109,4 @@ class HipDevice:
 
 def _mixed(request: CompileRequest) -> Mixed:
     folders = (request.source_file.parent, *request.include_dirs, compiling.INCLUDE, compiling.PRELUDE_INCLUDE)
-    return Mixed(request.source, request.source_file, folders, parse_log)
+    return Mixed(request.source, request.source_file, folders, parse_log, request.defines)
