@@ -16,6 +16,7 @@ from warpsmith.core.hardware import Language
 from warpsmith.source.effects import may_change
 from warpsmith.source.loops import Loop
 from warpsmith.source.names import Names
+from warpsmith.source.polynomial import global_axis
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
@@ -78,6 +79,8 @@ class Extremes:
             if axis in self._own:
                 return self._as_int.format(text_of(node))
             return "0" if end is End.LEAST else _less_one(self._extents[f"blockDim.{axis}"])
+        if self._names.source.language is Language.OPENCL and (axis_of_grid := global_axis(text_of(node))) is not None:
+            return self._in_grid(node, axis_of_grid, end)
         match node.type:
             case "identifier":
                 return self._variable(node, end, depth + 1)
@@ -89,6 +92,14 @@ class Extremes:
                 return self.of(field(node, "arguments").named_children[0], end, depth + 1)
             case _:
                 return None
+
+    def _in_grid(self, node: Node, axis: str, end: End) -> str:
+        """OpenCL's place of a thread in the grid."""
+        if axis in self._own:
+            return self._as_int.format(text_of(node))
+        extent = self._extents[f"blockDim.{axis}"]
+        first = f"{self._as_int.format(text_of(node).replace('global', 'group'))} * {_operand(extent)}"
+        return first if end is End.LEAST else f"{first} + {_less_one(extent)}"
 
     def _spelled(self, node: Node) -> str:
         """What is given, as it may stand in a sum of signed numbers."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
+from warpsmith.source.polynomial import global_axis, of_grid
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped, walk
 
@@ -41,7 +42,7 @@ class Signs:
         value = self._names.value(node)
         if value is not None:
             return value >= 0
-        if self._names.builtin(node) is not None:
+        if self._names.builtin(node) is not None or of_grid(text_of(node)) is not None:
             return True
         match node.type:
             case "identifier":
@@ -83,7 +84,7 @@ class Signs:
 
     def is_about_data(self, node: Node, depth: int = 0) -> bool:
         """Whether it depends on the launch's place or on an argument, and not on constants and threads alone."""
-        if depth > _DEEPEST or any((b := self._names.builtin(n)) is not None and b.startswith("blockIdx") for n in walk(node)):
+        if depth > _DEEPEST or any(self._is_place(n) for n in walk(node)):
             return True
         for use in of_kind(node, "identifier"):
             found = self._names.definition(use)
@@ -92,6 +93,10 @@ class Signs:
             if found.origin is Origin.PARAMETER or any(n is not None and self.is_about_data(n, depth + 1) for n in inner):
                 return True
         return False
+
+    def _is_place(self, node: Node) -> bool:
+        builtin = self._names.builtin(node)
+        return builtin.startswith("blockIdx") if builtin is not None else global_axis(text_of(node)) is not None
 
     def _declared_type(self, use: Node) -> str | None:
         """As it stands in a declaration; None for macros, constants of the file and template arguments."""

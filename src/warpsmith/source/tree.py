@@ -37,6 +37,9 @@ _LIKE_A_TEMPLATE = re.compile(
     rb"(?P<comparison>[A-Za-z_]\w*\s*<(?![<=])(?:->|(?!/[/*])[^<>=&|?:;,{}()]|\([^()]*\))+?)\s"
     rb"(?=\s*(?:&&|\|\|)[^;{}?]*?(?:>=|\s>\s*\())"
 )
+# `(row) + k`, which the grammar may take for a cast of `+k` to a type `row`.
+_BRACKETED_NAME = re.compile(rb"\(\s*(?P<name>[A-Za-z_]\w*)\s*\)(?=\s*[-+*&])")
+_TYPE_NAME = re.compile(rb"\b(?:typename|class|struct|union|enum|using|define)\s+(\w+)|\btypedef\b[^;]*?(\w+)\s*;")
 _OPENCL_WORDS = re.compile(
     rb"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private|restrict)\b(?!\s*[=;,(\[)])"
 )
@@ -61,7 +64,7 @@ class Tree:
         self.data = text.encode()
         self.language = language
         self.left_out: tuple[int, ...] = ()  # places, in bytes, where a line of the author's is gone: lines count as he has them
-        self.root: Node = _parser().parse(masked(self.data, language)).root_node
+        self.root: Node = _parsed(masked(self.data, language))
 
     def text_of(self, node: Node) -> str:
         return self.data[node.start_byte : node.end_byte].decode(errors="replace")
@@ -156,6 +159,30 @@ def ancestors(node: Node) -> Iterator[Node]:
 
 def is_within(node: Node, outer: Node) -> bool:
     return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
+
+
+def _parsed(data: bytes) -> Node:
+    """Without the brackets around variables that the grammar took for types: what uses a variable must be seen."""
+    root = _parser().parse(data).root_node
+    while found := [match for match in _BRACKETED_NAME.finditer(data) if _is_taken_for_type(match, root, data)]:
+        for match in found:
+            start, end = match.span()
+            data = data[:start] + b" " + data[start + 1 : end - 1] + b" " + data[end:]
+        root = _parser().parse(data).root_node
+    return root
+
+
+def _is_taken_for_type(match: re.Match[bytes], root: Node, data: bytes) -> bool:
+    node = root.descendant_for_byte_range(*match.span("name"))
+    if node is None or node.type != "type_identifier" or node.parent is None or node.parent.parent is None:
+        return False
+    name = match["name"]
+    if node.parent.parent.type != "cast_expression" or name in {n for pair in _TYPE_NAME.findall(data) for n in pair}:
+        return False
+    declared = (
+        rb"(?:\b(?!return\b)\w+(?:\s*[*&]+\s*|\s+)(?:(?:const|restrict|__restrict__)\s+)?|,\s*\**)%b\s*[=;,)\[]" % re.escape(name)
+    )
+    return re.search(declared, data) is not None
 
 
 def masked(data: bytes, language: Language) -> bytes:

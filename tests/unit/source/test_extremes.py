@@ -86,3 +86,21 @@ def test_a_thread_may_speak_for_itself():
     found, node = extremes("first + threadIdx.y * 4 + threadIdx.x + j", own="y")
     assert found.of(node, End.LEAST) == "first + static_cast<int>(threadIdx.y) * 4"
     assert found.of(node, End.GREATEST) == "first + static_cast<int>(threadIdx.y) * 4 + 31 + 3"
+
+
+@pytest.mark.parametrize(
+    ("own", "least", "greatest"),
+    [
+        ("", "(int)get_group_id(1) * (TILE / 4)", "(int)get_group_id(1) * (TILE / 4) + TILE / 4 - 1"),
+        ("y", "(int)get_global_id(1)", "(int)get_global_id(1)"),
+    ],
+)
+def test_a_place_in_the_grid_of_opencl(own: str, least: str, greatest: str):
+    text = "__kernel void k(int n) { const int row = get_global_id(1); for (int i = 0; i < n; ++i) { int found = row; } }"
+    source = parse_kernel(text, Language.OPENCL, "k")
+    loop = next(of_kind(source.body, "for_statement"))
+    found = next(d for d in of_kind(loop, "init_declarator") if source.text_of(field(d, "declarator")) == "found")
+    asked = Extremes(Names(source), loop, {"blockDim.y": "TILE / 4"}, own)
+    assert asked.signs.is_natural(field(found, "value"))
+    assert asked.signs.is_about_data(field(found, "value"))
+    assert [asked.of(field(found, "value"), end) for end in (End.LEAST, End.GREATEST)] == [least, greatest]

@@ -3,7 +3,7 @@ import pytest
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.writing import removed
 from warpsmith.source.statements import text_between
-from warpsmith.source.tree import Edit, Tree, field, of_kind, text_of
+from warpsmith.source.tree import Edit, Tree, field, of_kind, text_of, walk
 
 
 def test_edits_are_by_bytes_so_that_other_alphabets_do_not_shift_them():
@@ -97,3 +97,22 @@ def test_what_is_no_such_comparison_is_parsed_as_it_is(text):
     tree = Tree(text, Language.CUDA)
     assert text_of(tree.root) == text
     assert not tree.root.has_error
+
+
+@pytest.mark.parametrize(
+    ("text", "is_variable"),
+    [
+        ("void k(int row, int m) { float a = ((int)(row) + TS * (int)(f(1)) < m && (int)(i) + t < n ? 1 : 0) * 3; }", True),
+        ("void k(const int m) { int a, row = 2; bool b = ((row) - TS * f(1) < m && (i) + t < n); }", True),
+        (
+            "typedef float row; void k(int m) { float a = ((int)(row) + TS * (int)(f(1)) < m && (int)(i) + t < n ? 1 : 0) * 3; }",
+            False,
+        ),
+    ],
+)
+def test_variables_in_brackets_are_no_types(text: str, is_variable: bool):
+    tree = Tree(text, Language.OPENCL)
+    assert tree.text == text
+    last = max((n for n in walk(tree.root) if text_of(n) == "row"), key=lambda n: n.start_byte)
+    assert (last.type == "identifier") is is_variable
+    assert tree.text_of(last) == "row"
