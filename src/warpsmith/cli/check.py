@@ -10,6 +10,7 @@ from warpsmith.cli.options import JsonOption, KernelArgument, print_json
 def check(kernel: KernelArgument, json: JsonOption = False) -> None:
     """Check kernel.toml, template and constraints; needs no device."""
     from warpsmith.api import load_kernel  # noqa: PLC0415
+    from warpsmith.spec.launch_notes import launch_notes  # noqa: PLC0415
     from warpsmith.template import template_of  # noqa: PLC0415
 
     loaded = load_kernel(kernel)
@@ -26,6 +27,7 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
         "parameters": {p.name: list(p.values) for p in template.parameters},
         "constraints": [str(c.expression) for c in template.constraints],
         "reference": f"{loaded.reference.file}:{loaded.reference.function}" if loaded.reference.file else None,
+        "notes": launch_notes(loaded),
         "ok": True,
     }
     if json:
@@ -37,3 +39,5 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
         typer.echo(f"  {name:<12} {', '.join(map(str, value)) if isinstance(value, list) else value}")
     for parameter in template.parameters:
         typer.echo(f"  {parameter.name:<12} {list(parameter.values)}, default {parameter.default}")
+    for note in launch_notes(loaded):
+        typer.echo(f"note: {note}")
