@@ -64,6 +64,8 @@ def test_what_the_runtime_refuses_is_named() -> None:
     source = "__attribute__((reqd_work_group_size(16, 1, 1))) __kernel void k(__global float* o) { o[0] = 1; }"
     with pytest.raises(LaunchError, match=r"reqd_work_group_size asks for \(16, 1, 1\)"):
         launch(source, [OUT], block=8, language=Language.OPENCL)
+    with pytest.raises(LaunchError, match=r"at most \d+ work-items"):
+        launch("__kernel void k(__global float* o) { o[0] = 1; }", [OUT], block=1 << 20, language=Language.OPENCL)
 
 
 def test_a_device_with_memory_of_its_own_gets_the_guards_too(monkeypatch: pytest.MonkeyPatch) -> None:

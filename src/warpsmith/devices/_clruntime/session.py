@@ -6,6 +6,7 @@ What the kernels of a binary mean (entry, helpers) is the device's business.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -84,10 +85,13 @@ class ClSession:
             raise LaunchError(f"parameter {index + 1} does not take the argument{given} that is given: {error}") from error
 
     def _required(self, kernel: Any, local_size: Dim3) -> str:
-        """What the source itself says of the work-group, where that is another."""
-        sizes = kernel.get_work_group_info(self.cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, self.device)
-        required = tuple(int(size) for size in sizes)
-        return f": reqd_work_group_size asks for {required}" if any(required) and required != local_size else ""
+        """What the source itself says of the work-group, or the device allows, where that is another."""
+        info = self.cl.kernel_work_group_info
+        required = tuple(int(size) for size in kernel.get_work_group_info(info.COMPILE_WORK_GROUP_SIZE, self.device))
+        if any(required) and required != local_size:
+            return f": reqd_work_group_size asks for {required}"
+        most = int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, self.device))
+        return f": at most {most} work-items" if math.prod(local_size) > most else ""
 
     def _buffer(self, view: memoryview, copies: list[_Copy]) -> Any:
         """Zero copies where device and host share memory and the view is aligned; else a copy there and back, untimed."""

@@ -41,6 +41,7 @@ from warpsmith.refactor.lifting.values import tunable
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
+from warpsmith.template.directives import used_identifiers
 
 
 class LiftConstants:
@@ -67,8 +68,20 @@ class LiftConstants:
             gone = {c for parameter in refused for c in lifted.constants[parameter]}
             candidates = [c for c in candidates if c not in gone]
         if not left:
-            return Declined("no macro, constant or template argument is a whole number that the kernel uses")
+            return Declined(
+                _from_outside(subject) or "no macro, constant or template argument is a whole number that the kernel uses"
+            )
         return Declined("; ".join(f"{name}: {reason}" for name, reason in left.items()))
+
+
+def _from_outside(subject: Subject) -> str | None:
+    """Of numbers that the host's `-D` brings: what would let them be seen."""
+    used = used_identifiers(subject.variant.text)
+    given = [name for name, value in subject.kernel.defines.items() if name in used and type(value) is int]
+    if not given:
+        return None
+    are = "is given by kernel.toml and not by" if len(given) == 1 else "are given by kernel.toml and not by"
+    return f"{', '.join(given)} {are} the source: `#define {given[0]} {subject.kernel.defines[given[0]]}` there can be lifted"
 
 
 def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:

@@ -452,3 +452,10 @@ __global__ void k(float* out, const float* x, int n) {{
     found = [rule for rule in made.rules if rule.expression == "n % N_ == 0"]
     assert bool(found) == wanted
     assert all(rule.reason == "line 5 asks only for the first of N_" for rule in found)
+
+
+def test_numbers_of_the_hosts_own_are_named():
+    text = _REQUIRED.format(sizes="T, T, 1", t="T")[len("#define T 16\n") :]
+    subject = small(text, grid=("ceildiv(n, 16)", "ceildiv(n, 16)"), block=("16", "16"), language=Language.OPENCL)
+    subject = Subject(replace(subject.kernel, defines={"T": 16, "UNUSED": 1}), subject.limits, subject.variant)
+    assert declined(LiftConstants(), subject).startswith("T is given by kernel.toml and not by the source: `#define T 16` there")
