@@ -7,7 +7,7 @@ looked up at their values; columns are joined into a few groups so that one look
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ _SAMPLED = 4_000
 _CENTRES = 8
 _JUMPS = 250
 _GROUP = 4_096
+_AT_ONCE = 16  # rows
 
 
 class Candidates:
@@ -40,16 +41,27 @@ class Candidates:
     def place(self, number: int) -> int | None:
         return self._places.get(number)
 
-    def summed(self, tables: Sequence[Array], row: Array) -> Array:
-        """For each candidate, the sum over the columns of `tables[c][row[c], candidate[c]]`."""
+    def summed(self, tables: Sequence[Array], rows: Array) -> Iterator[tuple[slice, Array]]:
+        """For each of `rows` and each candidate, the sum over the columns of `tables[c][row[c], candidate[c]]`.
+
+        In parts, a few rows each: all of them at once would not stay in the cache. The tables are of single precision.
+        """
+        for begin in range(0, len(rows), _AT_ONCE):
+            part = slice(begin, min(begin + _AT_ONCE, len(rows)))
+            yield part, self._summed(tables, rows[part])
+
+    def _summed(self, tables: Sequence[Array], rows: Array) -> Array:
         total: Array | None = None
         for group, codes in zip(self._groups, self._codes, strict=True):
-            joined = np.zeros(1, dtype=np.float32)
+            joined = np.zeros((len(rows), 1), dtype=np.float32)
             for column in group:
-                joined = np.add.outer(joined, tables[column][row[column]].astype(np.float32)).ravel()
-            part = joined[codes]
-            total = part if total is None else total + part
-        return np.zeros(len(self), dtype=np.float32) if total is None else total
+                joined = (joined[:, :, None] + tables[column][rows[:, column]][:, None, :]).reshape(len(rows), -1)
+            found = joined.take(codes, axis=1)
+            if total is None:
+                total = found
+            else:
+                total += found
+        return np.zeros((len(rows), len(self)), dtype=np.float32) if total is None else total
 
 
 def all_of(space: Space, columns: Columns) -> Candidates:

@@ -21,7 +21,7 @@ _OPTIMISM = 3.0  # as if so many like it had succeeded
 
 class Feasibility:
     def __init__(self, tables: Sequence[Array]) -> None:
-        self._tables = [_SHARPNESS * table / max(float(table.max()), 1e-12) for table in tables]
+        self._tables = [(_SHARPNESS * table / max(float(table.max()), 1e-12)).astype(np.float32) for table in tables]
         self._rows: list[Array] = []
         self._succeeded: list[bool] = []
         self._candidates: Candidates | None = None
@@ -41,11 +41,11 @@ class Feasibility:
             self._candidates, self._counted = candidates, 0
             self._good = np.full(len(candidates), _OPTIMISM)
             self._all = self._good.copy()
-        for row, succeeded in zip(self._rows[self._counted :], self._succeeded[self._counted :], strict=True):
-            likeness = np.exp(-candidates.summed(self._tables, row))
-            self._all += likeness
-            if succeeded:
-                self._good += likeness
+        new, succeeded = np.array(self._rows[self._counted :]), np.array(self._succeeded[self._counted :], dtype=bool)
+        for part, distance in candidates.summed(self._tables, new):
+            likeness = np.exp(-distance)
+            self._all += likeness.sum(axis=0)
+            self._good += likeness[succeeded[part]].sum(axis=0)
         self._counted = len(self._rows)
         chance: Array = self._good / self._all
         return chance

@@ -95,10 +95,11 @@ class Forecast:
         return found
 
     def of_candidates(self, candidates: Candidates) -> Array:
-        """The same for very many: by the candidates' own look-up, a source's point at a time."""
+        """The same for very many: by the candidates' own look-up."""
         total = np.zeros(len(candidates), dtype=np.float32)
-        for row, weight in zip(self._rows, self._signal * self._solved, strict=True):
-            total += np.float32(weight) * matern(candidates.summed(self._weighted, row))
+        weights = (self._signal * self._solved).astype(np.float32)
+        for part, squared in candidates.summed([table.astype(np.float32) for table in self._weighted], self._rows):
+            total += weights[part] @ matern(squared)
         return total.astype(np.float64)
 
     def _covariance(self, rows: Array) -> Array:

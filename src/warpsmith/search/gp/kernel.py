@@ -11,8 +11,16 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def matern(squared: Array) -> Array:
-    root = np.sqrt(5 * squared)
-    value: Array = (1 + root + root * root / 3) * np.exp(-root)
+    """(1 + r + r²/3) · exp(−r) with r = √(5 · squared), with few arrays in between: these can be large."""
+    root = 5 * squared
+    np.sqrt(root, out=root)
+    value: Array = 1 + root
+    square = root * root
+    square /= 3
+    value += square
+    np.negative(root, out=root)
+    np.exp(root, out=root)
+    value *= root
     return value
 
 

@@ -29,6 +29,7 @@ class Posterior:
         self._candidates = candidates
         self._hyper = hyper
         self._weighted = [weight * table for weight, table in zip(hyper.weights, tables, strict=True)]
+        self._looked_up = [table.astype(np.float32) for table in self._weighted]
         self._rows = np.zeros((0, len(tables)), dtype=np.int32)
         self._shared_by_candidates = _or_nothing(shared, len(candidates)).T.astype(np.float32)
         self._shared = np.zeros((0, len(self._shared_by_candidates)))
@@ -47,7 +48,7 @@ class Posterior:
             return
         self._grow(before + new)
         common = _or_nothing(shared, new)
-        across = np.array([self._across(row) for row in rows])
+        across = self._across(rows)
         if common.shape[1]:  # else it would be a large matrix of zeros
             across += common.astype(np.float32) @ self._shared_by_candidates
         within = self._covariance(rows, rows) + common @ common.T + np.diag(spread + self._hyper.noise + _RIDGE)
@@ -94,8 +95,10 @@ class Posterior:
         lower[:have, :have] = self._lower
         self._half, self._lower = half, lower
 
-    def _across(self, row: Array) -> Array:
-        across: Array = np.float32(self._hyper.signal) * matern(self._candidates.summed(self._weighted, row))
+    def _across(self, rows: Array) -> Array:
+        across = np.empty((len(rows), len(self._candidates)), dtype=np.float32)
+        for part, squared in self._candidates.summed(self._looked_up, rows):
+            np.multiply(np.float32(self._hyper.signal), matern(squared), out=across[part])
         return across
 
     def _covariance(self, these: Array, those: Array) -> Array:
