@@ -9,7 +9,6 @@ seeds, in the fraction of the optimum, with one standard error. `searched, rever
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -17,6 +16,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.recorded import parsed, parser_of, shown
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.foreign import Recording, load_recordings
 from warpsmith.replay.trial import run_trial
@@ -29,14 +29,8 @@ KINDS = ("cold", "true", "reversed", "shuffled", "searched, reversed")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.misleading")
-    parser.add_argument("spaces", nargs="*", default=os.environ.get("WARPSMITH_SPACES", "").split())
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--evaluations", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    options = parser.parse_args(arguments or [])
-    if not options.spaces:
-        print("no recorded spaces: name a folder of Kernel Tuner caches in WARPSMITH_SPACES")
+    options = parsed(parser_of("misleading", seeds=20), arguments)
+    if options is None:
         return
     files = [str(recording.file) for recording in load_recordings(options.spaces)]
     at = [n for n in CHECKPOINTS if n <= options.evaluations]
@@ -51,10 +45,10 @@ def main(arguments: list[str] | None = None) -> None:
         for kind in KINDS[1:]:
             difference = _at(curves, file, kind, options, at) - cold
             whole[kind].append(difference)
-            print(f"  {kind:20} {_shown(difference)}", flush=True)
+            print(f"  {kind:20} {shown(difference, sign='+')}", flush=True)
     print("all together")
     for kind in KINDS[1:]:
-        print(f"  {kind:20} {_shown(np.mean(whole[kind], axis=0))}")
+        print(f"  {kind:20} {shown(np.mean(whole[kind], axis=0), sign='+')}")
 
 
 def _curve(file: str, kind: str, seed: int, evaluations: int) -> NDArray[np.float64]:
@@ -94,11 +88,6 @@ def _at(
     """A row for each seed."""
     rows = [curves[file, kind, seed, options.evaluations] for seed in range(options.seeds)]
     return np.array(rows)[:, np.array(at) - 1]
-
-
-def _shown(differences: NDArray[np.float64]) -> str:
-    errors = differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
-    return "   ".join(f"{mean:+.3f} ± {error:.3f}" for mean, error in zip(differences.mean(axis=0), errors, strict=True))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ of spaces may be luck with these; on many parts of them, the standard error betw
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.recorded import parsed, parser_of, shown
 from warpsmith.record.foreign import Recording, load_recordings
 from warpsmith.record.foreign.recording import Entry, Facts, Failure, assemble
 from warpsmith.replay.plan import Plan
@@ -31,17 +30,12 @@ ATTEMPTS = 500
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.subspaces")
-    parser.add_argument("spaces", nargs="*", default=os.environ.get("WARPSMITH_SPACES", "").split())
+    parser = parser_of("subspaces", seeds=4)
     parser.add_argument("--strategy", "-s", action="append")
     parser.add_argument("--parts", type=int, default=30)
     parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
-    parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--evaluations", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    options = parser.parse_args(arguments or [])
-    if not options.spaces:
-        print("no recorded spaces: name a folder of Kernel Tuner caches in WARPSMITH_SPACES")
+    options = parsed(parser, arguments)
+    if options is None:
         return
     strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
     wanted = range(options.first, options.first + options.parts)
@@ -52,9 +46,9 @@ def main(arguments: list[str] | None = None) -> None:
     found = {s: np.array([result.by_seed(name, s).mean(axis=0)[np.array(at) - 1] for name in parts]) for s in strategies}
     print(f"{len(parts)} parts, {options.seeds} seeds; fraction of the optimum after {', '.join(map(str, at))} evaluations")
     for strategy, by_part in found.items():
-        print(f"  {strategy:24} {_shown(by_part)}")
+        print(f"  {strategy:24} {shown(by_part)}")
     for strategy in strategies[1:]:
-        print(f"  {strategy} less {strategies[0]:10} {_shown(found[strategy] - found[strategies[0]], sign='+')}")
+        print(f"  {strategy} less {strategies[0]:10} {shown(found[strategy] - found[strategies[0]], sign='+')}")
 
 
 def _parts(whole: Recording, numbers: range) -> Iterator[Recording]:
@@ -94,11 +88,6 @@ def _result(whole: Recording, number: int) -> float | Failure:
     if isinstance(outcome, Failure):
         return outcome
     return whole.reference / score if whole.objective.higher_is_better else whole.reference * score
-
-
-def _shown(values: NDArray[np.float64], sign: str = "") -> str:
-    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    return "   ".join(f"{m:{sign}.3f} ± {e:.3f}" for m, e in zip(values.mean(axis=0), errors, strict=True))
 
 
 if __name__ == "__main__":

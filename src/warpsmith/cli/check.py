@@ -14,7 +14,7 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
     from warpsmith.template import template_of  # noqa: PLC0415
 
     loaded = load_kernel(kernel)
-    template = template_of(loaded)
+    template, notes = template_of(loaded), launch_notes(loaded)
     facts = {
         "kernel": loaded.name,
         "language": loaded.language.value,
@@ -27,7 +27,7 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
         "parameters": {p.name: list(p.values) for p in template.parameters},
         "constraints": [str(c.expression) for c in template.constraints],
         "reference": f"{loaded.reference.file}:{loaded.reference.function}" if loaded.reference.file else None,
-        "notes": launch_notes(loaded),
+        "notes": notes,
         "ok": True,
     }
     if json:
@@ -39,5 +39,5 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
         typer.echo(f"  {name:<12} {', '.join(map(str, value)) if isinstance(value, list) else value}")
     for parameter in template.parameters:
         typer.echo(f"  {parameter.name:<12} {list(parameter.values)}, default {parameter.default}")
-    for note in launch_notes(loaded):
+    for note in notes:
         typer.echo(f"note: {note}")

@@ -59,19 +59,17 @@ class Build:
     conditions: tuple[Constraint, ...] = ()
     """What must hold of the sizes and the device: elsewhere it is wrong or cannot run."""
 
-    def alone(self, kernel: Kernel) -> Kernel:
-        """As a kernel of its own: the file as it lies there, nothing defined for it and no folders named."""
+    def alone(self, plain: Kernel) -> Kernel:
+        """As a kernel of its own: the file as it lies there, nothing defined for it and no folders named.
+
+        `plain` is the kernel without its template.
+        """
         return replace(
-            kernel,
+            plain,
             source=self.file,
             entry=self.entry,
             arguments=self.arguments,
             launch=self.launch,
-            parameters=(),
-            constraints=(),
-            likely=(),
-            template_source=None,
-            template_entry=None,
             defines={},
             include_dirs=(),
         )

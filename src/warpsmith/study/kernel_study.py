@@ -11,8 +11,7 @@ import numpy as np
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Value
-from warpsmith.core.errors import BaselineError, Location
-from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.core.outcome import Evaluation
 from warpsmith.measure.bench import Bench
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import read_settings
@@ -20,10 +19,10 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.study.study import Study
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.evaluate import Evaluator
-from warpsmith.tuning.original import establish_original
+from warpsmith.tuning.original import establish_original, require_measured
 from warpsmith.tuning.probes import require_language
 from warpsmith.tuning.round import make_round
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import prepare_all
 
 
 class KernelStudy(Study):
@@ -51,17 +50,15 @@ class KernelStudy(Study):
             require_language(kernel, info)
             template = make_round(0, kernel, pool, info)
             super().__init__(template.space, strategy=strategy, seed=seed)
-            geometry, default = template.builder.binder.geometry, kernel.default_configuration
-            prepared = {
-                w.name: self._stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, geometry(default, w)))
-                for w in kernel.tuning_workloads
-            }
+            prepared = prepare_all(template.builder.binder, kernel.tuning_workloads, seed, self._stack)
             bench = self._stack.enter_context(
                 Bench(device, list(prepared.values()), compute_units=cores.measuring_units, cores=cores.measuring)
             )
             establish_original(template.builder, bench, prepared)
             self._evaluator = Evaluator(template.space, template.builder, bench, rng=np.random.default_rng([seed, 0]))
-            self.baseline = self._measured_original(kernel)
+            self.baseline = self._evaluator(kernel.default_configuration)
+            require_measured(self.baseline, kernel)
+            self._evaluator.observe(self.baseline)
         except BaseException:
             self._stack.close()
             raise
@@ -81,10 +78,3 @@ class KernelStudy(Study):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-    def _measured_original(self, kernel: Kernel) -> Evaluation:
-        baseline = self._evaluator(kernel.default_configuration)
-        if not isinstance(baseline.outcome, Measured):
-            raise BaselineError(f"the original kernel does not pass: {baseline.outcome.reason}", location=Location(kernel.source))
-        self._evaluator.observe(baseline)
-        return baseline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Verdict
+from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict
 from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.spec.kernel import Kernel, Role
 from warpsmith.tuning.evaluate import Builder
@@ -69,6 +69,17 @@ def require_right(original: Candidate, bench: Bench, prepared: PreparedWorkload)
             location=Location(kernel.source),
             hint=_role_hint(changed) if changed is not None else agree,
         )
+
+
+def require_measured(baseline: Evaluation, kernel: Kernel) -> Measured:
+    """What was measured of the original."""
+    if not isinstance(baseline.outcome, Measured):
+        raise BaselineError(
+            f"the original kernel does not pass: {baseline.outcome.reason}",
+            location=Location(kernel.source),
+            hint="the original is the reference of every speedup, so it must run and agree with the oracle first",
+        )
+    return baseline.outcome
 
 
 def _changed_input(kernel: Kernel, verdict: Verdict) -> ArgumentCheck | None:

@@ -27,7 +27,7 @@ from warpsmith.tuning.cores import all_cores
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.verify.inputs import shape_of
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 
 _PROBE_DEADLINE_S = 20.0  # to compile: what takes longer is of no use to a search
 
@@ -75,12 +75,7 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
         info = pool.describe()
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
-        prepared = {
-            w.name: stack.enter_context(
-                PreparedWorkload.prepare(plain, w, seed, builder.binder.geometry(plain.default_configuration, w))
-            )
-            for w in probe_workloads(plain)
-        }
+        prepared = prepare_all(builder.binder, probe_workloads(plain), seed, stack)
         bench = stack.enter_context(Bench(device, list(prepared.values())))
         original = establish_original(builder, bench, prepared)
         for ready in prepared.values():

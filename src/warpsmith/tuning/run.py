@@ -38,7 +38,7 @@ from warpsmith.tuning.searching import Parts, SearchStage
 from warpsmith.tuning.secretary import Secretary
 from warpsmith.tuning.targets import Targets, open_targets, require_original
 from warpsmith.tuning.warm import announce, check_sources
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 
 
 def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
@@ -176,12 +176,9 @@ class _Run:
         self.emit(RunStarted(run, self.kernel.name, self.info, order.agent, order.strategy, order.budget, len(recorded)))
         announce(order.warm, self.kernel.name, self.emit)
         rng = np.random.default_rng([order.seed, len(recorded)])  # only orders launches; the strategy has its own
-        geometry, default = self.parts.original.builder.binder.geometry, self.kernel.default_configuration
+        binder = self.parts.original.builder.binder
         with contextlib.ExitStack() as stack:
-            prepared = self.ready or {
-                w.name: stack.enter_context(PreparedWorkload.prepare(self.kernel, w, order.seed, geometry(default, w)))
-                for w in self.kernel.workloads
-            }
+            prepared = self.ready or prepare_all(binder, self.kernel.workloads, order.seed, stack)
             found = SearchStage(self.parts, run, folder, prepared, rng, elapsed_s).work()
             agent = self.parts.agent
             stopped = found.gave_up or (agent.stopped if isinstance(agent, Relieved) else None)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.errors import BaselineError, Location
-from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.core.outcome import Evaluation
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.roofline import make_roofline
@@ -30,7 +29,7 @@ from warpsmith.tuning.direct import Direct
 from warpsmith.tuning.evaluate import Builder, Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
 from warpsmith.tuning.order import Mode, Order
-from warpsmith.tuning.original import establish_original
+from warpsmith.tuning.original import establish_original, require_measured
 from warpsmith.tuning.planning import Agent, AgentStopped, Facts
 from warpsmith.tuning.probes import Lab
 from warpsmith.tuning.profile import Profiler
@@ -188,15 +187,10 @@ class SearchStage:
         default = parts.kernel.default_configuration
         known = next((e for e in parts.store.evaluations(self._run) if e.configuration == default), None)
         baseline = known or Evaluator(parts.original.space, parts.original.builder, bench, rng=self._rng)(default)
-        if not isinstance(baseline.outcome, Measured):
-            raise BaselineError(
-                f"the original kernel does not pass: {baseline.outcome.reason}",
-                location=Location(parts.kernel.source),
-                hint="the original is the reference of every speedup, so it must run and agree with the oracle first",
-            )
+        measured = require_measured(baseline, parts.kernel)
         if known is None:
             parts.store.append(self._run, baseline, 0)  # of no round
-        parts.emit(BaselineMeasured(baseline.outcome))
-        slowest_s = max(t.median_us for t in baseline.outcome.times) / 1e6
+        parts.emit(BaselineMeasured(measured))
+        slowest_s = max(t.median_us for t in measured.times) / 1e6
         bench.launch_deadline_s = min(bench.launch_deadline_s, max(_SHORTEST_DEADLINE_S, _HOPELESS * slowest_s))
         return baseline

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
+from warpsmith.compile.binding import Binder
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import ArgumentCheck, Verdict
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Workload
@@ -87,3 +89,12 @@ class PreparedWorkload:
         """Without a reference the original is the oracle: call after its launch, once its outputs are known to repeat."""
         arrays = {buffer: self.arena.array(buffer.name).copy() for buffer in outputs_of(self.kernel)}
         self.expected = {buffer.name: normalised(array, buffer.dtype, array.shape) for buffer, array in arrays.items()}
+
+
+def prepare_all(binder: Binder, workloads: Iterable[Workload], seed: int, stack: ExitStack) -> dict[str, PreparedWorkload]:
+    """Workloads of the binder's kernel by name, closed with the stack."""
+    kernel = binder.kernel
+    default = kernel.default_configuration
+    return {
+        w.name: stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, binder.geometry(default, w))) for w in workloads
+    }

@@ -17,6 +17,7 @@ from warpsmith.export.pytorch.project import front_text, package_name, project_t
 from warpsmith.export.pytorch.table import Shipped, interface_of, table_text
 from warpsmith.export.pytorch.verified import vouched
 from warpsmith.export.source import SourceExporter
+from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel, Replaces
 from warpsmith.spec.load import load_kernel
@@ -31,7 +32,9 @@ class PyTorchExporter:
     summary = "a Python package for PyTorch: machine code, a function of tensors, and a plug-in for SGLang or vLLM"
 
     def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
-        kernel, targets = shipment.kernel, _targets(shipment)
+        kernel = shipment.kernel
+        _check(kernel)
+        targets = _targets(shipment)
         interface, replaces = interface_of(kernel), _replaces(shipment)
         package = folder / package_name(kernel)
         (package / "source").mkdir(parents=True)
@@ -39,7 +42,8 @@ class PyTorchExporter:
         general, *others = SourceExporter().write(shipment, package / "source")
         # Others are for exactly the sizes that they were verified with.
         builds = (replace(general, conditions=(*general.conditions, *vouched(shipment, general))), *others)
-        compiled = {target: _compiled(kernel, builds, device) for target, device in targets.items()}
+        plain = untouched(kernel)
+        compiled = {target: _compiled(plain, builds, device) for target, device in targets.items()}
         shipped = []
         for index, build in enumerate(builds):
             code = {}
@@ -66,23 +70,26 @@ def most_threads(used: Resources) -> int:
     return min(used.max_threads or 1024, warps * 32, 1024)
 
 
-def _targets(shipment: Shipment) -> dict[str, str]:
-    """The NVIDIA architectures that the run kept to, each with its compiling device. Raises InputError where there is none."""
-    where = Location(shipment.kernel.path)
-    if shipment.kernel.language is Language.OPENCL:
+def _check(kernel: Kernel) -> None:
+    where = Location(kernel.path)
+    if kernel.language is Language.OPENCL:
         raise InputError("a package for PyTorch is for CUDA and HIP kernels", location=where, hint="--format source")
-    if shipment.kernel.constants:
+    if kernel.constants:
         raise InputError(
-            f"the kernel reads the symbol {shipment.kernel.constants[0].name!r}, which this format does not fill",
+            f"the kernel reads the symbol {kernel.constants[0].name!r}, which this format does not fill",
             location=where,
             hint="--format source",
         )
+
+
+def _targets(shipment: Shipment) -> dict[str, str]:
+    """The NVIDIA architectures that the run kept to, each with its compiling device. Raises InputError where there is none."""
     found = (parse_target(name).device.split(":") for name in shipment.targets)
     targets = {parts[1]: ":".join(parts) for parts in found if parts[0] == "cuda" and len(parts) > 1}
     if not targets:
         raise InputError(
             f"the run was on {shipment.provenance['device']} alone, and a package for PyTorch has machine code of NVIDIA GPUs",
-            location=where,
+            location=Location(shipment.kernel.path),
             hint="tune with --device cuda, or name GPUs that it is to run on too: --also-compile sm_90",
         )
     return targets
@@ -94,14 +101,14 @@ def _replaces(shipment: Shipment) -> Replaces | None:
     return load_kernel(file).replaces if file is not None and file.is_file() else shipment.kernel.replaces
 
 
-def _compiled(kernel: Kernel, builds: tuple[Build, ...], device: str) -> list[Binary]:
+def _compiled(plain: Kernel, builds: tuple[Build, ...], device: str) -> list[Binary]:
     """The files as they were written, each compiled for one architecture: no GPU is needed for that."""
     folder = builds[0].file.parent
     with CompilePool(device, cache_dir=None, folders=[folder]) as pool:
         limits = pool.describe().limits
         futures = []
         for build in builds:
-            alone = build.alone(kernel)
+            alone = build.alone(plain)
             source = Source(read_source(build.file), build.file)
             workload = next(w for w in alone.workloads if w.name in build.workloads)
             request = Binder(alone, limits).request(source, alone.default_configuration, workload, {})

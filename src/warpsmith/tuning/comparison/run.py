@@ -28,7 +28,7 @@ from warpsmith.tuning.events import Emit, EvaluationFinished, Event, RunFinished
 from warpsmith.tuning.order import Order
 from warpsmith.tuning.original import establish_original
 from warpsmith.tuning.round import Round, make_round
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 
 _SEARCHED_INPUTS, _CLAIMED_INPUTS = 0, 1  # seeds: what is claimed is verified on other inputs than those it was found with
 
@@ -92,12 +92,8 @@ def race(orders: Sequence[Order], settings: Settings, progress: Progress) -> tup
 
 @contextlib.contextmanager
 def _prepared(original: Round, seed: int) -> Iterator[dict[str, PreparedWorkload]]:
-    kernel, geometry = original.kernel, original.builder.binder.geometry
     with contextlib.ExitStack() as stack:
-        yield {
-            w.name: stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, geometry(kernel.default_configuration, w)))
-            for w in kernel.workloads
-        }
+        yield prepare_all(original.builder.binder, original.kernel.workloads, seed, stack)
 
 
 def _searched(order: Order, settings: Settings, store: Store, emit: Emit, ready: Mapping[str, PreparedWorkload]) -> str:

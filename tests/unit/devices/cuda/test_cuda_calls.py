@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import sys
-from types import ModuleType
 
 import pytest
 
+from binding_calls import calls_of
 from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.devices.cuda import CudaDevice, api, driver, gpu, nvml
 from warpsmith.devices.registry import load_device
 
-_STARRED = {"geometry.grid": 3, "geometry.block": 3}
 
-
-def _calls(module: ModuleType) -> list[tuple[str, int]]:
-    """(driver function, number of arguments) for each `call("…", …)`."""
-    found = []
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "call":
-            name, *arguments = node.args
-            assert isinstance(name, ast.Constant)
-            count = sum(_STARRED[ast.unparse(a.value)] if isinstance(a, ast.Starred) else 1 for a in arguments)
-            found.append((str(name.value), count))
-    return found
-
-
-@pytest.mark.parametrize(("name", "count"), sorted({*_calls(api), *_calls(gpu)}))
+@pytest.mark.parametrize(("name", "count"), sorted({*calls_of(api), *calls_of(gpu)}))
 def test_a_driver_call_has_the_arguments_that_the_bindings_take(name: str, count: int) -> None:
     bindings = pytest.importorskip("cuda.bindings.driver")
     signature = re.match(rf"{name}\((.*)\)", getattr(bindings, name).__doc__)
