@@ -3,6 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# A large wheel may be cut off on its way (the OpenCL runtime has 225 MB), and resuming at once may not help: a pause does.
+install = for pause in 15 60 stop; do \
+	  $(BIN)/python -m pip install --quiet --resume-retries 20 $(1) && exit 0; \
+	  [ $$pause = stop ] || { echo "pip failed; once more in $$pause s"; sleep $$pause; }; \
+	done; exit 1
+
 .PHONY: help venv demo test lint format bench clean
 
 help:            ## this list
@@ -14,7 +20,7 @@ $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Warpsmith needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@$(call install,--editable . --group dev)
 	@touch $@
 
 demo: venv       ## refactor and tune the bundled fused_add_rmsnorm on this machine's CPU
@@ -38,7 +44,7 @@ bench: $(VENV)/.peers   ## overheads, accuracy and comparisons with peers, as ra
 
 # Only the benchmarks need the tuners we compare with.
 $(VENV)/.peers: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --group bench
+	@$(call install,--group bench)
 	@touch $@
 
 clean:           ## remove the environment and caches
