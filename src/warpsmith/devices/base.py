@@ -9,7 +9,7 @@ A device is used in three places, always in the same order:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -57,6 +57,8 @@ class CompileRequest:
     constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
     meaning: str | None = None
     """What the source comes to with its defines, where that is known: requests that mean the same give the same code."""
+    watched: bool = False
+    """For a device that `Watches`: its launches fail where threads race."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -69,6 +71,7 @@ class CompileRequest:
             self.entry,
             [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in self.parameters],
             [constant.name for constant in self.constants],
+            *(("watched",) if self.watched else ()),
         )
 
 
@@ -93,6 +96,17 @@ class CompileError(Exception):
 
 class LaunchError(Exception):
     """The device refused a launch, or the kernel trapped (`assert`, `__trap`)."""
+
+
+class RaceFound(LaunchError):  # noqa: N818 - reads as the fact it states
+    """Threads of a watched kernel got in each other's way. Each problem says which, where, and at what."""
+
+    PREFIX = "threads race: "
+    _TOLD = 3
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        more = f"; and {len(problems) - self._TOLD} more places" if len(problems) > self._TOLD else ""
+        super().__init__(self.PREFIX + "; ".join(problems[: self._TOLD]) + more)
 
 
 class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
@@ -217,6 +231,17 @@ class HasMachineCode(Protocol):
     def machine_code(self, binary: Binary) -> str:
         """A fingerprint of the instructions and of the data they come with: equal for binaries that do the same."""
         ...
+
+
+@runtime_checkable
+class Watches(Protocol):
+    """A device that compiles watched kernels, whose launches raise RaceFound. On one compute unit: it watches block by block."""
+
+    watches: bool
+
+
+def watches(device: Device) -> bool:
+    return isinstance(device, Watches) and device.watches
 
 
 CHECK_REPORT = "check.txt"

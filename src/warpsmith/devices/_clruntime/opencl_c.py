@@ -8,14 +8,13 @@ from typing import Any
 
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.core.hardware import Geometry
+from warpsmith.core.opencl_types import HOST_HANDLE
 from warpsmith.devices._clang.preprocess import macros
 from warpsmith.devices._clruntime.building import BuildError, build, resources
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, CompileError, CompileRequest, LaunchError
 
 KIND = "opencl-c"
-# Handles of the host's: kernel.toml has memory and numbers.
-_OPAQUE = re.compile(r"image\w*_t|sampler_t|pipe|queue_t|event_t|clk_event_t|reserve_id_t")
 _ERROR = re.compile(r"^(?:<[^>]*>|[^\s:]*):?(?P<line>\d+):\d+: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 
 
@@ -53,7 +52,7 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
 def _refuse_images(kernel: Any, cl: Any, request: CompileRequest) -> None:
     for index in range(kernel.num_args):
         name = str(kernel.get_arg_info(index, cl.kernel_arg_info.TYPE_NAME))
-        if _OPAQUE.fullmatch(name):
+        if HOST_HANDLE.fullmatch(name):
             where = f"{request.source_file.name}: parameter {index + 1} of {request.entry}"
             hint = "read from and write to plain global memory instead"
             raise UnsupportedFeature(f"{where} is of type {name}; only buffers and values can be passed", hint=hint)

@@ -45,7 +45,7 @@ class ClSession:
     def surround(self, buffer: memoryview, guarded: memoryview) -> None:
         """Where device and host share memory, the guards lie around the buffer anyway."""
         if not self._shares_host_memory:
-            self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
+            self._guarded[address_of(buffer)] = (address_of(guarded), guarded.nbytes)
 
     def load_binary(self, code: bytes) -> Any:
         try:
@@ -98,7 +98,7 @@ class ClSession:
         cl, flags = self.cl, self.cl.mem_flags
         if view.nbytes == 0:
             return None
-        address = _address(view)
+        address = address_of(view)
         if not self._shares_host_memory or address % self._alignment:
             begin, nbytes = self._guarded.get(address, (address, view.nbytes))
             host = memoryview((ctypes.c_char * nbytes).from_address(begin)).cast("B")
@@ -118,5 +118,5 @@ class ClSession:
         return cached
 
 
-def _address(view: memoryview) -> int:
+def address_of(view: memoryview) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(view))

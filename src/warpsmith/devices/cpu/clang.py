@@ -134,10 +134,25 @@ def inlined(ir: str) -> ClangResult:
     return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-llvm", "-O0"))
 
 
-def to_spirv(ir: str, *, wide_integers: bool = False) -> ClangResult:
-    """`wide_integers`: there are some of 128 bits."""
+def to_spirv(ir: str, *, wide_integers: bool = False, library: int | None = None) -> ClangResult:
+    """`wide_integers`: there are some of 128 bits. `library`: an open file of `library_of` to link with."""
     extensions = _SPIRV_EXTENSIONS + (",+SPV_ALTERA_arbitrary_precision_integers" if wide_integers else "")
-    return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", extensions))
+    options = (*_TARGET, "-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", extensions)
+    if library is None:
+        return run_clang(ir.encode(), options)
+    return run_clang(ir.encode(), (*options, "-mlink-bitcode-file", f"/proc/self/fd/{library}"), (library,))
+
+
+def library_of(text: str) -> int:
+    """An open file in memory with the bitcode of device code that does without the prelude."""
+    # Without lines of its own: calls from code that has some would need one each.
+    frontend = [flag for flag in _FRONTEND if not flag.startswith("-debug-info")]
+    result = run_clang(text.encode(), ("-emit-llvm-bc", *frontend, *_language_flags(Language.CUDA)))
+    if not result.succeeded:
+        raise UnavailableError(
+            f"Warpsmith's own device code does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang"
+        )
+    return _memory_file("warpsmith-library", result.output)
 
 
 def _folders(include_dirs: Sequence[Path]) -> list[str]:

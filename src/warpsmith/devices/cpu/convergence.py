@@ -39,7 +39,9 @@ class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
         self.function = function
 
 
-def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Module, str], SourceLine | None]) -> Module:
+def with_safe_barriers(
+    module: Module, kernels: list[str], locate: Callable[[Module, str], SourceLine | None], *, in_step: bool = True
+) -> Module:
     """The module itself, or an inlined and rewritten one whose first kernel has only barriers that all threads reach."""
     if not module.shared_objects and not any(_mentions_barrier(lines) for lines in module.functions.values()):
         return module
@@ -52,10 +54,10 @@ def with_safe_barriers(module: Module, kernels: list[str], locate: Callable[[Mod
     function = Function.parse(flat.functions[entry])
     function.hoist_casts_of_allocas()
     uniformity = Uniformity(function, others)
-    in_step = keep_exchanges_in_step(uniformity, flat.shared_objects)
-    if in_step:
+    kept_in_step = in_step and keep_exchanges_in_step(uniformity, flat.shared_objects)
+    if kept_in_step:
         declare_barrier(flat)
-    if separate_reads_from_overwrites(uniformity, flat.shared_objects) or in_step:
+    if separate_reads_from_overwrites(uniformity, flat.shared_objects) or kept_in_step:
         flat.replace(entry, function.lines)
         module = flat
         uniformity = Uniformity(function, others)
@@ -104,7 +106,7 @@ def _with_votes(function: Function, troubled: list[str], locate: Callable[[str],
         blocks[failed] = Block(failed, [Instruction.parse(line) for line in record])
         blocks[rest] = Block(rest, [terminator])
     moved = {label: f"{label}.agreed" for label in troubled}
-    return Function(function.header, {label: _with_moved_predecessors(block, moved) for label, block in blocks.items()}).lines
+    return Function(function.header, {label: with_moved_predecessors(block, moved) for label, block in blocks.items()}).lines
 
 
 def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[Instruction]:
@@ -129,7 +131,9 @@ def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[I
     return [Instruction.parse(f"  {line}") for line in (*lines, f"br i1 {prefix}.mixed, label %{failed}, label %{rest}")]
 
 
-def _with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
+def with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
+    """Whoever came from the one block now comes from the other."""
+
     def renamed(instruction: Instruction) -> Instruction:
         if instruction.opcode != "phi":
             return instruction

@@ -25,6 +25,7 @@ from warpsmith.devices.cpu.frontend import device_ir, preprocessed_tokens
 from warpsmith.devices.cpu.lower import Lowered, lower, reserved_shared_bytes
 from warpsmith.devices.cpu.opencl_c import mended
 from warpsmith.devices.cpu.program import CpuProgram
+from warpsmith.devices.cpu.watch.program import WatchedProgram
 
 # 3.0, because atomics on generic pointers do not link below.
 BUILD_OPTIONS = ("-cl-std=CL3.0",)
@@ -42,6 +43,7 @@ _PLAIN_HEADER = re.compile(
 
 class CpuDevice:
     name = "cpu"
+    watches = True
 
     def __init__(self) -> None:
         self._built: OrderedDict[bytes, tuple[bytes, Resources]] = OrderedDict()
@@ -112,6 +114,7 @@ class CpuDevice:
                 "can_trap": kernel.can_trap,
                 "constants": ",".join(c.name for c in request.constants),
                 "values": ",".join(map(str, kernel.values)),
+                **({"watch": replace(kernel.watch, shared_bytes=used.shared_bytes or 0).packed()} if kernel.watch else {}),
             },
         )
 
@@ -145,7 +148,9 @@ class CpuSession:
         self._session = session
 
     def load(self, binary: Binary) -> Program:
-        return (OpenClProgram if binary.device_data.get("kind") == KIND else CpuProgram)(self._session, binary)
+        if binary.device_data.get("kind") == KIND:
+            return OpenClProgram(self._session, binary)
+        return (WatchedProgram if "watch" in binary.device_data else CpuProgram)(self._session, binary)
 
 
 def _may_use(words: re.Pattern[str], source: str) -> bool:

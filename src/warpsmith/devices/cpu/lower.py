@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang, spirv
@@ -12,6 +12,7 @@ from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.bounds import BLOCK_SIZE
 from warpsmith.devices.cpu.ir.function import Function, Instruction
+from warpsmith.devices.cpu.ir.loop_exits import part_loop_exits
 from warpsmith.devices.cpu.ir.module import NAME, Module
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
 from warpsmith.devices.cpu.ir.shifts import saturate_shifts
@@ -21,6 +22,9 @@ from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
 from warpsmith.devices.cpu.ir.whole_rows import copy_whole_rows
 from warpsmith.devices.cpu.refusals import refuse, users_line
+from warpsmith.devices.cpu.watch import hooks
+from warpsmith.devices.cpu.watch.facts import Watch
+from warpsmith.devices.cpu.watch.instrument import instrumented, mark_meetings
 from warpsmith.devices.cpu.wide_integers import uses_wide_integers, write_out_wide_integers
 
 _SHARED_ARRAY = re.compile(rf"^@({NAME}) = external .*addrspace\(3\) global ")
@@ -35,6 +39,7 @@ class Lowered:
     can_trap: bool
     uses_dynamic_shared: bool
     values: tuple[int, ...] = ()  # the parameters of the entry that are taken by value, where it has such
+    watch: Watch | None = None
 
 
 def reserved_shared_bytes(asked: int) -> int:
@@ -49,21 +54,26 @@ def reserved_shared_bytes(asked: int) -> int:
 def lower(module: Module, request: CompileRequest) -> Lowered:
     """Raises UnsupportedFeature or CompileError. The module is used up."""
     saturate_shifts(module)
+    if request.watched:
+        mark_meetings(module)
     safe, _ = made_safe(module, request)
-    return translated(safe, request)
+    return translated_watched(safe, request) if request.watched else translated(safe, request)
 
 
-def made_safe(module: Module, request: CompileRequest) -> tuple[Module, bool]:
-    """The module with what it cannot do refused and its barriers safe, and whether it needed more than that to be right."""
+def made_safe(module: Module, request: CompileRequest, *, in_step: bool = True) -> tuple[Module, bool]:
+    """The module with what it cannot do refused and its barriers safe, and whether it needed more than that to be right.
+
+    Without `in_step`, warps are not kept in step where they exchange values without a word.
+    """
     kernels = kernel_names(len(request.constants))
     _bind_dynamic_shared(module, reserved_shared_bytes(request.geometry.shared_bytes))
     module.keep_reachable(kernels)
     refuse(module, request.source_file)
     write_out_wide_integers(module, request.source_file)
     write_out_saturating_casts(module)
-    kept_in_step = keep_warps_in_step(module)
+    kept_in_step = in_step and keep_warps_in_step(module)
     try:
-        safe = with_safe_barriers(module, kernels, users_line)
+        safe = with_safe_barriers(module, kernels, users_line, in_step=in_step)
     except HiddenBarrier as barrier:
         feature = f"a barrier inside {barrier.function}, which cannot be inlined"
         raise unsupported_feature(feature, str(request.source_file), 1, "call the function directly") from barrier
@@ -77,10 +87,26 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
         module.keep_reachable(name for name in kernel_names(len(request.constants)) if name != READ_TRAP)
     sign_subscripts(module)
     copy_vectors_whole(module)
-    module = _with_whole_rows(module, kernel_names(len(request.constants)))
+    module = _reshaped(module, kernel_names(len(request.constants)))
     bound_thread_index(module)
+    return _as_spirv(module, can_trap=can_trap)
+
+
+def translated_watched(module: Module, request: CompileRequest) -> Lowered:
+    """To SPIR-V that reports its accesses. Its speed does not count."""
+    kernels = kernel_names(len(request.constants))
+    watched = instrumented(module, kernels)
+    can_trap = TRAP in watched.module.reachable([ENTRY])
+    if not can_trap:
+        watched.module.keep_reachable(name for name in kernels if name != READ_TRAP)
+    lowered = _as_spirv(watched.module, can_trap=can_trap, library=hooks.bitcode())
+    names = tuple(parameter.name for parameter in request.parameters)
+    return replace(lowered, watch=watched.facts(names))
+
+
+def _as_spirv(module: Module, *, can_trap: bool, library: int | None = None) -> Lowered:
     text = module.text
-    result = clang.to_spirv(text, wide_integers=uses_wide_integers(text))
+    result = clang.to_spirv(text, wide_integers=uses_wide_integers(text), library=library)
     if not result.succeeded:
         reason = next((line for line in result.log.splitlines() if "error" in line), "no message")
         raise CompileError(f"clang could not translate the kernel to SPIR-V: {reason}", result.log)
@@ -90,24 +116,34 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
     return Lowered(spirv.with_warp_size(plain, ENTRY) if warps else plain, warps, can_trap, dynamic)
 
 
-def _with_whole_rows(module: Module, kernels: list[str]) -> Module:
-    """The module itself, or one in which code that threads may differ about has a copy without masks.
+def is_parted(module: Module, kernels: list[str]) -> bool:
+    """Whether threads take something along out of a loop that the runtime would get wrong."""
+    return part_loop_exits(*_flat_kernel(module, kernels))
+
+
+def _reshaped(module: Module, kernels: list[str]) -> Module:
+    """The module itself, or one whose loops are left safely, and where code that threads differ about has a copy without masks.
 
     The user's kernel stays a function of its own: the runtime finds `__restrict__` on its parameters, and nowhere else.
     """
-    if "@llvm.spv.thread.id.in.group" not in module.text:
-        return module
-    calls = [name for line in module.functions[ENTRY] if (name := Instruction.parse(line).callee) in module.functions]
-    kernel = calls[-1] or ENTRY if calls else ENTRY
-    flat = flattened(module, [*kernels, kernel])
+    flat, kernel = _flat_kernel(module, kernels)
+    parted = part_loop_exits(flat, kernel)
     function = Function.parse(flat.functions[kernel])
     function.hoist_casts_of_allocas()
-    if not copy_whole_rows(function, frozenset(flat.functions) - {kernel}):
-        return module
+    copied = "@llvm.spv.thread.id.in.group" in module.text and copy_whole_rows(function, frozenset(flat.functions) - {kernel})
+    if not copied:
+        return flat if parted else module
     flat.replace(kernel, function.lines)
     if f"declare {BLOCK_SIZE}(" not in flat.text:
         flat.pieces.append((None, [f"declare {BLOCK_SIZE}(i32)"]))
     return flat
+
+
+def _flat_kernel(module: Module, kernels: list[str]) -> tuple[Module, str]:
+    """A copy in which the user's kernel (the entry, if it is in there) has inlined what it calls, and the kernel's name."""
+    calls = [name for line in module.functions[ENTRY] if (name := Instruction.parse(line).callee) in module.functions]
+    kernel = calls[-1] or ENTRY if calls else ENTRY
+    return flattened(module, [*kernels, kernel]), kernel
 
 
 def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:

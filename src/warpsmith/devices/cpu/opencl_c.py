@@ -1,4 +1,4 @@
-"""OpenCL C that the runtime would get wrong: threads that leave before a barrier, or exchange values without one.
+"""OpenCL C that the runtime would get wrong: threads that leave before a barrier, exchange values without one, or part in a loop.
 
 The runtime compiles OpenCL C itself, and well. But it takes the standard at its word, and real kernels do not: they return early,
 finish reductions warp-synchronously, overwrite what others still read. GPUs forgive that; so the CPU device gives such a kernel,
@@ -15,14 +15,17 @@ from pathlib import Path
 from warpsmith.devices._clang.preprocess import begins, definitions, parse_log
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import clang
-from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP
+from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.ir.points_to import operands
 from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
-from warpsmith.devices.cpu.lower import Lowered, made_safe, reserved_shared_bytes, translated
+from warpsmith.devices.cpu.lower import Lowered, is_parted, made_safe, reserved_shared_bytes, translated, translated_watched
+from warpsmith.devices.cpu.watch.instrument import mark_meetings
 
-# Without shared memory and barriers threads cannot get in each other's way. Included files may hold anything.
-_MAY_NEED_MENDING = re.compile(r"\b(?:__)?local\b|\bbarrier\b|\bwork_group_barrier\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
+# Without shared memory and barriers threads cannot get in each other's way, and without loops they do not part. Included files
+# may hold anything.
+_MAY_RACE = re.compile(r"\b(?:__)?local\b|\bbarrier\b|\bwork_group_barrier\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
+_MAY_PART = re.compile(r"\bfor\b|\bwhile\b|\bgoto\b")
 _BARRIER_CALL = re.compile(r"call spir_func void @_Z(?:7barrier|18work_group_barrier)\w*\([^)]*\)")
 _BLOCK_BARRIER = "call spir_func void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 776)"
 _KERNEL_METADATA = re.compile(r" !kernel_arg_\w+ !\d+")
@@ -39,12 +42,18 @@ __kernel void {READ_TRAP}(__global int* out) {{
 
 
 def mended(request: CompileRequest) -> Lowered | None:
-    """The kernel as SPIR-V without its races, or None if there is nothing to mend. Raises CompileError or UnsupportedFeature."""
-    if not _MAY_NEED_MENDING.search(request.source):
+    """The kernel as SPIR-V without its races, or None if there is nothing to mend. Raises CompileError or UnsupportedFeature.
+
+    What is to be watched is always taken.
+    """
+    may_race = request.watched or _MAY_RACE.search(request.source) is not None
+    if not may_race and not _MAY_PART.search(request.source):
         return None
     text = f"{definitions(request.defines)}{begins(request.source_file)}{request.source}{_TAIL}"
     result = clang.opencl_to_ir(text, (request.source_file.parent, *request.include_dirs, *_bindings_folders()))
     if not result.succeeded:
+        if not may_race:
+            return None  # the runtime knows more dialects, and has its own words for what is wrong
         raise _failure(result.log)
     ir = _BARRIER_CALL.sub(_BLOCK_BARRIER, result.output.decode())
     # The runtime must find the kernel under the name that `lower` and `program` know.
@@ -53,7 +62,13 @@ def mended(request: CompileRequest) -> Lowered | None:
     if ENTRY not in module.functions or _OPAQUE in module.functions[ENTRY][0]:
         return None  # the runtime will say which kernels there are, and what they take
     values = _bind_local_parameters(module, request)
-    safe, needed = made_safe(module, request)
+    if request.watched:
+        mark_meetings(module)
+    # Whether lanes that race also win does not matter to who watches them, and warps do not go with every block here.
+    safe, needed = made_safe(module, request, in_step=not request.watched)
+    if request.watched:
+        return replace(translated_watched(safe, request), values=values)
+    needed = needed or is_parted(safe, kernel_names(len(request.constants)))
     return replace(translated(safe, request), values=values) if needed else None
 
 

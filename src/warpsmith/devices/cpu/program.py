@@ -19,8 +19,8 @@ class CpuProgram:
     def __init__(self, session: ClSession, binary: Binary) -> None:
         self._session = session
         self._program = session.load_binary(binary.code)
-        self._entry = self._kernel(binary.entry)
-        self._read_trap = self._kernel(READ_TRAP) if binary.device_data["can_trap"] else None
+        self._entry = self.kernel(binary.entry)
+        self._read_trap = self.kernel(READ_TRAP) if binary.device_data["can_trap"] else None
         self._trap = memoryview((ctypes.c_int * 2)()).cast("B")
         self._flat = bool(binary.device_data["flat"])
         self._values = frozenset(int(index) for index in str(binary.device_data["values"]).split(",") if index)
@@ -40,7 +40,7 @@ class CpuProgram:
 
     def set_constants(self, values: Mapping[str, bytes]) -> None:
         for name, value in values.items():
-            setter = self._kernel(f"{SET_CONSTANT}{self._constants.index(name)}")
+            setter = self.kernel(f"{SET_CONSTANT}{self._constants.index(name)}")
             size = ctypes.c_long()
             data = memoryview(bytearray(value))
             self._session.launch(
@@ -55,5 +55,5 @@ class CpuProgram:
         if kind:
             raise LaunchError(f"{_TRAP_KINDS.get(kind, f'device failure {kind}')} at line {line}")
 
-    def _kernel(self, name: str) -> Any:
+    def kernel(self, name: str) -> Any:
         return self._session.cl.Kernel(self._program, name)

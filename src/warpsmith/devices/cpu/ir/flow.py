@@ -1,4 +1,4 @@
-"""Graph questions about a function's blocks: reachability, dominators, post-dominators.
+"""Graph questions about a function's blocks: reachability, dominators, post-dominators, loops.
 
 Edges into blocks that only say `unreachable` are left out (hints to the optimiser, never taken), and so may be others on request.
 """
@@ -61,6 +61,21 @@ class Flow:
         before[self.entry] = ()
         sets = _closure(order, before)
         return {label: {other for index, other in enumerate(order) if sets[label] >> index & 1} for label in order}
+
+    def loops(self) -> dict[str, frozenset[str]]:
+        """The blocks of each loop, by its head."""
+        dominators = self.dominators()
+        loops: dict[str, set[str]] = {}
+        for label, before in dominators.items():
+            for head in self.successors[label]:
+                if head in before:
+                    blocks = loops.setdefault(head, {head})
+                    pending = [label]
+                    while pending:
+                        if (block := pending.pop()) not in blocks:
+                            blocks.add(block)
+                            pending += [other for other in self.predecessors[block] if other in dominators]
+        return {head: frozenset(blocks) for head, blocks in loops.items()}
 
     def _postorder(self) -> list[str]:
         seen = {self.entry}

@@ -61,7 +61,7 @@ class Regions:
 
     def outermost(self, most_instructions: int) -> list[Region]:
         """Regions that do not overlap, and have no more instructions than that together."""
-        loops = self._loops()
+        loops = self._flow.loops()
         candidates = (self._uniformity.divergent_branches & self._uniformity.postdominators.keys()) - self._set_aside  # reachable
         chosen: list[Region] = []
         for branch in self._function.blocks:
@@ -76,21 +76,6 @@ class Regions:
                 most_instructions -= size
                 chosen.append(region)
         return chosen
-
-    def _loops(self) -> dict[str, frozenset[str]]:
-        """The blocks of each loop, by its head."""
-        dominators = self._flow.dominators()
-        loops: dict[str, set[str]] = {}
-        for label, before in dominators.items():
-            for head in self._flow.successors[label]:
-                if head in before:
-                    blocks = loops.setdefault(head, {head})
-                    pending = [label]
-                    while pending:
-                        if (block := pending.pop()) not in blocks:
-                            blocks.add(block)
-                            pending += [other for other in self._flow.predecessors[block] if other in dominators]
-        return {head: frozenset(blocks) for head, blocks in loops.items()}
 
     def _guard(self, branch: str) -> Region | None:
         """The one side of a branch that uses memory, up to where the sides meet."""

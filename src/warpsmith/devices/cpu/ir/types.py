@@ -46,18 +46,19 @@ def result_type(instruction: Instruction) -> str | None:
             kind = operands(rest)[0].split(" ", 1)[1]
             return "i1" if not kind.startswith("<") else None
         case "getelementptr":
-            return _leading_type(operands(rest)[1])
+            return leading_type(operands(rest)[1])
         case "select":
-            return _leading_type(operands(rest)[1])
+            return leading_type(operands(rest)[1])
         case "call" | "tail":
             text = _CALL_ATTRIBUTES.sub("", rest)
-            return _leading_type(text)
+            return leading_type(text)
         case _ if opcode in _CASTS and " to " in rest:
             return rest.rsplit(" to ", 1)[1].strip()
         case _:
-            return _leading_type(rest)
+            return leading_type(rest)
 
 
-def _leading_type(text: str) -> str | None:
+def leading_type(text: str) -> str | None:
+    """Of an operand as it is written: the type comes first."""
     match = _TYPE.match(text)
     return match["type"] if match else None
