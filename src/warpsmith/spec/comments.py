@@ -1,4 +1,4 @@
-"""Comments in C and C++ sources: what is said in them is no code."""
+"""Comments in C and C++ sources, and what `#if 0` takes out: what is said in them is no code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 
 # Comments and literals: where one begins inside the other, it does not count.
 NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+
+_DONE = "another branch is taken"
+_CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*([^\n]*)")
 
 
 def blanked(text: str) -> str:
@@ -21,3 +24,21 @@ def with_blank_comments(source: str) -> str:
 def without_noise(source: str) -> str:
     """The source with comments and literals blanked out."""
     return NOISE.sub(lambda match: blanked(match[0]), source)
+
+
+def with_blank_dead_code(source: str) -> str:
+    """A source without comments, with what stands under `#if 0`, or in the `#else` of `#if 1`, blanked out."""
+    lines = source.splitlines(keepends=True)
+    conditions: list[str] = []  # of each #if around a line, for as long as they say what is taken
+    for number, line in enumerate(lines):
+        found = _CONDITIONAL.match(line)
+        word, condition = (found[1], found[2].strip()) if found else ("", "")
+        if word.startswith("if"):
+            conditions.append(condition if word == "if" else "")
+        elif word == "endif" and conditions:
+            conditions.pop()
+        elif word and conditions:
+            conditions[-1] = _DONE if conditions[-1] in {"1", _DONE} else condition
+        elif not {"0", _DONE}.isdisjoint(conditions):
+            lines[number] = blanked(line)
+    return "".join(lines)

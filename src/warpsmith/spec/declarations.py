@@ -1,7 +1,7 @@
 """Finds the kernels of a source file and their parameters with tree-sitter: for the skeleton of a kernel.toml, and to check one.
 
-Comments are no part of a declaration. OpenCL's qualifiers are unknown to the CUDA grammar. Both are blanked out at equal length
-first, so that all places stay valid. What the parameters are used for is `spec.uses`'s business.
+Comments, and what `#if 0` takes out, are no part of a declaration. OpenCL's qualifiers are unknown to the CUDA grammar. All are
+blanked out at equal length first, so that all places stay valid. What the parameters are used for is `spec.uses`'s business.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
-from warpsmith.spec.comments import blanked, with_blank_comments
+from warpsmith.core.opencl_types import HOST_HANDLE
+from warpsmith.spec.comments import blanked, with_blank_comments, with_blank_dead_code
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -24,7 +25,6 @@ _KERNEL_WORD = re.compile(r"\b(?:__kernel|kernel)\b")
 _OPENCL_WORDS = re.compile(r"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private)\b")
 _LOCAL_WORD = re.compile(r"\b(?:__local|local)\b")
 _CONSTANT_WORD = re.compile(r"\b(?:__constant|constant)\b")
-_HANDLE = re.compile(r"\b(?:image\w*_t|sampler_t|pipe|queue_t)\b")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 # Macros between the star and the name, which the grammar takes for the name: those of the file that stand for nothing else, and
 # those of headers whose name says so.
@@ -81,7 +81,7 @@ class Declarations:
 
     def __init__(self, text: str, language: Language) -> None:
         self.language = language
-        self.text = with_blank_comments(text)
+        self.text = with_blank_dead_code(with_blank_comments(text))
         masked = _ATTRIBUTE.sub(_blank, self.text)
         for macro in {match[1] for match in _QUALIFIER_MACRO.finditer(masked)}:
             masked = re.sub(rf"(?<=[*\s]){macro}(?=\s+\w)", _blank, masked)
@@ -107,6 +107,10 @@ class Declarations:
             if f.type == "function_definition" and not self._is_kernel(f) and _function_name(f) == name
         ]
         return found[0] if len(found) == 1 else None
+
+    def line_at(self, place: int) -> int:
+        """The line of a place in bytes, as nodes have them."""
+        return self._masked.count(b"\n", 0, place) + 1
 
     def aliases(self) -> dict[str, str | None]:
         """Names that stand for a type: `typedef`, `using` and `#define`. None where it is not always the same one."""
@@ -146,7 +150,7 @@ class Declarations:
         parameters, is_plain = self._parameters(listed) if listed is not None else ((), False)
         return KernelDeclaration(
             name="::".join([*scopes, _function_name(function)]),
-            line=self._masked.count(b"\n", 0, _name_node(function).start_byte) + 1,
+            line=self.line_at(_name_node(function).start_byte),
             template=template,
             parameters=parameters,
             is_plain=is_plain,
@@ -157,7 +161,7 @@ class Declarations:
         )
 
     def _handle(self, listed: Node) -> str | None:
-        found = _HANDLE.search(text_of(listed)) if self.language is Language.OPENCL else None
+        found = HOST_HANDLE.search(text_of(listed)) if self.language is Language.OPENCL else None
         return found[0] if found else None
 
     def _required_block(self, function: Node) -> str | None:
@@ -219,6 +223,12 @@ def first(node: Node, kind: str) -> Node | None:
 
 def text_of(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
+
+
+def expression_nodes(text: str) -> list[Node]:
+    """The expressions of a text that has them between commas; none where it is something else."""
+    call = first(_parser().parse(f"int expressions = list({text});".encode()).root_node, "argument_list")
+    return [] if call is None or call.has_error else [child for child in call.named_children if child.type != "comment"]
 
 
 def declared_name(declarator: Node | None) -> tuple[Node | None, int]:

@@ -9,7 +9,7 @@ from warpsmith.core.errors import InputError, Location
 from warpsmith.spec.build import Builder
 from warpsmith.spec.bundled import FILE_NAME, bundled_names, bundled_path
 from warpsmith.spec.checks import check_kernel
-from warpsmith.spec.document import read_document
+from warpsmith.spec.document import Document, read_document
 from warpsmith.spec.problems import Problems, nearest
 from warpsmith.spec.schema import read_schema
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 def load_kernel(path_or_name: str | Path) -> Kernel:
     """Raises InputError with the place, what was found, what was expected and a hint; several problems in one message."""
-    document = read_document(find_kernel_file(path_or_name))
+    return kernel_of(read_document(find_kernel_file(path_or_name)))
+
+
+def kernel_of(document: Document) -> Kernel:
+    """Raises InputError as `load_kernel` does."""
     problems = Problems(document.file)
     shaped = read_schema(document, problems)
     problems.raise_if_any()

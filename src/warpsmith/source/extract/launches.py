@@ -9,9 +9,9 @@ from warpsmith.devices._clang.tokens import Kind, Token
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.program import Program
+from warpsmith.spec.host.launches import one_line
 
 _LAUNCHER = re.compile(r"<<<|LaunchKernel|(?:cuda|hip)LaunchKernel\w*|(?:cuda|hip)LaunchCooperativeKernel|hipLaunchKernelGGL")
-_LENGTH = 160
 
 
 def launch_of(unit: Unit, program: Program, kernel: Declaration, name: str) -> str | None:
@@ -27,7 +27,7 @@ def launch_of(unit: Unit, program: Program, kernel: Declaration, name: str) -> s
             if token.kind is Kind.DIRECTIVE or not _LAUNCHER.fullmatch(token.text):
                 continue
             statement = _statement(tokens, index)
-            shown = f"{_place(unit, token.start)}: {_written(unit.text[statement[0].start : statement[-1].end])}"
+            shown = f"{_place(unit, token.start)}: {one_line(unit.text[statement[0].start : statement[-1].end])}"
             if any(part.text == name for part in statement):
                 return shown
             near = near or shown
@@ -37,7 +37,7 @@ def launch_of(unit: Unit, program: Program, kernel: Declaration, name: str) -> s
 def _in_macro(unit: Unit, program: Program, name: str) -> str | None:
     for macro in program.macros:
         if match := re.search(rf"\b{re.escape(name)}\b[^;{{}}\"]*?<<<[^;]*?>>>", macro.replacement):
-            return f"{_place(unit, macro.start)}: {_written(match[0])}"
+            return f"{_place(unit, macro.start)}: {one_line(match[0])}"
     return None
 
 
@@ -55,8 +55,3 @@ def _statement(tokens: Sequence[Token], index: int) -> Sequence[Token]:
 def _place(unit: Unit, position: int) -> str:
     origin = unit.origin(position)
     return f"{origin.file.name}:{origin.line}"
-
-
-def _written(text: str) -> str:
-    line = " ".join(re.sub(r"//[^\n]*|\\\n", " ", text).split())
-    return line if len(line) <= _LENGTH else f"{line[:_LENGTH]} …"

@@ -1,0 +1,261 @@
+"""Whole numbers that host code computes, as terms over the variables they begin with, and their text in kernel.toml's language.
+
+Every term is made by the functions below, which keep sums and products in one order and fold what is known. So `(n + b - 1) / b`
+is seen to be `ceildiv(n, b)` however it is written, and again after `b` has become a number (`replaced`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeGuard
+
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_MAX_SHIFT = 62  # what fits the host's widest integer
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A variable that is not followed any further: one with a plain number, or one whose value only a run tells."""
+
+    name: str
+    place: int  # of its declaration, in bytes: two functions' `n` differ
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """`+` and `*` have any number of operands; `if` has condition, then, else; `float` is a number that divides as a float."""
+
+    operator: str
+    operands: tuple[Term, ...]
+
+
+Term: TypeAlias = int | Root | Apply
+
+
+def total(*terms: Term) -> Term:
+    """The sum."""
+    weights: dict[Term, int] = {}
+    for term in terms:
+        for part in term.operands if is_a(term, "+") else (term,):
+            weight, core = weighted(part)
+            weights[core] = weights.get(core, 0) + weight
+    _round_up(weights)
+    constant = weights.pop(1, 0)
+    parts = [product(weight, core) for core, weight in weights.items() if weight]
+    if constant or not parts:
+        parts.append(constant)
+    return parts[0] if len(parts) == 1 else Apply("+", tuple(parts))
+
+
+def product(*terms: Term) -> Term:
+    coefficient, factors = 1, list[Term]()
+    for term in terms:
+        for factor in term.operands if is_a(term, "*") else (term,):
+            if isinstance(factor, int):
+                coefficient *= factor
+            else:
+                factors.append(factor)
+    if coefficient == 0 or not factors:
+        return coefficient
+    if coefficient != 1:
+        factors.insert(0, coefficient)
+    return factors[0] if len(factors) == 1 else Apply("*", tuple(factors))
+
+
+def quotient(above: Term, below: Term) -> Term | None:
+    """As C++ divides whole numbers that are not negative; None where that is not known to have a result."""
+    if below == 0 or (isinstance(above, int) and above < 0) or (isinstance(below, int) and below < 0):
+        return None
+    if isinstance(above, int) and isinstance(below, int):
+        return above // below
+    exact = exact_quotient(above, below)
+    if exact is not None:
+        return exact
+    weight, core = weighted(below)
+    weights = dict(map(_swapped, above.operands)) if is_a(above, "+") else {}
+    constant = weights.get(1, 0)
+    if isinstance(below, int) and constant == below - 1:
+        return rounded_up(total(above, -constant), below)
+    if core != 1 and constant == -1 and weights.get(core) == weight:
+        return rounded_up(total(above, product(-1, below), 1), below)
+    return Apply("/", (above, below))
+
+
+def rounded_up(above: Term, below: Term) -> Term:
+    """`ceildiv`."""
+    if isinstance(above, int) and isinstance(below, int) and below > 0:
+        return -(-above // below)
+    return above if below == 1 else Apply("ceildiv", (above, below))
+
+
+def exact_quotient(above: Term, below: Term) -> Term | None:
+    """Where every part of a sum has the divisor as a factor."""
+    if below == 1:
+        return above
+    if is_a(above, "+"):
+        parts = [exact_quotient(part, below) for part in above.operands]
+        return None if None in parts else total(*(part for part in parts if part is not None))
+    weight, _ = weighted(above)
+    if isinstance(below, int):
+        if below <= 0 or weight % below:
+            return None
+        return product(weight // below, *_factors(above))
+    divisor, rest = weighted(below)
+    left = list(_factors(above))
+    for factor in _factors(rest):
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return product(weight // divisor, *left) if divisor > 0 and weight % divisor == 0 else None
+
+
+def chosen(condition: Term, then: Term, otherwise: Term) -> Term:
+    """`condition ? then : otherwise`."""
+    if isinstance(condition, int):
+        return then if condition else otherwise
+    if not isinstance(condition, Apply) or condition.operator not in _COMPARISONS:
+        condition = Apply("!=", (condition, 0))
+    if is_a(condition, "==") and condition.operands[1] == 0:
+        condition, then, otherwise = Apply("!=", condition.operands), otherwise, then
+    if then == total(otherwise, 1):
+        # One more where something is left over: `n / b + (n % b != 0)`, which a sum may know as a ceildiv.
+        return total(otherwise, chosen(condition, 1, 0)) if otherwise != 0 else Apply("if", (condition, 1, 0))
+    return Apply("if", (condition, then, otherwise))
+
+
+def operation(operator: str, left: Term, right: Term) -> Term | None:  # noqa: C901, PLR0911 - one return for each operator
+    """What C++'s binary operator makes of two whole numbers; None for an operator that kernel.toml does not have."""
+    match operator:
+        case "+":
+            return total(left, right)
+        case "-":
+            return total(left, product(-1, right))
+        case "*":
+            return product(left, right)
+        case "/":
+            return quotient(left, right)
+        case ">" if right == 0:
+            return compared("!=", left, 0)  # sizes are not negative
+        case _ if operator in _COMPARISONS:
+            return compared(operator, left, right)
+        case "<<" if isinstance(right, int) and 0 <= right <= _MAX_SHIFT:
+            return product(left, 1 << right)
+        case ">>" if isinstance(right, int) and 0 <= right <= _MAX_SHIFT:
+            return quotient(left, 1 << right)
+        case "%" if isinstance(left, int) and isinstance(right, int):
+            return left % right if left >= 0 and right > 0 else None
+        case "&" if isinstance(left, int) and isinstance(right, int):
+            return left & right
+        case "%" | "&" | "<<" | ">>":
+            return Apply(operator, (left, right))
+        case _:
+            return None
+
+
+def compared(operator: str, left: Term, right: Term) -> Term:
+    if isinstance(left, int) and isinstance(right, int):
+        results = {"==": left == right, "!=": left != right, "<": left < right, "<=": left <= right, ">": left > right}
+        return int(results.get(operator, left >= right))
+    return Apply(operator, (left, right))
+
+
+def extreme(which: str, *terms: Term) -> Term:
+    """`min` or `max`."""
+    numbers = [term for term in terms if isinstance(term, int)]
+    if len(numbers) == len(terms):
+        return min(numbers) if which == "min" else max(numbers)
+    return Apply(which, terms)
+
+
+def replaced(term: Term, values: Mapping[Root, Term]) -> Term | None:  # noqa: PLR0911 - one return for each operator
+    """With values in the place of roots, folded anew; None where that leaves no result."""
+    if isinstance(term, Root):
+        return values.get(term, term)
+    if isinstance(term, int):
+        return term
+    operands = [replaced(operand, values) for operand in term.operands]
+    known = [operand for operand in operands if operand is not None]
+    if len(known) < len(operands):
+        return None
+    match term.operator:
+        case "+":
+            return total(*known)
+        case "*":
+            return product(*known)
+        case "if":
+            return chosen(*known)
+        case "ceildiv":
+            return rounded_up(*known)
+        case "min" | "max":
+            return extreme(term.operator, *known)
+        case operator:
+            return operation(operator, *known)
+
+
+def roots(term: Term) -> Iterator[Root]:
+    """In the order of the text."""
+    if isinstance(term, Root):
+        yield term
+    elif isinstance(term, Apply):
+        for operand in term.operands:
+            yield from roots(operand)
+
+
+def length(term: Term) -> int:
+    return 1 + sum(map(length, term.operands)) if isinstance(term, Apply) else 1
+
+
+def has_floats(term: Term) -> bool:
+    return isinstance(term, Apply) and (term.operator == "float" or any(map(has_floats, term.operands)))
+
+
+def factors_of(term: Term) -> list[Term]:
+    """Variables before the number: `3 * n * m` is `n`, `m` and 3."""
+    weight, core = weighted(term)
+    return [*_factors(term), *([weight] if weight != 1 or core == 1 else [])]
+
+
+def is_a(term: Term, operator: str) -> TypeGuard[Apply]:
+    return isinstance(term, Apply) and term.operator == operator
+
+
+def weighted(term: Term) -> tuple[int, Term]:
+    """A number and what it multiplies."""
+    if isinstance(term, int):
+        return term, 1
+    if is_a(term, "*") and isinstance(term.operands[0], int):
+        return term.operands[0], product(*term.operands[1:])
+    return 1, term
+
+
+def _swapped(part: Term) -> tuple[Term, int]:
+    weight, core = weighted(part)
+    return core, weight
+
+
+def _factors(term: Term) -> list[Term]:
+    """Without the number."""
+    _, core = weighted(term)
+    if core == 1:
+        return []
+    return list(core.operands) if is_a(core, "*") else [core]
+
+
+def _round_up(weights: dict[Term, int]) -> None:
+    """`(n - 1) / b + 1` and `n / b + (n % b != 0)` are `ceildiv(n, b)`."""
+    for core in [core for core in weights if is_a(core, "/") and weights[core] == 1]:
+        assert is_a(core, "/")
+        above, below = core.operands
+        part: Term
+        extra: Term
+        left_over = Apply("if", (Apply("!=", (Apply("%", (above, below)), 0)), 1, 0))
+        if weights.get(left_over) == 1:
+            part, extra = rounded_up(above, below), left_over
+        elif weights.get(1, 0) >= 1 and is_a(above, "+") and above.operands[-1] == -1:
+            part, extra = rounded_up(total(above, 1), below), 1
+        else:
+            continue
+        weights[extra] -= 1
+        weights[core] -= 1
+        weights[part] = weights.get(part, 0) + 1
