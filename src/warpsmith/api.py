@@ -326,6 +326,17 @@ def verify_run(
     return {**about, **found.as_dict()}
 
 
+def verify_kernel(
+    kernel: Kernel, *, device: str = "cpu", seeds: int = DEFAULT_VERIFY_SEEDS, emit: Emit = ignore
+) -> dict[str, Any]:
+    """Verify a kernel as it is, before anything is tuned, and return the object that `warpsmith verify FOLDER --json` prints.
+
+    On every workload, against its reference; without one, whether it gives the same again. Races fail it, too.
+    """
+    found = verify_configurations(kernel, {}, device, seeds=fresh_seeds(seeds), emit=emit)
+    return {"run": None, "kernel": kernel.name, "folder": None, **found.as_dict()}
+
+
 def _with_report(result: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """The result, which is on record already, with its report: what keeps that from being written is a note."""
     try:

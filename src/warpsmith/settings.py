@@ -6,6 +6,7 @@
 | `WARPSMITH_CLAIM_PROCESSES` | how many fresh processes a claim rests on (default: 5; at least 2)        |
 | `WARPSMITH_CONFINEMENT`     | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
 | `WARPSMITH_MODEL_TIMEOUT`   | seconds that a language model has for one answer (default: 120)           |
+| `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched for races: `on` (default), `off` |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
 what must be known of them here is told by `openai_base_url` and `secrets`.
@@ -26,6 +27,7 @@ _CLAIM_PROCESSES = 5
 _FEWEST_PROCESSES = 2  # one alone cannot tell how much processes differ
 _MODEL_TIMEOUT_S = 120.0
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")  # of a server's or a proxy's address
 _SHORTEST_SECRET = 8  # shorter values are words that stand everywhere
 
 
@@ -97,14 +99,23 @@ def model_timeout_s() -> float:
     return seconds
 
 
+def are_races_checked() -> bool:
+    """Raises InputError for what says neither yes nor no."""
+    text = os.environ.get("WARPSMITH_RACECHECK", "on")
+    if text not in {"on", "off"}:
+        raise InputError(f"WARPSMITH_RACECHECK is {text!r}", hint="it can be one of: on, off")
+    return text == "on"
+
+
 def openai_base_url() -> str | None:
     return os.environ.get("OPENAI_BASE_URL") or None
 
 
 def secrets() -> tuple[str, ...]:
-    """Values of the environment that nothing may show or record: keys and the like, the longest first."""
-    found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET}
-    return tuple(sorted(found, key=len, reverse=True))
+    """Values of the environment that nothing may show or record: keys and the like, passwords in addresses; the longest first."""
+    found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
+    found |= {match[1] for value in os.environ.values() if (match := _PASSWORD.search(value))}
+    return tuple(sorted((value for value in found if len(value) >= _SHORTEST_SECRET), key=len, reverse=True))
 
 
 def read_confinement() -> Confinement:

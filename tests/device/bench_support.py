@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +58,10 @@ def request(kernel: Kernel, source: str, workload: Workload) -> CompileRequest:
     return CompileRequest(source, Path("k.cu"), kernel.language, "k", tuple(types), geometry_for(workload), constants=constants)
 
 
-def candidate(pool: CompilePool, kernel: Kernel, source: str, name: str = "candidate") -> Candidate:
+def candidate(pool: CompilePool, kernel: Kernel, source: str, name: str = "candidate", *, watched: bool = False) -> Candidate:
     binaries: dict[str, Binary] = {}
     for workload in kernel.workloads:
-        built = pool.compile(request(kernel, source, workload))
+        built = pool.compile(replace(request(kernel, source, workload), watched=watched))
         assert isinstance(built, Binary), built
         binaries[workload.name] = built
     return Candidate(

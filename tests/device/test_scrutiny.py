@@ -11,9 +11,8 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import CheckReport
 from warpsmith.devices.cuda import sanitizer
-from warpsmith.measure.bench import Candidate
 from warpsmith.tuning.events import Event, Warned
-from warpsmith.tuning.scrutiny import Scrutiny
+from warpsmith.tuning.scrutiny import Scrutiny, Subject
 from warpsmith.verify.prepared import PreparedWorkload
 
 DOUBLE = """
@@ -56,16 +55,22 @@ def workloads() -> Iterator[list[PreparedWorkload]]:
         workload.close()
 
 
-@pytest.fixture(scope="module")
-def candidates() -> tuple[Candidate, Candidate]:
+def subjects(*sources: str) -> list[Subject]:
+    """The first is the original."""
     kernel = make_kernel(*UNARY, sizes=(1, 1000))
     with CompilePool("cpu", cache_dir=None) as pool:
-        return candidate(pool, kernel, DOUBLE, "original"), candidate(
-            pool, kernel, DOUBLE.replace("2 * x[i]", "4 * x[i] - 2 * x[i]"), "VEC=4"
-        )
+        names = ["original", *(f"VEC={4 * number}" for number in range(1, len(sources)))]
+        plain = [candidate(pool, kernel, source, name) for source, name in zip(sources, names, strict=True)]
+        watched = [candidate(pool, kernel, source, name, watched=True) for source, name in zip(sources, names, strict=True)]
+    return [Subject(each, lambda found=found: found) for each, found in zip(plain, watched, strict=True)]
 
 
-def scrutiny(device: StandIn, workloads: list[PreparedWorkload]) -> tuple[Scrutiny, list[str]]:
+@pytest.fixture(scope="module")
+def candidates() -> list[Subject]:
+    return subjects(DOUBLE, DOUBLE.replace("2 * x[i]", "4 * x[i] - 2 * x[i]"))
+
+
+def scrutiny(device: StandIn | None, workloads: list[PreparedWorkload]) -> tuple[Scrutiny, list[str]]:
     said: list[str] = []
 
     def emit(event: Event) -> None:
@@ -80,7 +85,7 @@ def test_what_is_found_in_a_candidate_alone_costs_it_its_place(workloads, candid
     watch, said = scrutiny(StandIn([CLEAN, STRAY]), workloads)
     assert watch.problem(chosen, original) == "memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"
     assert said == ["VEC=4 is out: memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"]
-    assert watch.entry == {"done": ["memcheck"], "out": {"VEC=4": said[0].partition(": ")[2]}, "not_done": []}
+    assert watch.entry == {"done": ["memcheck"], "out": {"VEC=4": said[0].partition(": ")[2]}, "original": {}, "not_done": []}
     assert workloads[1].verdict_after_launch().passed  # it really ran
 
 
@@ -88,7 +93,8 @@ def test_what_the_original_does_too_is_not_held_against_it(workloads, candidates
     original, chosen = candidates
     watch, said = scrutiny(StandIn([STRAY, STRAY]), workloads)
     assert watch.problem(chosen, original) is None
-    assert not said
+    [told] = said
+    assert told.startswith("the original itself does not pass memcheck, so nobody has to: Invalid __global__ read")
 
 
 def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
@@ -97,4 +103,30 @@ def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
     assert watch.problem(chosen, original) is None
     assert watch.problem(chosen, original) is None
     assert said == ["what was chosen is not checked: no memcheck; hint: install it"]
-    assert watch.entry == {"done": [], "out": {}, "not_done": ["no memcheck"]}
+    assert watch.entry == {"done": [], "out": {}, "original": {}, "not_done": ["no memcheck"]}
+
+
+# Right on the CPU device, whose warps go together; a GPU's need not.
+RACING = """
+__global__ void k(const float* x, float* out, int n) {
+    __shared__ float s[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    float other = s[threadIdx.x ^ 1];
+    if (i < n) out[i] = 2 * s[threadIdx.x] + 0 * other;
+}
+"""
+
+
+def test_the_cpu_device_watches_for_races_itself(workloads, monkeypatch) -> None:
+    monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
+    original, racing = subjects(DOUBLE, RACING)
+    watch, said = scrutiny(None, workloads)
+    assert watch.problem(original, original) is None
+    assert not said
+    assert "racecheck: shared memory 's': thread" in str(watch.problem(racing, original))
+    assert watch.problem(original, racing) is None  # what the original does, others may
+    assert said[-1].startswith("the original itself does not pass racecheck")
+    assert watch.entry["done"] == ["racecheck"]
+    monkeypatch.setenv("WARPSMITH_RACECHECK", "off")
+    assert scrutiny(None, workloads)[0].problem(racing, original) is None

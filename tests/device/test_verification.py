@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from warpsmith.cli.render_verify import render_verification
 from warpsmith.core.configuration import Configuration
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
@@ -29,7 +30,7 @@ block = [64]
 even = { n = 256 }
 odd = { n = 100, heldout = true }
 [parameters]
-FORM = { values = [0, 1, 2, 3], default = 0 }
+FORM = { values = [0, 1, 2, 3, 4], default = 0 }
 [[constraints]]
 expr = "FORM != 1 or n < 1000"
 """
@@ -41,6 +42,10 @@ __global__ void k(float* y, const float* x, int n) {
   int i = blockIdx.x * 64 + threadIdx.x;
 #if FORM == 3
   y[i] = 2.0f * x[i < n ? i : 0];      // writes past the end where n is no multiple of 64
+#elif FORM == 4
+  __shared__ float row[64];            // no barrier: right where the lanes of a warp go together
+  row[threadIdx.x] = i < n ? x[i] : 0;
+  if (i < n) y[i] = 2.0f * row[threadIdx.x] + 0.0f * row[threadIdx.x ^ 1];
 #elif FORM == 2
   if (i < n) y[i] = i == 17 ? 3.0f * x[i] : 2.0f * x[i];
 #elif FORM == 1
@@ -114,3 +119,19 @@ def test_adversarial_workloads_count_where_constraints_and_the_original_allow_th
 def test_seeds_are_not_those_of_the_run():
     assert fresh_seeds(3, run_seed=0) == (1001, 1002, 1003)
     assert fresh_seeds(3, run_seed=1002) == (1001, 1003, 1004)
+
+
+def test_races_fail_though_every_output_is_right(kernel, monkeypatch):
+    monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
+    found = found_of(kernel(), {4: "general"})
+    assert {check["outcome"] for check in found["checks"]} == {"passed"}
+    assert [(race["configuration"], race["outcome"]) for race in found["races"]] == [
+        ("original", "passed"),
+        ("general", "failed"),
+    ]
+    assert "shared memory 'row': thread" in found["races"][1]["reason"]
+    assert found["passed"] is False
+    shown = render_verification({"kernel": "k", "folder": None, "run": "r", **found})
+    assert shown.count("  races: none found") == 1
+    assert "  races: FAILED: shared memory 'row'" in shown
+    assert "1 failed: 4 passed" in shown

@@ -1,4 +1,4 @@
-"""Kernels that crash, hang, scribble, trap or lie for some configurations: the run ends well and says so."""
+"""Kernels that crash, hang, scribble, trap, race or lie for some configurations: the run ends well and says so."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ __global__ void hostile(float* out, const float* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   float value = 2.0f * in[i];
+#if MODE == 13
+  __shared__ float row[128];                            // the fastest, and no output shows the race
+  row[threadIdx.x] = value;
+  value = row[threadIdx.x] + 0.0f * row[threadIdx.x ^ 1];
+#else
+  for (int k = 0; k < 256; ++k) value += 0.0f * k;
+#endif
 #if MODE == 2
   value += 1.0f;                                        // wrong
 #elif MODE == 3
@@ -65,11 +72,12 @@ block = [128]
 only = { n = 4096 }
 
 [parameters]
-MODE = { values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], default = 0 }
+MODE = { values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], default = 0 }
 """
 
 
-def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], tmp_path: Path):
+def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], environment: dict[str, str], tmp_path: Path):
+    environment["WARPSMITH_RACECHECK"] = "on"
     folder = tmp_path / "hostile"
     folder.mkdir()
     (folder / "hostile.cu").write_text(SOURCE)
@@ -93,7 +101,11 @@ def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], tmp_path: Path
         9: "LaunchFailed",
         10: "WrongResult",
         11: "WrongResult",
+        13: "Measured",
     }
+    checks = result["evidence"]["checks"]
+    assert checks["done"] == ["racecheck"]
+    assert "shared memory 'row': thread" in checks["out"]["MODE=13"]
     assert "past its end" in listed[6]["summary"]
     assert "undeclared" in listed[8]["summary"]
     assert "assert" in listed[9]["summary"]

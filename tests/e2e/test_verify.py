@@ -47,3 +47,16 @@ def test_a_run_its_export_and_what_was_edited(
 def test_mistakes(warpsmith: Callable[..., Any], tmp_path: Path):
     assert "no run" in warpsmith("verify", "nothing", expect=2).stderr
     assert "there is no export.json" in warpsmith("verify", f"{tmp_path}/", expect=2).stderr
+
+
+def test_a_kernel_as_it_is(warpsmith: Callable[..., Any], environment: dict[str, str], small_guide_kernel: Path):
+    environment["WARPSMITH_RACECHECK"] = "on"
+    source = small_guide_kernel / "scale.cu"
+    exchanged = "__shared__ float s[1024]; s[threadIdx.x] = in[i]; out[i] = factor * s[threadIdx.x] + 0 * s[threadIdx.x ^ 1];"
+    text = source.read_text()
+    assert "out[i] = factor * in[i];" in text
+    source.write_text(text.replace("out[i] = factor * in[i];", f"{{ {exchanged} }}"))
+    shown = warpsmith("verify", f"{small_guide_kernel}/", "--seeds", 1, expect=1).stdout
+    assert "scale: as it is on cpu" in shown
+    assert "large: passed on seeds 1001" in shown
+    assert "races: FAILED: shared memory 's': thread" in shown

@@ -140,7 +140,7 @@ class _Reporter:
         if message.kind in {Kind.FAULT, Kind.PROBLEM}:
             self._say(f"{message.role:<9} {message.kind}: {message.text.strip().partition(chr(10))[0]}")
         elif message.kind is Kind.DECISION and message.model is not None:  # what the run decides has its own events
-            self._say(f"{message.role:<9} {message.text}")
+            self._say(f"{message.role:<9} {message.text.strip().partition(chr(10))[0]}")
         elif message.kind is Kind.REPLY:
             price = price_text(event.usd, unpriced=event.unpriced)
             self._say(f"{message.role:<9} answered in {message.seconds:.1f} s; so far {event.tokens:,} tokens, {price}")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import terminal
+from warpsmith.report.wording import price_text
 
 _MODES = {"template": "template + search", "direct": "direct rewriting"}
 
@@ -46,4 +47,15 @@ def render_compare(found: Mapping[str, Any]) -> None:
         f"Of {won['pairs']} pairs, {won['template']} go to the first, {won['direct']} to the second, {won['ties']} to neither.",
         f"spread: interquartile range over the median. Written to {found['output']}",
     ]
+    notes += [f"The model took {_taken(found['model'])}: {sides}." for sides in _sides(found)]
     console.print(*map(Text, notes), sep="\n")
+
+
+def _sides(found: Mapping[str, Any]) -> list[str]:
+    """What a model took for each side, in one text; none where no model was asked."""
+    parts = [f"{name} {_taken(found[mode]['model'])}" for mode, name in _MODES.items() if found[mode].get("model")]
+    return [", ".join(parts)] if parts else []
+
+
+def _taken(model: Mapping[str, Any]) -> str:
+    return f"{model['tokens']:,} tokens, {price_text(model['usd'], unpriced=model['unpriced'])}"

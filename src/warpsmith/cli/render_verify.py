@@ -13,7 +13,8 @@ _KINDS = {"tuning": "", "heldout": " (held out)", "adversarial": " (adversarial)
 
 def render_verification(found: Mapping[str, Any]) -> str:
     """The object of `verify --json`."""
-    what = f"the files in {found['folder']}" if found["folder"] else f"run {found['run']}"
+    run = f"run {found['run']}" if found["run"] else "as it is"
+    what = f"the files in {found['folder']}" if found["folder"] else run
     lines = [f"{found['kernel']}: {what} on {found['device']} ({found['device_description']}), against {found['oracle']}"]
     for configuration in found["configurations"]:
         values = configuration_text(configuration["config"])
@@ -21,8 +22,10 @@ def render_verification(found: Mapping[str, Any]) -> str:
         own = [check for check in found["checks"] if check["configuration"] == configuration["name"]]
         for workload in dict.fromkeys(check["workload"] for check in own):
             lines += _of_workload([check for check in own if check["workload"] == workload])
+        lines += [_of_races(race) for race in found["races"] if race["configuration"] == configuration["name"]]
     counts = found["counts"]
-    verdict = "all passed" if found["passed"] else f"{counts['failed']} failed"
+    failed = counts["failed"] + sum(race["outcome"] == "failed" for race in found["races"])
+    verdict = "all passed" if found["passed"] else f"{failed} failed"
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     seeds = ", ".join(map(str, found["seeds"]))
     return "\n".join([*lines, "", f"{verdict}: {counts['passed']} passed{skipped}, with inputs of the seeds {seeds}"])
@@ -39,4 +42,14 @@ def _of_workload(checks: list[dict[str, Any]]) -> Iterator[str]:
             continue
         for reason, same in groupby(alike, key=lambda check: check["reason"]):
             numbers = ", ".join(str(check["seed"]) for check in same)
-            yield f"  {where}: {outcome.upper() if outcome == 'failed' else outcome} on seed {numbers}: {reason}"
+            yield f"  {where}: {_shown(outcome)} on seed {numbers}: {reason}"
+
+
+def _of_races(race: Mapping[str, str]) -> str:
+    if race["outcome"] == "passed":
+        return "  races: none found"
+    return f"  races: {_shown(race['outcome'])}: {race['reason']}"
+
+
+def _shown(outcome: str) -> str:
+    return outcome.upper() if outcome == "failed" else outcome

@@ -25,6 +25,9 @@ _HARMLESS = frozenset({"constexpr", "__shared__", "using", "typedef", "operator"
 _TYPES = frozenset({"struct", "class", "enum", "union"})
 _QUALIFIERS = frozenset({"__attribute__", "alignas", "__align__", "__launch_bounds__", "decltype", "typeof", "__typeof__"})
 _BEHIND_PARAMETERS = frozenset({"{", "const", "noexcept", "->", ":", "try", "__attribute__", "override"})
+_BASIC_TYPES = frozenset(
+    {"const", "void", "bool", "char", "short", "int", "long", "unsigned", "signed", "float", "double", "struct", "volatile"}
+)
 _ENDS = frozenset({";", "=", "[", "{", ","})
 _BODY = "{}"
 _CLOSING = {"(": ")", "{": "}", "<": ">"}
@@ -140,6 +143,8 @@ def _takes_parameters(name: str | None, words: Sequence[str], functions: Collect
     inside, behind = words[1 : end - 1], words[end : end + 1]
     if inside[:1] in (["*"], ["&"]):
         return False
+    if inside[:1] and inside[0] in _BASIC_TYPES:
+        return True  # `void f(float* y);`
     declares = any(_WORD.fullmatch(a) and _WORD.fullmatch(b) for a, b in pairwise(inside))
     return not inside or declares or name in functions or not behind or behind[0] in _BEHIND_PARAMETERS
 

@@ -14,6 +14,7 @@ from typing import Any
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.device_code import require_device_code
 from warpsmith.refactor.persistence import require_no_memory
 
 PROPOSALS = "proposals"  # the pass's name, in plans and reports
@@ -87,7 +88,8 @@ class ProposedForms:
 
 
 def require_allowed(source: str, original: str, language: Language) -> None:
-    """Raises InputError for what no form may do, whoever wrote it: read other files, or keep more from launch to launch.
+    """Raises InputError for what no form may do, whoever wrote it: read other files, keep more from launch to launch, or be more
+    than device code.
 
     Workers are confined anyway; but what can only be an attempt at other people's files is not even compiled.
     """
@@ -96,3 +98,5 @@ def require_allowed(source: str, original: str, language: Language) -> None:
         if path.startswith(("/", "~", "\\")) or ".." in path or ":" in path:
             raise InputError(f"a form includes only what the original could include; found {found[0].strip()!r}")
     require_no_memory(source, original, language)
+    if language is not Language.OPENCL:  # which has no host code
+        require_device_code(source, original)

@@ -118,11 +118,14 @@ def _slowed(evidence: Mapping[str, Any]) -> list[str]:
 
 
 def _checked(evidence: Mapping[str, Any]) -> list[str]:
-    """What the device's checkers (compute-sanitizer) said of the configurations that were chosen."""
+    """What the device's checkers said of the configurations that were chosen."""
     checks = evidence.get("checks") or {"done": (), "out": {}, "not_done": ()}
-    passed = [f"Checked by {' and '.join(checks['done'])}: what is claimed is clean."] if checks["done"] else []
+    original = checks.get("original", {})  # results of earlier versions lack it
+    clean = [check for check in checks["done"] if check not in original]
+    passed = [f"Checked by {' and '.join(clean)}: what is claimed is clean."] if clean else []
+    itself = [f"The original itself does not pass {check}, so nothing had to: {problem}." for check, problem in original.items()]
     out = [f"Out although it was faster: {name} ({problem})." for name, problem in checks["out"].items()]
-    return [*passed, *out, *(f"Not checked: {reason}." for reason in checks["not_done"])]
+    return [*passed, *itself, *out, *(f"Not checked: {reason}." for reason in checks["not_done"])]
 
 
 def _rounds(result: Mapping[str, Any]) -> list[str]:

@@ -70,17 +70,21 @@ class Agenda:
             self._decided(number, Role.PLANNER, "no further template: the time that is left goes to searching the last one")
             return None
         try:
+            findings = self._agent.analyse(facts())  # once: nothing is measured between the plans of a round
+            in_vain: list[str] = []
             for _ in range(_MOST_PLANS):
-                known = facts()
-                plan = self._agent.plan(known, self._agent.analyse(known))
+                known = replace(facts(), in_vain=tuple(in_vain))
+                plan = self._agent.plan(known, findings)
                 if plan is None:
                     self._decided(number, Role.PLANNER, f"no further round: nothing more is asked for{_standing(known)}")
                     return None
                 self._shop.emit(RoundPlanned(number, plan))
                 self._decided(number, Role.PLANNER, plan.reason)
-                kernel = self._templated(number, replace(plan, proposals=self._written(number, known, plan)))
+                planned = replace(plan, proposals=self._written(number, known, plan))
+                kernel = self._templated(number, planned)
                 if kernel is not None:
                     return kernel
+                in_vain.append(self._in_vain(planned))
         except AgentStopped as stopped:
             self.gave_up = stopped.reason
             self._decided(number, Role.PLANNER, f"the agent cannot go on: {stopped.reason}")
@@ -95,9 +99,9 @@ class Agenda:
         form = f"form {found.proposal.number} ({found.proposal.hypothesis})"
         if found.problem is not None:
             self.proposals.append(found)
-            self._decided(number, Role.TEMPLATER, f"{form} is given up: {found.problem}")
+            self._judged(number, f"{form} is given up: {found.problem}")
             return ()
-        self._decided(number, Role.TEMPLATER, f"{form} compiles and is right on the smallest workloads: it will be searched")
+        self._judged(number, f"{form} compiles and is right on the smallest workloads: it will be searched")
         return (found.proposal,)
 
     def _templated(self, number: int, plan: Plan) -> Kernel | None:
@@ -125,6 +129,15 @@ class Agenda:
         self._begin(about)
         return kernel
 
+    def _in_vain(self, plan: Plan) -> str:
+        """What a plan asked for of which nothing came, with the reasons."""
+        asked = [p for p in self.passes if p.name in plan.passes and p.applied_in is None]
+        parts = [f"{p.name}: {p.declined or 'changed nothing'}" for p in asked]
+        if plan.write:
+            written = bool(plan.proposals)
+            parts.append("the form that was written fits no device limit" if written else "no form came that could be used")
+        return "; ".join(parts) or "no pass that was not applied before"
+
     def _time_for_a_template(self) -> float | None:
         """In seconds; None without a limit. The search needs most of what is left."""
         whole = self._shop.order.budget.seconds
@@ -150,6 +163,10 @@ class Agenda:
         self.plans.append(about)
         # Rounds of earlier versions know of no proposals.
         self.proposals += [ProposalReport(Proposal.from_record(entry)) for entry in about.plan.get("proposals", ())]
+
+    def _judged(self, number: int, text: str) -> None:
+        """What became of the agent's own work: under its name, so that who watches the run is told."""
+        self._shop.note(Message(Role.TEMPLATER, Kind.DECISION, text, number, self._agent.name))
 
     def _decided(self, number: int, role: Role, text: str) -> None:
         self._shop.note(Message(role, Kind.DECISION, text, number))

@@ -26,7 +26,7 @@ from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
 from warpsmith.tuning.finalists import Choice, Claim, Shortlist
 from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
-from warpsmith.tuning.scrutiny import Scrutiny
+from warpsmith.tuning.scrutiny import Scrutiny, Subject
 from warpsmith.verify.prepared import PreparedWorkload
 
 _CHOOSING, _CLAIMING = Pace(seconds=2.5), Pace(seconds=0.8)
@@ -72,17 +72,18 @@ class Claimant:
         listed = finalists.shortlist(evaluations, list(self._weights), self._default)
         built = self._build(listed)
         roofline = make_roofline(self._kernel, self._pool, self._info)
-        with self._builder.quiet():
-            while True:
-                try:
+        while True:
+            try:
+                with self._builder.quiet():
                     choice = self._choose(listed, built)
-                    self._scrutinise(choice, built)
+                self._scrutinise(choice, built)
+                with self._builder.quiet():
                     processes = self.measure_in_fresh_processes(choice, built, roofline)
                     self._counted = {w: asdict(c) for w, c in self._profiler.of(built[choice.general]).items()}
                     return self._result(choice, processes)
-                except _FinalistsFailed as failed:
-                    for configuration in failed.configurations:  # the others go on without
-                        del built[configuration]
+            except _FinalistsFailed as failed:
+                for configuration in failed.configurations:  # the others go on without
+                    del built[configuration]
 
     @contextlib.contextmanager
     def _bench(self, roofline: Roofline | None = None) -> Iterator[Bench]:
@@ -121,8 +122,12 @@ class Claimant:
         return finalists.choose(tables, kept, self._weights, self._default)
 
     def _scrutinise(self, choice: Choice, built: Mapping[Configuration, Candidate]) -> None:
+        def subject(configuration: Configuration) -> Subject:
+            return Subject(built[configuration], lambda: self._builder.build_watched(configuration, self._kernel.workloads))
+
         for configuration in dict.fromkeys((choice.general, *choice.per_workload.values())):
-            if configuration != self._default and self._scrutiny.problem(built[configuration], built[self._default]) is not None:
+            original = subject(self._default)
+            if configuration != self._default and self._scrutiny.problem(subject(configuration), original) is not None:
                 raise _FinalistsFailed(configuration)
 
     def _verified_everywhere(self, bench: Bench, configuration: Configuration, candidate: Candidate) -> bool:

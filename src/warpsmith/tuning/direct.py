@@ -23,7 +23,7 @@ from warpsmith.space import Space
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AgentGaveUp, EvaluationFinished, RoundStarted
 from warpsmith.tuning.facts import measured_facts
-from warpsmith.tuning.planning import Agent, AgentStopped, Attempt, Facts
+from warpsmith.tuning.planning import Agent, AgentStopped, Attempt, BudgetLeft, Facts
 from warpsmith.tuning.rewrites import REWRITE, Rewrites, rewrite_configuration
 from warpsmith.tuning.round import Round
 from warpsmith.tuning.workshop import Workshop
@@ -131,7 +131,8 @@ class Direct:
 
     def _facts(self) -> Facts:
         facts = measured_facts(self._original.kernel, self._shop.info, self._baseline, self._known, self.roofline_us)
-        return replace(facts, moves=self._moves)
+        left = BudgetLeft.of(self._shop.order.budget, len(self._known), self._shop.elapsed_s())
+        return replace(facts, moves=self._moves, budget=left)
 
     def _as_round(self) -> Round:
         template = self._rewrites.template(self._shop.folder / "rewrites")

@@ -110,6 +110,15 @@ class Builder:
             for pool in pools:
                 pool.resume()
 
+    def build_watched(
+        self, configuration: Configuration, workloads: Iterable[Workload]
+    ) -> Candidate | CompileFailed | Crashed | TimedOut:
+        """As `build`, for a device that `Watches`: launches fail where threads race."""
+        workloads = tuple(workloads)
+        requests = self.requests.of(configuration, workloads)
+        watched = {name: replace(request, watched=True) for name, request in requests.items()}
+        return assemble(self._pool, self.binder, configuration, watched, workloads)
+
     def build_templated(
         self, configuration: Configuration, workloads: Sequence[Workload]
     ) -> Candidate | CompileFailed | Crashed | TimedOut:

@@ -20,6 +20,7 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.search.importance import Importance
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.allowance import Ledger
+from warpsmith.tuning.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,20 @@ class RoundReport:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetLeft:
+    """What a run may still do. None is without limit."""
+
+    evaluations: int | None
+    seconds: float | None
+    rounds: int | None = None  # the one to be planned included; None in direct mode
+
+    @classmethod
+    def of(cls, budget: Budget, evaluated: int, elapsed_s: float, rounds: int | None = None) -> BudgetLeft:
+        evaluations = None if budget.evaluations is None else max(0, budget.evaluations - evaluated)
+        return cls(evaluations, None if budget.seconds is None else max(0.0, budget.seconds - elapsed_s), rounds)
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What was measured up to now. What the device cannot tell is None: absent, never guessed."""
 
@@ -91,6 +106,8 @@ class Facts:
     moves: Callable[[], Draft] | None = None  # direct mode: all that the passes make of the kernel and the device finds right
     device: str = ""  # what it is, in words
     counters: Mapping[str, Counters] = field(default_factory=dict)  # of the best so far, by workload, where the device counts
+    budget: BudgetLeft | None = None  # None outside a run
+    in_vain: Sequence[str] = ()  # plans for this round that brought nothing, and why
 
     @property
     def round(self) -> int:
@@ -134,6 +151,7 @@ class Desk:
     ledger: Ledger
     note: Callable[[Message], None]  # recorded, charged and shown when it returns
     seconds_left: Callable[[], float | None]
+    before: Callable[[], Sequence[Message]] = tuple  # what was said before a run was interrupted; known once it goes on
 
 
 class Agent(Protocol):

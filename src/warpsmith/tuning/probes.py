@@ -15,6 +15,7 @@ from warpsmith.core.errors import InputError, Location, WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
 from warpsmith.devices.base import CompileRequest, DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.races import are_looked_for, races
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.emit import template_path, template_text
 from warpsmith.refactor.untouched import untouched
@@ -141,6 +142,18 @@ class Probe:
         built = self._builder.build(configuration, workloads)
         found = problem_with(built, workloads, self._lab.bench)
         return None if found is None else Problem(found, isinstance(built, TimedOut))
+
+    def race(self, configuration: Configuration) -> str | None:
+        """What threads do to each other here and not in the original; None if there is nothing, or nobody to look."""
+        if not are_looked_for(self._lab.pool.device):
+            return None
+        found = self._races(configuration)
+        return found if found is None or self._races(self.space.default) is None else None
+
+    def _races(self, configuration: Configuration) -> str | None:
+        workloads = [self._lab.prepared[workload.name] for workload in self._workloads]
+        report = races(self._lab.info.name, self._builder.build_watched(configuration, self._workloads), workloads)
+        return report.problems[0] if report.problems else None
 
     def explain(self, values: Mapping[str, Value]) -> list[str]:
         """What a configuration with these values breaks, the rest at their defaults."""

@@ -22,7 +22,7 @@ from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import EvaluationFinished, RoundFinished, RoundStarted
 from warpsmith.tuning.facts import measured_facts
-from warpsmith.tuning.planning import Facts, ProposalReport, RoundReport
+from warpsmith.tuning.planning import BudgetLeft, Facts, ProposalReport, RoundReport
 from warpsmith.tuning.result import round_entries
 from warpsmith.tuning.round import Round, make_round
 from warpsmith.tuning.search import search
@@ -180,6 +180,9 @@ class Rounds:
             rounds=tuple(self._reports),
             passes=tuple(self._agenda.passes),
             proposals=tuple(self._judged(report) for report in self._agenda.proposals),
+            budget=BudgetLeft.of(
+                self._shop.order.budget, self._evaluated, self._shop.elapsed_s(), self._shop.order.rounds - len(self._reports)
+            ),
         )
 
     def _counters(self) -> Mapping[str, Counters]:

@@ -20,7 +20,7 @@ from warpsmith.record.faults import explained
 from warpsmith.record.store import RunHeader, RunRecord, Status, Store, new_run_name, run_lock
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
-from warpsmith.settings import Settings, claim_processes
+from warpsmith.settings import Settings, are_races_checked, claim_processes
 from warpsmith.tuning.agents import NO_AGENT, load_agent
 from warpsmith.tuning.claims import Claimant
 from warpsmith.tuning.cores import divide_cores
@@ -43,8 +43,9 @@ from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 
 def start(order: Order, settings: Settings, emit: Emit, ready: Mapping[str, PreparedWorkload] | None = None) -> dict[str, Any]:
     """`ready` are the kernel's workloads, prepared already: runs that follow each other in one process may share them."""
-    load_strategy(order.strategy)  # an unknown name is the user's mistake: say so before anything is measured
+    load_strategy(order.strategy)  # what is the user's mistake is said before anything is measured
     claim_processes()
+    are_races_checked()
     with Store(settings.database) as store, _pool(order, settings) as pool, _targets(order, settings) as targets:
         info = pool.describe()
         header = RunHeader(

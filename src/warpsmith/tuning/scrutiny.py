@@ -6,65 +6,108 @@ are not. Devices without checkers, or whose checkers are not installed, change n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from warpsmith.core.errors import UnavailableError
-from warpsmith.devices.base import CheckReport, HasChecks
+from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
+from warpsmith.devices.base import CheckReport, Device, HasChecks
 from warpsmith.devices.registry import load_device
 from warpsmith.measure.bench import Candidate
 from warpsmith.measure.checks import checked
+from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, Warned
 from warpsmith.verify.prepared import PreparedWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A candidate, and how it is compiled so that a device can watch it."""
+
+    candidate: Candidate
+    watched: Callable[[], Candidate | CompileFailed | Crashed | TimedOut]
 
 
 class Scrutiny:
     """Of one run's finalists. Nothing is checked twice."""
 
-    def __init__(self, name: str, workloads: Sequence[PreparedWorkload], emit: Emit, device: HasChecks | None = None) -> None:
-        found = device or load_device(name)
-        self._device = found if isinstance(found, HasChecks) else None
-        self._name = name
-        self._workloads = tuple(workloads)
+    def __init__(
+        self, name: str, workloads: Sequence[PreparedWorkload], emit: Emit, device: Device | HasChecks | None = None
+    ) -> None:
+        self._checks = _checks(name, tuple(workloads), device or load_device(name))
         self._emit = emit
         self._reports: dict[tuple[str, str], CheckReport] = {}
         self._found: dict[str, str] = {}
+        self._accepted: dict[str, str] = {}
         self._missing: str | None = None
 
-    def problem(self, candidate: Candidate, original: Candidate) -> str | None:
+    def problem(self, subject: Subject, original: Subject) -> str | None:
         """What a check found in the candidate and not in the original; None if there is nothing, or nobody to look."""
-        if self._device is None or self._missing is not None:
+        if not self._checks or self._missing is not None:
             return None
-        self._emit(StageStarted("checks", len(self._device.checks)))
-        for step, check in enumerate(self._device.checks, start=1):
-            self._emit(StageAdvanced(step, f"{check}: {candidate.name}"))
+        name = subject.candidate.name
+        self._emit(StageStarted("checks", len(self._checks)))
+        for step, check in enumerate(self._checks, start=1):
+            self._emit(StageAdvanced(step, f"{check}: {name}"))
             try:
-                accepted, found = self._report(check, original), self._report(check, candidate)
+                accepted, found = self._report(check, original), self._report(check, subject)
             except UnavailableError as error:
                 self._missing = error.message
                 self._emit(Warned(f"what was chosen is not checked: {error.message}; hint: {error.hint}"))
                 return None
-            if found.problems and not accepted.problems:
-                self._found[candidate.name] = f"{check}: {found.problems[0]}"
-                self._emit(Warned(f"{candidate.name} is out: {self._found[candidate.name]}"))
-                return self._found[candidate.name]
+            if accepted.problems:
+                self._accept(check, accepted.problems[0])
+            elif found.problems:
+                self._found[name] = f"{check}: {found.problems[0]}"
+                self._emit(Warned(f"{name} is out: {self._found[name]}"))
+                return self._found[name]
         return None
 
     @property
     def entry(self) -> dict[str, Any] | None:
         """Of the run's evidence: which checks were made, what cost whom its place, and why some could not be made."""
-        if self._device is None or not (self._reports or self._missing):
+        if not (self._reports or self._missing):
             return None
         failures = [self._missing, *(report.failure for report in self._reports.values())]
         done = dict.fromkeys(check for (check, _), report in self._reports.items() if report.failure is None)
-        return {"done": list(done), "out": dict(self._found), "not_done": [why for why in dict.fromkeys(failures) if why]}
+        return {
+            "done": list(done),
+            "out": dict(self._found),
+            "original": dict(self._accepted),
+            "not_done": [why for why in dict.fromkeys(failures) if why],
+        }
 
-    def _report(self, check: str, candidate: Candidate) -> CheckReport:
-        assert self._device is not None
-        key = (check, candidate.identity)
+    def _accept(self, check: str, problem: str) -> None:
+        """What the original does is its author's to judge, who should hear of it."""
+        if check not in self._accepted:
+            self._accepted[check] = problem
+            self._emit(Warned(f"the original itself does not pass {check}, so nobody has to: {problem}"))
+
+    def _report(self, check: str, subject: Subject) -> CheckReport:
+        key = (check, subject.candidate.identity)
         if key not in self._reports:
-            report = checked(self._device, self._name, check, candidate, self._workloads)
+            report = self._checks[check](subject)
             self._reports[key] = report
             if report.failure is not None:
-                self._emit(Warned(f"{check} could not watch {candidate.name}: {report.failure}"))
+                self._emit(Warned(f"{check} could not watch {subject.candidate.name}: {report.failure}"))
         return self._reports[key]
+
+
+def _checks(
+    name: str, workloads: tuple[PreparedWorkload, ...], device: Device | HasChecks
+) -> Mapping[str, Callable[[Subject], CheckReport]]:
+    if isinstance(device, HasChecks):
+        return {check: partial(_under_checker, device, name, check, workloads) for check in device.checks}
+    return {RACECHECK: partial(_watched, name, workloads)} if are_looked_for(device) else {}
+
+
+def _under_checker(
+    device: HasChecks, name: str, check: str, workloads: tuple[PreparedWorkload, ...], subject: Subject
+) -> CheckReport:
+    return checked(device, name, check, subject.candidate, workloads)
+
+
+def _watched(name: str, workloads: tuple[PreparedWorkload, ...], subject: Subject) -> CheckReport:
+    return races(name, subject.watched(), workloads)

@@ -23,12 +23,14 @@ class Secretary:
         self._run: str | None = None
         self._elapsed_s: Callable[[], float] = lambda: 0.0
         self.ledger = Ledger(order.allowance)
-        self.desk = Desk(order.seed, self.ledger, self._note, self._seconds_left)
+        self._before: list[Message] = []
+        self.desk = Desk(order.seed, self.ledger, self._note, self._seconds_left, lambda: self._before)
 
     def begin(self, run: str, elapsed_s: Callable[[], float]) -> None:
         self._run = run
         self._elapsed_s = elapsed_s
-        for message in self._store.messages(run):  # of the parts before a resume
+        self._before = list(self._store.messages(run))  # of the parts before a resume
+        for message in self._before:
             self.ledger.charge(message)
 
     @property

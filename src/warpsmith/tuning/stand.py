@@ -39,13 +39,17 @@ class Stand:
     @contextmanager
     def bench(self, seeded: Iterable[tuple[Workload, int]]) -> Iterator[tuple[Bench, dict[str, PreparedWorkload]]]:
         """For these workloads, each with inputs of its seed."""
+        with self.prepared(seeded) as prepared, Bench(self.device, list(prepared.values())) as bench:
+            yield bench, prepared
+
+    @contextmanager
+    def prepared(self, seeded: Iterable[tuple[Workload, int]]) -> Iterator[dict[str, PreparedWorkload]]:
         binder, default = Binder(self.plain, self.info.limits), self.plain.default_configuration
         with ExitStack() as stack:
-            prepared = {
+            yield {
                 w.name: stack.enter_context(PreparedWorkload.prepare(self.plain, w, seed, binder.geometry(default, w)))
                 for w, seed in seeded
             }
-            yield stack.enter_context(Bench(self.device, list(prepared.values()))), prepared
 
     @property
     def oracle(self) -> str:

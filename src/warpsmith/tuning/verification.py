@@ -6,120 +6,30 @@ A configuration that is wrong is a result here, not an error.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import count, islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import CompileFailed, Crashed, Infeasible, LaunchFailed, TimedOut, Verdict
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.original import judge_original
 from warpsmith.tuning.recheck import RECHECK_SEED, adversaries_of
 from warpsmith.tuning.stand import Stand, stand_for
+from warpsmith.tuning.verified import Check, Kind, RaceCheck, Status, Subject, Verification
 from warpsmith.verify.prepared import PreparedWorkload
 
 DEFAULT_SEEDS = 3
 _FIRST_SEED = 1001
 
 Judged: TypeAlias = Verdict | Infeasible | CompileFailed | LaunchFailed | Crashed | TimedOut
-
-
-class Kind(StrEnum):
-    TUNING = "tuning"
-    HELDOUT = "heldout"
-    ADVERSARIAL = "adversarial"
-
-
-class Status(StrEnum):
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Something to verify: what it is in the run, what is built of it, and the workloads that it may run on."""
-
-    name: str
-    configuration: Configuration
-    builder: Builder
-    built: Configuration  # as the builder names it: an exported file has no parameters left
-    workloads: frozenset[str]
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What came of one configuration on one workload with inputs of one seed."""
-
-    subject: str
-    workload: str
-    kind: Kind
-    seed: int
-    status: Status
-    verdict: Verdict | None = None
-    reason: str = ""
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        """As `verify --json` has it; of several arguments that are wrong, the first."""
-        wrong = self.verdict.failure if self.verdict is not None else None
-        error = self.verdict.max_error if self.verdict is not None else None
-        return {
-            "configuration": self.subject,
-            "workload": self.workload,
-            "kind": self.kind.value,
-            "seed": self.seed,
-            "outcome": self.status.value,
-            "max_error": error if error is not None and math.isfinite(error) else None,
-            "argument": wrong.argument if wrong else None,
-            "element": list(wrong.where) if wrong else None,
-            "expected": (wrong.expected or None) if wrong else None,
-            "found": (wrong.got or None) if wrong else None,
-            "reason": self.reason,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """`subjects` have the configurations that were verified, the original first."""
-
-    device: str
-    device_description: str
-    oracle: str
-    seeds: tuple[int, ...]
-    subjects: tuple[Subject, ...]
-    checks: tuple[Check, ...]
-
-    @property
-    def passed(self) -> bool:
-        return not any(check.status is Status.FAILED for check in self.checks)
-
-    def as_dict(self) -> dict[str, Any]:
-        counts = {status.value: sum(check.status is status for check in self.checks) for status in Status}
-        return {
-            "device": self.device,
-            "device_description": self.device_description,
-            "oracle": self.oracle,
-            "seeds": list(self.seeds),
-            "passed": self.passed,
-            "counts": counts,
-            "configurations": [
-                {"name": s.name, "config": dict(s.configuration.pairs), **({"file": s.source} if s.source else {})}
-                for s in self.subjects
-            ],
-            "checks": [check.entry for check in self.checks],
-        }
 
 
 def winners_of(record: RunRecord, kernel: Kernel) -> dict[Configuration, list[str]]:
@@ -135,7 +45,7 @@ def winners_of(record: RunRecord, kernel: Kernel) -> dict[Configuration, list[st
     return found
 
 
-def fresh_seeds(number: int, run_seed: int) -> tuple[int, ...]:
+def fresh_seeds(number: int, run_seed: int | None = None) -> tuple[int, ...]:
     """The same for every call, so that what was found can be found again; not those of the run or of its export."""
     return tuple(islice((seed for seed in count(_FIRST_SEED) if seed not in {run_seed, RECHECK_SEED}), number))
 
@@ -212,8 +122,32 @@ class _Verifying:
                 checks.append(check)
                 self._emit(StageAdvanced(len(checks), f"{check.subject} on {check.workload}, seed {seed}: {check.status}"))
         info = self._stand.info
+        subjects, found = (self._original, *self._others), tuple(checks)
+        races_found = tuple(self._races(seeds[0])) if are_looked_for(self._stand.pool.device) else ()
+        return Verification(self._stand.device, info.description, self._stand.oracle, tuple(seeds), subjects, found, races_found)
+
+    def _races(self, seed: int) -> Iterator[RaceCheck]:
         subjects = (self._original, *self._others)
-        return Verification(self._stand.device, info.description, self._stand.oracle, tuple(seeds), subjects, tuple(checks))
+        self._emit(StageStarted(RACECHECK, len(subjects)))
+        accepted = None
+        for step, subject in enumerate(subjects, start=1):
+            self._emit(StageAdvanced(step, subject.name))
+            workloads = [w for w, _ in self._workloads if w.name in subject.workloads]
+            with self._stand.prepared((workload, seed) for workload in workloads) as prepared:
+                watched = subject.builder.build_watched(subject.built, workloads)
+                report = races(self._stand.device, watched, list(prepared.values()))
+            problem = report.problems[0] if report.problems else None
+            if report.failure is not None:
+                yield RaceCheck(subject.name, Status.SKIPPED, f"not watched: {report.failure}")
+            elif problem is None:
+                yield RaceCheck(subject.name, Status.PASSED)
+            elif subject is self._original and self._others:
+                accepted = problem
+                yield RaceCheck(subject.name, Status.SKIPPED, f"the original's own: {problem}")
+            elif accepted is not None:
+                yield RaceCheck(subject.name, Status.SKIPPED, f"the original has some, too: {problem}")
+            else:
+                yield RaceCheck(subject.name, Status.FAILED, problem)
 
     def _prefetch(self) -> None:
         """Several compilers work while the first inputs are made."""

@@ -49,7 +49,7 @@ class Workbench:
             return settled_draft(self.kernel, self.lab, passes=load_passes(), effort=Effort(combinations=0), emit=self.emit)
 
     def problem_of(self, proposal: Proposal) -> str | None:
-        """What keeps a form from being searched; None when it compiles and is right on the smallest workloads."""
+        """What keeps a form from being searched; None when it compiles and is right, without races, on the smallest workloads."""
         draft = apply_pass(Draft.of(self.kernel, self.lab.info.limits), ProposedForms((proposal,)))
         [tried] = [done for done in draft.applications if done.name == PROPOSALS]
         if FORM not in draft.origins:
@@ -62,11 +62,13 @@ class Workbench:
         if configuration is None:
             return _infeasible(probe, proposal)
         problem = probe.problem(configuration)
-        if problem is None:
+        race = probe.race(configuration) if problem is None else None
+        found = problem.text if problem is not None else f"right here, but threads race: {race}" if race is not None else None
+        if found is None:
             return None
         values = {name: value for name, value in configuration.pairs if name != FORM}
         stated = f" (with {' '.join(f'{name}={value}' for name, value in values.items())})" if values else ""
-        return f"{problem.text[:_LONGEST_REPORT]}{stated}"
+        return f"{found[:_LONGEST_REPORT]}{stated}"
 
 
 def _infeasible(probe: Probe, proposal: Proposal) -> str:

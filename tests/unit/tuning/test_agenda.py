@@ -8,15 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Concern
+from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agenda import Agenda
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import PassesPostponed
-from warpsmith.tuning.planning import PassReport, Plan
+from warpsmith.tuning.planning import Facts, PassReport, Plan
 
 PASSES = ("lift", "reduce", "unroll")
 KERNEL = load_kernel("silu_and_mul").path
+LIMITS = Limits(1024, 1024, 512, 64, 32768, 32, 2)
 
 
 class SlowTemplating:
@@ -66,7 +69,7 @@ def agenda(seconds):
 
 
 def facts_of(made):
-    return lambda: SimpleNamespace(passes=made.passes)
+    return lambda: Facts(load_kernel(KERNEL), LIMITS, None, None, {}, passes=tuple(made.passes))
 
 
 def test_without_a_limit_all_that_was_planned_is_applied():
@@ -99,3 +102,51 @@ def test_the_last_template_is_searched_when_there_is_no_time_for_another():
     assert made.next_template(2, facts_of(made)) is None
     assert len(templating.efforts) == 1
     assert notes[-1] == "no further template: the time that is left goes to searching the last one"
+
+
+def test_a_plan_in_vain_is_told_to_who_plans_again_and_nothing_is_analysed_twice():
+    made, templating, _, _, _ = agenda(None)
+    asked = []
+
+    class Stubborn(Planner):
+        def analyse(self, facts):
+            asked.append("analyst")
+            return ()
+
+        def plan(self, facts, findings):
+            asked.append(facts.in_vain)
+            return Plan(("unroll",), "because", write=True)
+
+        def propose(self, facts, plan):
+            return None
+
+    templating.make = lambda passes, proposals, folder, effort: (KERNEL, {"applied": [], "declined": {"unroll": "no loop"}})
+    templating.problem_of = lambda proposal: None
+    made._agent = Stubborn()
+    assert made.next_template(1, facts_of(made)) is None
+    why = "unroll: no loop; no form came that could be used"
+    assert asked == ["analyst", (), (why,), (why, why)]
+
+
+def test_what_became_of_a_form_is_said_under_its_authors_name():
+    made, templating, _, _, _ = agenda(None)
+    noted = []
+    made._shop.note = noted.append
+
+    class Author(Planner):
+        name = "somebody"
+
+        def plan(self, facts, findings):
+            return Plan(("unroll",), "because", write=True)
+
+        def propose(self, facts, plan):
+            return Proposal(1, "", ("1",), ("1",), hypothesis="less")
+
+        def repair(self, facts, proposal, problem):
+            return None
+
+    templating.problem_of = lambda proposal: "does not compile: no"
+    made._agent = Author()
+    assert made.next_template(1, facts_of(made)) is not None
+    told = [message.text for message in noted if message.model == "somebody"]
+    assert told == ["form 1 (less) is given up: does not compile: no"]

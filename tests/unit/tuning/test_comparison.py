@@ -1,8 +1,11 @@
 """What a comparison says of its runs, how it orders them, and when it goes on with an earlier one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from warpsmith.cli.render_compare import render_compare
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.outcome import CompileFailed, Evaluation
@@ -133,3 +136,16 @@ def test_the_same_passes_make_one_template_also_after_a_kill(tmp_path):
     assert first == again
     assert first[0] != other[0]
     assert maker.made == [("a", "b"), ("a",)]
+
+
+def test_what_a_model_took_is_added_up_for_each_side_and_shown(capsys):
+    compared = result([2.0, 2.0], [1.5, 1.5])
+    assert compared.as_dict()["model"] is None
+    costs = [{"tokens": 1000 * (i + 1), "usd": 0.01 * (i + 1), "unpriced": False} for i in range(4)]
+    compared = replace(compared, finals=tuple(replace(f, model=cost) for f, cost in zip(compared.finals, costs, strict=True)))
+    found = compared.as_dict()
+    assert found["template"]["model"] == {"tokens": 3000, "usd": 0.03, "unpriced": False}
+    assert found["model"] == {"tokens": 10_000, "usd": 0.1, "unpriced": False}
+    render_compare({**found, "output": "here"})
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The model took 10,000 tokens, $0.1000: template + search 3,000 tokens, $0.0300, direct rewriting 7,000" in said

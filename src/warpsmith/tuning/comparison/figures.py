@@ -33,6 +33,7 @@ class Final:
     failures: int
     seconds: float
     course: tuple[float, ...]  # best speedup so far after each evaluation, as searched
+    model: Mapping[str, Any] | None = None  # what a language model took, as in the run's result
 
 
 def summary(finals: Sequence[Final]) -> dict[str, Any]:
@@ -50,6 +51,19 @@ def summary(finals: Sequence[Final]) -> dict[str, Any]:
         "evaluations": [final.evaluations for final in finals],
         "failures": sum(final.failures for final in finals),
         "seconds": [round(final.seconds, 1) for final in finals],
+        "model": taken(finals),
+    }
+
+
+def taken(finals: Sequence[Final]) -> dict[str, Any] | None:
+    """What models took for all of them together; None when none was asked."""
+    found = [final.model for final in finals if final.model is not None]
+    if not found:
+        return None
+    return {
+        "tokens": sum(model["tokens"] for model in found),
+        "usd": round(sum(model["usd"] for model in found), 6),
+        "unpriced": any(model["unpriced"] for model in found),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from warpsmith.tuning.comparison.figures import Final, Floats, advantage, courses, summary, wins
+from warpsmith.tuning.comparison.figures import Final, Floats, advantage, courses, summary, taken, wins
 from warpsmith.tuning.comparison.plan import RESULT_FILE, Plan
 from warpsmith.tuning.order import Mode
 
@@ -49,6 +49,7 @@ class ComparisonResult:
             "wins": wins(template, direct),
             "others_share": round(self.others, 3) if self.others is not None else None,
             "seconds": round(self.seconds, 1),
+            "model": taken(self.finals),
             "runs": [_entry(final) for final in self.finals],
         }
 
@@ -128,4 +129,5 @@ def _entry(final: Final) -> dict[str, Any]:
         "failures": final.failures,
         "seconds": round(final.seconds, 1),
         "best_so_far": [round(value, 4) for value in final.course],
+        "model": final.model,
     }

@@ -143,4 +143,5 @@ def _final(one: Contender, claim: Claimed) -> Final:
         failures=sum(not isinstance(e.outcome, Measured) for e in one.evaluations),
         seconds=one.record.seconds,
         course=course(one.evaluations),
+        model=(one.record.result or {}).get("model"),
     )
