@@ -91,7 +91,7 @@ def test_a_model_tunes_a_kernel_and_the_record_tells_how(
     assert book["cost"]["answers"] == 6
     assert book["cost"]["input_tokens"] == 6000
     text = "\n".join(m["text"] for m in book["messages"])
-    problems = [m["text"].partition("## The form")[0] for m in book["messages"] if "Templater: repair" in m["text"]]
+    problems = [m["text"].partition("## The problem")[2] for m in book["messages"] if "Templater: repair" in m["text"]]
     assert "identifier 'm'" in problems[0]  # the compiler's own words
     assert "y on some" in problems[1]  # the verifier's
     assert "a-secret-of-mine" not in text

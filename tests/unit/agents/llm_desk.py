@@ -68,6 +68,7 @@ class Office:
     tokens: int | None = None
     seconds_left: float | None = None
     timeout_s: float = 60.0
+    before: list[Message] = field(default_factory=list)
     notes: list[Message] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
@@ -76,7 +77,8 @@ class Office:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_BASE_URL", self.server.url)
             patch.setenv("WARPSMITH_MODEL_TIMEOUT", str(self.timeout_s))
-            self.agent = LlmAgent(self.name, Desk(0, self.ledger, self._note, lambda: self.seconds_left), sleep=self.waits.append)
+            desk = Desk(0, self.ledger, self._note, lambda: self.seconds_left, lambda: self.before)
+            self.agent = LlmAgent(self.name, desk, sleep=self.waits.append)
 
     def _note(self, message: Message) -> None:
         self.notes.append(message)

@@ -81,6 +81,14 @@ def test_servers_take_liberties(behaviour):
     assert office.notes[-1].output_tokens > 0
 
 
+@pytest.mark.parametrize("usage", [{"prompt_tokens": None, "completion_tokens": None}, {"prompt_tokens": "many"}, "none"])
+def test_counts_that_are_none_are_estimated(usage):
+    office, found, _ = asked(answers(GOOD, usage=usage))
+    assert found == FOUND
+    assert office.kinds == ["prompt", "reply"]
+    assert office.notes[-1].input_tokens > 500
+
+
 def test_a_server_without_tools_is_asked_in_words_from_then_on():
     with serving(refuses_tools(answers(GOOD))) as server:
         office = Office(server)

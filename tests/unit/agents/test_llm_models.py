@@ -5,7 +5,7 @@ import builtins
 import pytest
 from llm_desk import FACTS, Office
 
-from chat_server import answers, fails, serving
+from chat_server import USAGE, answers, fails, serving
 from warpsmith.agents.llm.models import open_model
 from warpsmith.core.errors import InputError, UnavailableError, WarpsmithError
 from warpsmith.tuning.agents import load_agent
@@ -58,6 +58,14 @@ def test_an_address_that_is_none_is_said_before_a_run_begins(monkeypatch):
         load_agent("openai:gpt-5", DESK)
 
 
+def test_a_password_in_an_address_is_not_shown(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "htp://me:hunter2hunter2@localhost/v1")
+    with pytest.raises(InputError) as error:
+        open_model("openai:fake")
+    assert "hunter2" not in str(error.value)
+    assert "me:[hidden]@localhost" in str(error.value)
+
+
 def test_an_address_without_a_path_is_told_when_nothing_is_found_there():
     with serving(fails(404, "Not Found")) as server:
         server.url = server.url.removesuffix("/v1")
@@ -88,6 +96,15 @@ def test_a_priced_model_is_charged_by_its_name():
         office = Office(server, name="openai-chat:gpt-4o")
         office.agent.analyse(FACTS)
     assert office.notes[-1].usd == pytest.approx(1000 * 2.5e-6 + 200 * 10e-6)
+
+
+def test_what_the_provider_had_in_its_cache_costs_less():
+    usage = {**USAGE, "prompt_tokens_details": {"cached_tokens": 800}}
+    with serving(answers({"findings": []}, usage=usage)) as server:
+        office = Office(server, name="openai-chat:gpt-4o")
+        office.agent.analyse(FACTS)
+    assert office.notes[-1].input_tokens == 1000
+    assert office.notes[-1].usd == pytest.approx(200 * 2.5e-6 + 800 * 1.25e-6 + 200 * 10e-6)
 
 
 def test_an_answer_may_be_as_long_as_what_is_left_pays_for():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from warpsmith.agents.llm.line import Line, ToolsRefused
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.purse import LONGEST_ANSWER, Purse, estimated_tokens
 from warpsmith.agents.llm.reading import REFUSED, TOOL, explained, parsed, raw_answer, thinking_of
+from warpsmith.agents.llm.recalled import Recalled
 from warpsmith.agents.llm.scrub import cut, presentable, sound, without_secrets
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.tuning.planning import Desk, Unanswered
@@ -46,10 +48,16 @@ class Conversation:
     always_limited: bool = False  # the provider wants to know how long an answer may be
     _tools: bool = True
     _rule_told: bool = False
+    _recalled: Recalled | None = None
 
     def ask(self, role: Role, round_: int, question: str, schema: type[Reply], read: Callable[[Reply], Answer]) -> Answer:
         """What `read` makes of the reply. `read` may raise Problem."""
         said = _Notes(self, role, round_)
+        if (recalled := self._recall(role, round_, question)) is not None:
+            with suppress(Problem, ValidationError):  # it was of no use then either: asked again
+                answer = read(parsed(recalled, schema, None))
+                said.note(Kind.DECISION, f"{self.name} had answered before the run was interrupted: that answer is used")
+                return answer
         self._tell_rule(said)
         messages: list[ModelMessage] = [_request(prompts.system(), self._worded(question, schema))]
         said.note(Kind.PROMPT, question)
@@ -71,6 +79,11 @@ class Conversation:
                     _request(None, again),
                 ]
         raise Unanswered(f"no usable answer of {self.name} in {TRIES} tries")
+
+    def _recall(self, role: Role, round_: int, question: str) -> str | None:
+        if self._recalled is None:
+            self._recalled = Recalled(self.desk.before(), self.name)
+        return self._recalled.take(role, round_, question)
 
     def note(self, role: Role, round_: int, kind: Kind, text: str) -> None:
         _Notes(self, role, round_).note(kind, presentable(text, prompts.MOST_PROBLEM))
@@ -130,7 +143,8 @@ class _Notes:
         used = response.usage
         asked = used.input_tokens or estimate
         answered = used.output_tokens or estimated_tokens(raw + thinking)
-        usd = float(used.cost) if used.cost is not None else self.talk.purse.price.usd(asked, answered)
+        cached = {"cache_read": used.cache_read_tokens, "cache_write": used.cache_write_tokens}
+        usd = float(used.cost) if used.cost is not None else self.talk.purse.price.usd(asked, answered, **cached)
         shown = f"[thinking] {cut(thinking, _MOST_THINKING)}\n\n{raw}" if thinking else raw
         self.talk.desk.note(
             Message(self.role, Kind.REPLY, _recordable(shown), self.round, self.talk.name, asked, answered, usd, seconds)

@@ -8,16 +8,24 @@ from dataclasses import fields
 from warpsmith.agents.llm.scrub import cut, presentable
 from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Measured
+from warpsmith.refactor.proposal import PROPOSALS
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Buffer, Kernel, Scalar
 from warpsmith.template.directives import with_includes
-from warpsmith.tuning.planning import Attempt, Facts, Finding, PassReport, ProposalReport
+from warpsmith.tuning.planning import Facts, Finding, PassReport, ProposalReport
 
 _MOST_SOURCE = 60_000  # characters; longer sources are cut in the middle, and said to be
 _MOST_HEADERS = 20_000
 _MOST_FAILURES = 8
 _MOST_PROBLEM = 1_500
 _MOST_REMARKS = 1_500
+_CPU = """It is a CPU, so what is fast differs from a GPU. Blocks are dealt out to `compute_units` cores; the threads of a block
+become lanes of vector instructions (`vector_width` at a time), one group after the other from barrier to barrier. Neighbouring
+threads that touch neighbouring elements become wide loads and stores; anything else becomes gathers and scatters, which are slow,
+as are branches in which lanes part. Shared memory is ordinary memory in the cache: it saves nothing over reading global memory
+again, and every barrier costs. There is no latency to hide by occupancy: longer threads and larger blocks often win, as do
+several independent accumulators.
+"""
 
 
 def kernel_text(facts: Facts) -> str:
@@ -50,7 +58,8 @@ def _extents(extents: Sequence[object]) -> str:
 def _device(facts: Facts) -> str:
     limits = ", ".join(f"{name} = {value}" for name, value in facts.limits.names().items())
     what = f"Device: {facts.device}. " if facts.device else ""
-    return f"{what}Its limits, which launch expressions and constraints may name: {limits}."
+    kind = "" if facts.limits.is_gpu else _CPU
+    return f"{what}{kind}Its limits, which launch expressions and constraints may name: {limits}."
 
 
 def _launch(kernel: Kernel) -> str:
@@ -93,11 +102,12 @@ def _tolerance(kernel: Kernel) -> str:
 
 def measured_text(facts: Facts) -> str:
     """Compiler output, times, roofline, importances, failures, rounds."""
-    parts = [*_resources("original", facts.baseline), *_resources("best so far", facts.best), *_times(facts)]
+    best = facts.best if facts.best != facts.baseline else None  # said once
+    parts = [*_resources("original", facts.baseline), *_resources("best so far", best), *_times(facts)]
     parts += _counters(facts)
     if facts.best_configuration:
         listed = ", ".join(f"{name}={value}" for name, value in facts.best_configuration.items())
-        parts.append(f"Best configuration so far: {listed}.")
+        parts.append(f"Best configuration so far: {listed}. (What a form or pass does not use stays at its default there.)")
     if facts.importance is not None:
         shares = "; ".join(
             f"{p.name} {p.share:.0%} (best {p.best.value}; {p.worst.value} is {p.worst.slowdown / p.best.slowdown:.2f}x slower)"
@@ -151,12 +161,24 @@ def _times(facts: Facts) -> Iterator[str]:
 
 def history_text(facts: Facts) -> str:
     lines = [
-        f"Round {r.number}: passes {', '.join(r.passes) or 'none'}; {r.evaluations} evaluations; best so far {r.speedup:.3f}x the"
-        f" original's speed. Reason given: {cut(r.reason, 400)}"
+        f"Round {r.number}: passes {', '.join(p for p in r.passes if p != PROPOSALS) or 'none'}; {r.evaluations} evaluations;"
+        f" best so far {r.speedup:.3f}x the original's speed. Reason given: {cut(r.reason, 400)}"
         for r in facts.rounds
     ]
     lines += [_proposal_line(report) for report in facts.proposals]
+    lines += [f"Planned for this round, in vain: {presentable(why, _MOST_PROBLEM)}" for why in facts.in_vain]
     return "\n".join(lines) if lines else "Nothing was tried yet: this is the first round."
+
+
+def budget_text(facts: Facts) -> str:
+    """What is left of the run; empty outside of one."""
+    left = facts.budget
+    if left is None:
+        return "Nobody set a limit."
+    parts = [] if left.rounds is None else [f"{left.rounds} round(s), this one included"]
+    parts += [] if left.evaluations is None else [f"{left.evaluations} evaluations"]
+    parts += [] if left.seconds is None else [f"{left.seconds:.0f} s"]
+    return f"Left of the run: {', '.join(parts)}." if parts else "The run has no limit."
 
 
 def _proposal_line(report: ProposalReport) -> str:
@@ -167,47 +189,17 @@ def _proposal_line(report: ProposalReport) -> str:
     return f"{what}: kept; {speed}"
 
 
-def forms_text(facts: Facts) -> str:
-    """The sources of the forms that were kept, so that a further one builds on them; the fastest first, two at most."""
-    kept = [r for r in facts.proposals if r.problem is None]
-    best = sorted(kept, key=lambda r: -(r.speedup or 0.0))[:2]
-    return "\n\n".join(
-        f"Form {r.proposal.number}, kept:\n```\n{cut(r.proposal.source, _MOST_SOURCE // 2).rstrip()}\n```" for r in best
-    )
-
-
 def passes_text(passes: Sequence[PassReport]) -> str:
-    return "\n".join(f"- {p.name}: {p.summary} (for {', '.join(sorted(p.concerns)) or 'anything'}){_status(p)}" for p in passes)
-
-
-def _status(report: PassReport) -> str:
-    if report.applied_in is not None:
-        return f" [applied in round {report.applied_in}]"
-    return f" [declined: {presentable(report.declined, 300)}]" if report.declined is not None else ""
+    """Those that can be asked for with what they do; of the others what there is to know."""
+    to_ask = [p for p in passes if p.applied_in is None and p.declined is None]
+    applied = [f"{p.name} (round {p.applied_in})" for p in passes if p.applied_in is not None]
+    declined = [f"- {p.name}: {presentable(p.declined, 300)}" for p in passes if p.applied_in is None and p.declined is not None]
+    parts = ["\n".join(f"- {p.name}: {p.summary} (for {', '.join(sorted(p.concerns)) or 'anything'})" for p in to_ask)]
+    parts[0] = parts[0] or "None is left that could be asked for."
+    parts += [f"Applied: {', '.join(applied)}."] if applied else []
+    parts += ["Cannot be applied, because of this:\n" + "\n".join(declined)] if declined else []
+    return "\n\n".join(parts)
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
     return "\n".join(f"- {f.concern} (weight {f.weight:.2f}): {f.text}" for f in findings) or "None."
-
-
-def attempts_text(attempts: Sequence[Attempt]) -> str:
-    """Every rewrite so far with what came of it; the source of the fastest and of the last one."""
-    if not attempts:
-        return "None yet: yours is the first."
-    measured = [a for a in attempts if a.evaluation.score is not None]
-    shown = {id(attempts[-1])} | ({id(min(measured, key=lambda a: a.evaluation.score or 0.0))} if measured else set())
-    parts = []
-    for number, attempt in enumerate(attempts, start=1):
-        text = f"Rewrite {number} ({attempt.proposal.hypothesis or 'no hypothesis'}): {_came_of(attempt)}"
-        if id(attempt) in shown:
-            text += f"\n```\n{cut(attempt.proposal.source, _MOST_SOURCE // 2).rstrip()}\n```"
-        parts.append(text)
-    return "\n\n".join(parts)
-
-
-def _came_of(attempt: Attempt) -> str:
-    outcome = attempt.evaluation.outcome
-    if not isinstance(outcome, Measured):
-        return f"{type(outcome).__name__}: {presentable(outcome.reason, _MOST_PROBLEM)}"
-    times = ", ".join(f"{t.workload} {t.median_us:.1f} µs" for t in outcome.times)
-    return f"{1 / outcome.score:.3f}x the original's speed ({times})"

@@ -9,15 +9,11 @@ from dataclasses import replace
 
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.replies import FormReply, ParameterReply
-from warpsmith.core.errors import InputError
-from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
-from warpsmith.refactor.base import Rule, Tunable, Variant
-from warpsmith.refactor.checks import Faulty, check_variant
-from warpsmith.refactor.draft import Draft, names_used
-from warpsmith.refactor.names import taken_names
-from warpsmith.refactor.proposal import FORM, Proposal, require_allowed
-from warpsmith.source import parse_kernel
+from warpsmith.refactor.base import Rule, Tunable
+from warpsmith.refactor.checks import Faulty
+from warpsmith.refactor.form_checks import check_form
+from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.spec.kernel import Kernel
 
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
@@ -50,7 +46,10 @@ def proposal_of(reply: FormReply, kernel: Kernel, limits: Limits, number: int, *
     )
     if fixed:
         proposal = _settled(proposal)
-    _check(proposal, kernel, limits)
+    try:
+        check_form(proposal, kernel, limits)
+    except Faulty as fault:
+        raise Problem(str(fault)) from None
     return proposal
 
 
@@ -123,64 +122,3 @@ def _settled(proposal: Proposal) -> Proposal:
 
 def _with_values(text: str, names: dict[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), text)
-
-
-# ── what must hold ──
-
-
-def _check(proposal: Proposal, kernel: Kernel, limits: Limits) -> None:
-    before = Draft.of(kernel, limits).branches[0].variant
-    after = Variant(
-        proposal.source, before.entry, proposal.grid, proposal.block, proposal.shared, proposal.tunables, proposal.rules
-    )
-    try:
-        check_variant(kernel, before, after, (FORM,), frozenset())
-    except Faulty as fault:
-        raise Problem(_explained(str(fault), kernel, before.text, proposal)) from None
-    try:
-        require_allowed(proposal.source, before.text, kernel.language)
-    except InputError as error:
-        raise Problem(f"{error.message} ({error.hint})" if error.hint else error.message) from None
-    _check_signature(proposal.source, kernel, before)
-    unused = [t.name for t in proposal.tunables if t.name not in names_used(after)]
-    if unused:
-        raise Problem(f"{', '.join(unused)}: listed as parameter, but named neither in the source nor in the launch")
-    _check_geometry(proposal, kernel, limits)
-
-
-def _explained(fault: str, kernel: Kernel, text: str, proposal: Proposal) -> str:
-    if "already means something" not in fault:
-        return fault
-    taken = sorted({t.name for t in proposal.tunables} & taken_names(kernel, text))
-    return f"{fault}; take other names for {', '.join(taken)}, and use them in the source too"
-
-
-def _check_signature(source: str, kernel: Kernel, before: Variant) -> None:
-    try:
-        ours = parse_kernel(before.text, kernel.language, before.entry)
-    except InputError:
-        return  # what cannot be read of the original cannot be asked of a form
-    try:
-        theirs = parse_kernel(source, kernel.language, before.entry)
-    except InputError as error:
-        raise Problem(f"the source has no entry {before.entry!r} that can be read: {error.message}") from None
-    wanted, found = ([f"{p.type} {p.name}".strip() for p in k.parameters] for k in (ours, theirs))
-    if [p.depth for p in ours.parameters] != [p.depth for p in theirs.parameters]:
-        raise Problem(f"the entry takes ({', '.join(found)}); it must take what the original takes: ({', '.join(wanted)})")
-
-
-def _check_geometry(proposal: Proposal, kernel: Kernel, limits: Limits) -> None:
-    """At its defaults the form must have a launch for every workload."""
-    defaults = {tunable.name: tunable.default for tunable in proposal.tunables}
-    for workload in kernel.workloads:
-        names = {**limits.names(), **workload.sizes, **defaults}
-        try:
-            extents = [int(Expression.parse(text).evaluate(names)) for text in (*proposal.grid, *proposal.block)]
-            shared = int(Expression.parse(proposal.shared).evaluate(names))
-        except InputError as error:
-            raise Problem(f"the launch has no value for workload {workload.name!r}: {error.message}") from None
-        if min(extents) < 1 or shared < 0:
-            found = f"grid and block {extents}, shared {shared}"
-            raise Problem(
-                f"with its defaults the launch of workload {workload.name!r} is {found}: every extent must be at least 1"
-            )

@@ -59,7 +59,7 @@ def _check_address(model: Model, name: str) -> None:
     url = address_of(model)
     if url is not None and not (urlsplit(url).scheme in {"http", "https"} and urlsplit(url).hostname):
         hint = "set it as http://HOST:PORT/v1 (OPENAI_BASE_URL and the like), or unset the variable"
-        raise InputError(f"{url!r} is no address to ask {name} at", hint=hint)
+        raise InputError(f"{without_secrets(url)!r} is no address to ask {name} at", hint=hint)
 
 
 def _is_foreign(url: str | None) -> bool:
@@ -115,11 +115,20 @@ def _regular(data: dict[str, Any]) -> dict[str, Any]:
         first["finish_reason"] = "stop"
     return {
         **data,
+        "usage": _usage(data.get("usage")),
         "id": str(data.get("id") or ""),
         "object": "chat.completion",
         "model": str(data.get("model") or ""),
         "choices": [first],
     }
+
+
+def _usage(usage: Any) -> dict[str, Any] | None:
+    """None for counts that are none, as some gateways give them: the answer is good all the same, and tokens are estimated."""
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
+    if not counts or not all(isinstance(count, int) and count >= 0 for count in counts):
+        return None
+    return {**usage, "total_tokens": sum(counts)}
 
 
 def _joined(content: Any) -> str | None:

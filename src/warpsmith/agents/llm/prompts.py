@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from warpsmith.agents.llm import facts_text
+from warpsmith.agents.llm import facts_text, written_text
 from warpsmith.agents.llm.scrub import presentable
 from warpsmith.core.expression.operations import FUNCTIONS
 from warpsmith.core.hardware import Language, Limits
@@ -29,9 +29,13 @@ _CONCERNS = {
     Concern.COALESCING: "neighbouring threads do not touch neighbouring elements",
     Concern.BALANCE: "arithmetic holds up memory",
 }
+_DEVICE_CODE = (
+    "- Device code only: every function has `__device__` or `__global__`; no host functions, no global objects, no `##`, no `#if`"
+    " on what a compiler defines (`__CUDA_ARCH__`), unless the original has it."
+)
 _NOTES = {
-    Language.CUDA: "- CUDA C++17: no inline PTX, no textures, no cooperative launch, no host code.",
-    Language.HIP: "- HIP C++17: no inline assembly, no textures, no cooperative launch, no host code.",
+    Language.CUDA: "- CUDA C++17: no inline PTX, no textures, no cooperative launch.\n" + _DEVICE_CODE,
+    Language.HIP: "- HIP C++17: no inline assembly, no textures, no cooperative launch.\n" + _DEVICE_CODE,
     Language.OPENCL: "- OpenCL C 3.0: no C++, no images, no pipes.",
 }
 
@@ -57,34 +61,37 @@ def analyst(facts: Facts) -> str:
 
 def planner(facts: Facts, findings: Sequence[Finding]) -> str:
     return _filled(
-        "planner", **_common(facts), findings=facts_text.findings_text(findings), passes=facts_text.passes_text(facts.passes)
+        "planner",
+        **_common(facts),
+        findings=facts_text.findings_text(findings),
+        passes=facts_text.passes_text(facts.passes),
+        budget=facts_text.budget_text(facts),
     )
 
 
 def templater(facts: Facts, plan: Plan) -> str:
-    words = f"{plan.reason}\nThe round also applies these passes, to every form: {', '.join(plan.passes) or 'none'}."
+    words = (
+        f"{plan.reason}\nThe round also applies these passes, to your form as well where they find something to do in it:"
+        f" {', '.join(plan.passes) or 'none'}. Do not count on them for the numbers of your form: make those parameters of yours."
+    )
     return _filled(
         "templater",
         **_common(facts),
         findings=facts_text.findings_text(plan.findings),
         plan=words,
-        forms=facts_text.forms_text(facts),
+        budget=facts_text.budget_text(facts),
+        forms=written_text.forms_text(facts),
         form=how_to_write(facts.kernel, facts.limits),
     )
 
 
 def repair(facts: Facts, proposal: Proposal, problem: str) -> str:
-    parameters = [{"name": t.name, "values": list(t.values), "default": t.default} for t in proposal.tunables]
-    constraints = [{"expression": rule.expression, "reason": rule.reason} for rule in proposal.rules]
-    launch = {"grid": list(proposal.grid), "block": list(proposal.block), "shared": proposal.shared}
     return _filled(
         "repair",
         problem=presentable(problem, MOST_PROBLEM),
         hypothesis=proposal.hypothesis or "none was given",
         source=proposal.source.rstrip(),
-        launch=json.dumps(launch),
-        parameters=json.dumps(parameters),
-        constraints=json.dumps(constraints),
+        declared=written_text.declared_text(proposal),
         kernel=facts_text.kernel_text(facts),
         form=how_to_write(facts.kernel, facts.limits),
     )
@@ -95,8 +102,9 @@ def author(facts: Facts, attempts: Sequence[Attempt]) -> str:
         "author",
         kernel=facts_text.kernel_text(facts),
         measured=facts_text.measured_text(facts),
-        attempts=facts_text.attempts_text(attempts),
-        form=how_to_write(facts.kernel, facts.limits),
+        attempts=written_text.attempts_text(attempts),
+        budget=facts_text.budget_text(facts),
+        form=how_to_write(facts.kernel, facts.limits, fixed=True),
     )
 
 
@@ -110,13 +118,16 @@ def how_to_answer(schema: dict[str, Any]) -> str:
     return _filled("answer", schema=json.dumps(schema, indent=1))
 
 
-def how_to_write(kernel: Kernel, limits: Limits) -> str:
+def how_to_write(kernel: Kernel, limits: Limits, *, fixed: bool = False) -> str:
+    """`fixed`: for a whole rewrite, which has no parameters."""
+    sizes, known = ", ".join(_sizes(kernel)), ", ".join(sorted(Limits.known_names()))
+    reserved = ", ".join([FORM, *_sizes(kernel), *sorted(Limits.known_names()), *sorted(kernel.defines)])
     return _filled(
         "form",
         entry=kernel.entry,
-        reserved=", ".join([FORM, *_sizes(kernel), *sorted(Limits.known_names()), *sorted(kernel.defines)]),
-        sizes=", ".join(_sizes(kernel)),
-        limits=", ".join(sorted(Limits.known_names())),
+        parameters="" if fixed else _filled("parameters", reserved=reserved) + "\n",
+        constraints="" if fixed else _filled("constraints") + "\n",
+        names=f"{'' if fixed else 'your parameters, '}the workload's sizes ({sizes}) and the device limits ({known})",
         functions=", ".join(f"`{name}`" for name in FUNCTIONS),
         max_threads=limits.max_threads_per_block,
         max_x=limits.max_block_x,

@@ -27,12 +27,16 @@ class Price:
     model: str
     provider: str
 
-    def usd(self, input_tokens: int, output_tokens: int) -> float | None:
-        """None where the model has no known price."""
+    def usd(self, input_tokens: int, output_tokens: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
+        """None where the model has no known price. What a provider had in its cache is part of the input, and cheaper."""
+        usage = Usage(
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cache_read_tokens=min(cache_read, input_tokens),
+            cache_write_tokens=min(cache_write, input_tokens - min(cache_read, input_tokens)),
+        )
         try:
-            found = calc_price(
-                Usage(input_tokens=input_tokens, output_tokens=output_tokens), self.model, provider_id=self.provider
-            )
+            found = calc_price(usage, self.model, provider_id=self.provider)
         except (LookupError, ValueError):
             return None
         return float(found.total_price)
