@@ -86,7 +86,7 @@ def test_the_whole_journey(kernel: str, home: Path, tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "warpsmith", "mcp", "--workspace", str(tmp_path / "workspace")],
-        env={"WARPSMITH_HOME": str(home), "WARPSMITH_CLAIM_PROCESSES": "2"},
+        env={"WARPSMITH_HOME": str(home), "WARPSMITH_CLAIM_PROCESSES": "2", "WARPSMITH_RACECHECK": "off"},
     )
 
     async def session(steps: Callable[[Call], Awaitable[Any]]) -> Any:

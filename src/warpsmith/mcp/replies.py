@@ -36,6 +36,11 @@ class WorkloadFacts(BaseModel):
     flops: float | None = Field(description="None where kernel.toml does not say.")
 
 
+class Draft(BaseModel):
+    kernel_toml: str = Field(description="The text, to be saved beside the source.")
+    next: str = Field(default="", description="What to do now.")
+
+
 class Inspection(BaseModel):
     kernel: str
     path: str
@@ -64,6 +69,7 @@ class Check(BaseModel):
     feasible: int = Field(description="Configurations of the kernel's own template that the device allows.")
     all: int
     verified_on: list[str] = Field(description="Workloads on which the original was launched and agreed with the oracle.")
+    next: str = Field(default="", description="What to call now.")
 
 
 class PassFacts(BaseModel):
@@ -98,6 +104,7 @@ class Template(BaseModel):
     applied: list[str]
     not_applied: dict[str, str] = Field(description="By pass: the reason.")
     notes: list[str] = Field(description="Values and forms that were left out, and why.")
+    next: str = Field(default="", description="What to call now.")
 
 
 class Submission(BaseModel):
@@ -107,6 +114,7 @@ class Submission(BaseModel):
     problem: str | None = Field(default=None, description="What is wrong, as the compiler or the comparison said it.")
     left_out: dict[str, str] = Field(default={}, description="Values of its parameters that failed, with the reason.")
     verified_on: list[str] = []
+    next: str = Field(default="", description="What to call now.")
 
 
 class Job(BaseModel):
@@ -121,6 +129,7 @@ class Job(BaseModel):
     best_so_far: BestSoFar | None = None
     stage: str = Field(default="", description="The last line of the log.")
     log_path: str = ""
+    next: str = Field(default="", description="What to call now.")
 
 
 class BestSoFar(BaseModel):
@@ -204,6 +213,7 @@ class Outcome(BaseModel):
     certificate: str | None = None
     template_path: str | None = None
     report_path: str | None = Field(None, description="A page for people: result, plots, template, method, every evaluation.")
+    next: str = Field(default="", description="What to call now.")
 
 
 class Export(BaseModel):
@@ -216,3 +226,4 @@ class Export(BaseModel):
     requires: list[str]  # of the sizes it is launched with, and of the device
     verified_as_written: bool
     warnings: list[str]
+    next: str = Field(default="", description="What to call now.")

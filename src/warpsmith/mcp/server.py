@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from warpsmith.core.errors import InputError, Location, WarpsmithError
+from warpsmith.mcp.calls import answered
 from warpsmith.mcp.jobs import JobRegister
 from warpsmith.mcp.labs import Labs
 from warpsmith.mcp.skill import skill_text
@@ -33,7 +34,8 @@ Reply = TypeVar("Reply")
 
 _INSTRUCTIONS = (
     "Tunes GPU kernels: refactors them into templates, searches, verifies every candidate and measures every claim."
-    " Work in this order: check_kernel and inspect_kernel; list_passes, forms of your own by submit_form, make_template;"
+    " Work in this order: draft_kernel where there is no kernel.toml yet;"
+    " check_kernel and inspect_kernel; list_passes, forms of your own by submit_form, make_template;"
     " start_tuning and job_status; get_result, explain and profile; export_result."
     " Report only what get_result says, with its interval. The resource warpsmith://skill has the whole workflow."
 )
@@ -53,6 +55,7 @@ def make_server(workspace: Path | None) -> MCPServer[Any]:
     runs = RunTools(space, settings)
     reading: tuple[Callable[..., BaseModel], ...] = (
         kernels.list_devices,
+        kernels.draft_kernel,
         kernels.inspect_kernel,
         kernels.check_kernel,
         kernels.list_passes,
@@ -97,8 +100,8 @@ class StrictServer(MCPServer[Any]):
             if argument not in known:
                 near = difflib.get_close_matches(argument, known, n=1)
                 hint = f"did you mean {near[0]!r}? " if near else ""
-                raise ToolError(f"{name} has no argument {argument!r}\nhint: {hint}it has {', '.join(known) or 'none'}")
-        return await super().call_tool(name, arguments, context)
+                raise ToolError(f"{name} has no argument {argument[:60]!r}\nhint: {hint}it has {', '.join(known) or 'none'}")
+        return await answered(name, context, functools.partial(super().call_tool, name, arguments, context))
 
 
 def _told(tool: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:

@@ -15,6 +15,8 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.order import kernel_fingerprint
 
+_LONGEST_NAME = 200
+_LONGEST_PATH = 4_000  # what no file system has
 _FORM_NAME = re.compile(r"form-\d+")
 
 
@@ -29,11 +31,14 @@ class Workspace:
 
         Other files are not even opened: what a parser says about a file is part of what stands in it.
         """
-        path = Path(named).expanduser()
+        path = Path(named if len(named) <= _LONGEST_PATH else "").expanduser()
         is_kernel = path.name == FILE_NAME and path.is_file()
         if not is_kernel and not (path / FILE_NAME).is_file() and bundled_path(named) is None:
+            shown = named if len(named) <= _LONGEST_NAME else f"{named[:_LONGEST_NAME]}…"
             raise InputError(
-                f"{named!r} is no kernel", hint=f"name a folder with a {FILE_NAME}, that file, or a bundled kernel such as rope"
+                f"{shown!r} is no kernel",
+                hint=f"name a folder with a {FILE_NAME}, that file, or a bundled kernel such as rope;"
+                f" draft_kernel begins a {FILE_NAME} for source that has none",
             )
         return load_kernel(named)
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
+import threading
 from typing import Any
 
+import anyio
 import pytest
 from mcp.client.client import Client
+from pydantic import TypeAdapter, ValidationError
 
+from warpsmith.mcp import calls
 from warpsmith.mcp.jobs import JobRegister
+from warpsmith.mcp.replies import Draft
 from warpsmith.mcp.server import make_server
 from warpsmith.mcp.skill import skill_text
+from warpsmith.mcp.tools.templates import Extents
 from warpsmith.mcp.tools.tuning import TuningTools
 from warpsmith.settings import read_settings
+from warpsmith.tuning.events import StageAdvanced
 
 
 def asked(*calls: tuple[str, dict[str, Any]]) -> list[Any]:
@@ -105,3 +113,77 @@ def test_a_job_that_is_stopped_before_its_run_began_is_stopped(home, workspace) 
     answer = tuning.stop_job(entry.job)
     assert (answer.state, answer.run) == ("stopped", None)
     assert "before its run began" in answer.stage
+
+
+def test_a_draft_of_kernel_toml_comes_from_text_and_leads_on(home) -> None:
+    source = "__global__ void scale(float* y, const float* x, int n) { int i = threadIdx.x; if (i < n) y[i] = 2 * x[i]; }\n"
+    draft, none, wrong = asked(
+        ("draft_kernel", {"source": source, "file_name": "scale.cu"}),
+        ("draft_kernel", {"source": "int x;", "file_name": "scale.cu"}),
+        ("draft_kernel", {"source": source, "file_name": "../scale.cu"}),
+    )
+    assert 'source = "scale.cu"' in draft.structured_content["kernel_toml"]
+    assert "FILL IN" in draft.structured_content["kernel_toml"]
+    assert "check_kernel" in draft.structured_content["next"]
+    assert none.is_error
+    assert "scale.cu: " in none.content[0].text
+    assert "/tmp" not in none.content[0].text
+    assert wrong.is_error
+
+
+def test_answers_are_short_and_wrong_arguments_come_back_in_a_line_each(home) -> None:
+    kernel, missing, wrong, long = asked(
+        ("inspect_kernel", {"kernel": "transpose"}),
+        ("inspect_kernel", {}),
+        ("start_tuning", {"kernel": "rope", "evaluations": 0, "agent": "gpt"}),
+        ("inspect_kernel", {"kernel": "a" * 100_000}),
+    )
+    assert "\n" not in kernel.content[0].text
+    read = json.loads(kernel.content[0].text)
+    assert read["source"] == kernel.structured_content["source"]
+    assert kernel.structured_content["barriers"] or "barriers" not in read  # what is empty is left out
+    assert missing.content[0].text == "the argument 'kernel' is missing"
+    assert "evaluations: Input should be greater than or equal to 1; found 0" in wrong.content[0].text
+    assert "http" not in wrong.content[0].text
+    assert len(long.content[0].text) < 600
+
+
+def test_a_call_that_takes_its_time_shows_signs_of_life_and_ends_when_it_is_cancelled(home, monkeypatch) -> None:
+    monkeypatch.setattr(calls, "BEAT_S", 0.01)
+    ended = threading.Event()
+    server = make_server(None)
+
+    def slow() -> Draft:
+        """Takes steps until somebody cancels it."""
+        try:
+            while True:
+                calls.advance(StageAdvanced(1, "unroll"))
+        finally:
+            ended.set()
+
+    async def ask() -> None:
+        server.add_tool(slow)
+        told = anyio.Event()
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            if "slow: unroll" in (message or ""):
+                told.set()
+
+        async with Client(server) as client:
+            with anyio.move_on_after(10) as limit:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(lambda: client.call_tool("slow", {}, progress_callback=progress))
+                    await told.wait()
+                    group.cancel_scope.cancel()
+            assert not limit.cancelled_caught
+            assert await anyio.to_thread.run_sync(ended.wait, 10)
+
+    asyncio.run(ask())
+
+
+def test_grid_and_block_may_be_one_expression_or_numbers() -> None:
+    adapter = TypeAdapter(Extents)
+    assert adapter.validate_python("rows") == ("rows",)
+    assert adapter.validate_python([256, "n"]) == ("256", "n")
+    with pytest.raises(ValidationError):
+        adapter.validate_python([1.5])

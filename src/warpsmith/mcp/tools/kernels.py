@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from pydantic import Field
 
 from warpsmith import api
-from warpsmith.core.errors import UnavailableError
+from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.mcp import replies
 from warpsmith.mcp.labs import Labs
 from warpsmith.mcp.reading import findings_of, summary_of
@@ -18,9 +20,11 @@ from warpsmith.refactor.untouched import untouched
 from warpsmith.space import space_of
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Buffer, Kernel, Workload
+from warpsmith.spec.skeleton import skeleton
 from warpsmith.template import template_of
 from warpsmith.tuning.prospects import passes_for
 
+_LONGEST_DRAFTED = 400_000
 _LONGEST_SOURCE = 20_000  # characters: what is still read with profit in one piece
 
 KernelName = Annotated[str, Field(description="A folder with a kernel.toml, that file, or the name of a bundled kernel.")]
@@ -48,6 +52,27 @@ class KernelTools:
                 for name, answer in api.list_devices().items()
             ]
         )
+
+    def draft_kernel(
+        self,
+        source: Annotated[str, Field(max_length=_LONGEST_DRAFTED, description="The text of a file with the kernel in it.")],
+        file_name: Annotated[str, Field(pattern=r"^[\w.+-]+\.\w+$", description="The file's name, without folders: `scale.cu`.")],
+        kernel: Annotated[str | None, Field(description="Which kernel, when the file has several.")] = None,
+    ) -> replies.Draft:
+        """A kernel.toml for source that has none yet: what the text tells, guesses for the rest, FILL IN at every guess.
+
+        Nothing is written or run: save the text as kernel.toml in the source's folder, fill in what it marks (shapes, launch, the
+        workloads that matter to the user) as the code that launches the kernel has it, and call check_kernel on the folder.
+        """
+        with TemporaryDirectory(prefix="warpsmith-") as folder:
+            file = Path(folder) / file_name
+            file.write_text(source, encoding="utf-8")
+            try:
+                text = skeleton(file, kernel)
+            except InputError as error:
+                raise InputError(f"{file_name}: {error.message}", hint=error.hint) from error
+        then = "save it as kernel.toml beside the source, fill in what is marked FILL IN, then check_kernel on that folder"
+        return replies.Draft(kernel_toml=text, next=then)
 
     def inspect_kernel(self, kernel: KernelName) -> replies.Inspection:
         """Read a kernel before you change anything: source, arguments, launch, workloads, loops, accesses, barriers, findings.
@@ -94,6 +119,7 @@ class KernelTools:
                 feasible=space.size,
                 all=space.cartesian_size,
                 verified_on=list(lab.prepared),
+                next="inspect_kernel and list_passes, or start_tuning for a first figure without any work of yours",
             )
 
     def list_passes(self, kernel: KernelName, device: DeviceName = "cpu") -> replies.Passes:

@@ -59,6 +59,7 @@ class RunTools:
             certificate=(template.get("certificate") or {}).get("detail"),
             template_path=template.get("path"),
             report_path=found["report"],
+            next=_next(found),
         )
 
     def explain(
@@ -91,7 +92,7 @@ class RunTools:
         if configuration is None:
             return found.model_copy(update={"failures": _failures(known), "removed": _removed(space)})
         asked = Configuration.of({**space.default, **configuration})
-        violations = [str(violation) for violation in space.explain(asked)]
+        violations = [f"{violation.constraint}: {violation}" for violation in space.explain(asked)]
         outcome = next((_said(e) for e in known if e.configuration == asked), None)
         return found.model_copy(
             update={
@@ -166,7 +167,19 @@ class RunTools:
             requires=[f"{c['expr']}   {c['reason']}".strip() for c in general["requires"]],
             verified_as_written=found["recheck"] is not None,
             warnings=found["warnings"],
+            next="read manifest_path for the launch, put the files into the user's code, and run the user's own tests",
         )
+
+
+def _next(found: dict[str, Any]) -> str:
+    run = found["run"]
+    if found["status"] == "running":
+        return "job_status until it is finished: a run that goes on has no claim"
+    if found["status"] != "finished":
+        return f"resume_tuning with run={run!r}, or start_tuning again"
+    if found["uncertain"] or not found["general"] or found["general"]["ci95"][0] <= 1:
+        return f"profile with run={run!r} says what to write the next form against; or report that no gain was found"
+    return f"export_result with run={run!r}; or profile, and a further form"
 
 
 def _summary(found: dict[str, Any]) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from warpsmith.core.errors import InputError
 from warpsmith.isolation.confinement import require_confinement
 from warpsmith.mcp import replies
+from warpsmith.mcp.calls import advance
 from warpsmith.mcp.labs import Labs
 from warpsmith.mcp.own_template import OwnTemplate, lay_down
 from warpsmith.mcp.tools.kernels import DeviceName, KernelName
 from warpsmith.mcp.workspace import Workspace
 from warpsmith.refactor.base import Rule, Tunable
+from warpsmith.refactor.checks import Faulty
+from warpsmith.refactor.form_checks import check_form
 from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
@@ -22,6 +25,7 @@ from warpsmith.tuning.templating import Templated, template_entry, templatize
 from warpsmith.tuning.workbench import Workbench
 
 _LONGEST_SOURCE = 400_000
+_MEND = "mend what `problem` says and submit it again"
 
 
 class Parameter(BaseModel):
@@ -43,8 +47,17 @@ class Constraint(BaseModel):
 Source = Annotated[
     str, Field(max_length=_LONGEST_SOURCE, description="The whole file, with the kernel's name and arguments as they are.")
 ]
+
+
+def _expressions(value: Any) -> Any:
+    """One where several may stand, and numbers: both have one meaning only."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in several]
+
+
 Extents = Annotated[
     tuple[str, ...],
+    BeforeValidator(_expressions),
     Field(min_length=1, max_length=3, description="Over parameters, sizes and limits: `ceildiv(n, BLOCK)`."),
 ]
 Shared = Annotated[str, Field(description="Dynamic shared memory in bytes, an expression.")]
@@ -77,7 +90,7 @@ class TemplateTools:
         folder = self._workspace.new_folder("templates", loaded.name)
         with self._labs.lab(loaded, device) as lab:
             written = [ProposedForms(proposals)] if proposals else []
-            made = templatize(loaded, lab, passes=[*chosen, *written], folder=folder)
+            made = templatize(loaded, lab, passes=[*chosen, *written], folder=folder, emit=advance)
         return _template(made, folder)
 
     def submit_form(
@@ -101,12 +114,19 @@ class TemplateTools:
         require_confinement()
         loaded = self._workspace.kernel(kernel)
         proposal = _proposal(source, grid, block, shared, parameters, constraints, hypothesis=hypothesis)
+        plain = untouched(loaded)
         with self._labs.lab(loaded, device) as lab:
-            problem = Workbench(untouched(loaded), lab).problem_of(proposal)
+            try:
+                check_form(proposal, plain, lab.info.limits)
+            except Faulty as fault:
+                return replies.Submission(accepted=False, problem=str(fault), next=_MEND)
+            problem = Workbench(plain, lab).problem_of(proposal)
             verified_on = list(lab.prepared) if problem is None else []
         if problem is not None:
-            return replies.Submission(accepted=False, problem=problem)
-        return replies.Submission(accepted=True, form=self._workspace.keep_form(loaded, proposal), verified_on=verified_on)
+            return replies.Submission(accepted=False, problem=problem, next=_MEND)
+        form = self._workspace.keep_form(loaded, proposal)
+        then = f"make_template with forms=[{form!r}], together with other accepted forms of this kernel"
+        return replies.Submission(accepted=True, form=form, verified_on=verified_on, next=then)
 
     def submit_template(
         self,
@@ -133,9 +153,12 @@ class TemplateTools:
             try:
                 made = lay_down(loaded, given, folder, lab)
             except InputError as error:
-                return replies.Submission(accepted=False, problem=str(error))
+                return replies.Submission(accepted=False, problem=str(error), next=_MEND)
             verified_on = list(lab.prepared)
-        return replies.Submission(accepted=True, template=_own_template(made), left_out=made.left_out, verified_on=verified_on)
+        template = _own_template(made)
+        return replies.Submission(
+            accepted=True, template=template, left_out=made.left_out, verified_on=verified_on, next=_search(template.kernel)
+        )
 
 
 def _proposal(
@@ -160,6 +183,10 @@ def _proposal(
         hypothesis=hypothesis,
         entry=entry,
     )
+
+
+def _search(kernel: str) -> str:
+    return f"start_tuning with kernel={kernel!r}"
 
 
 def _own_template(made: OwnTemplate) -> replies.Template:
@@ -198,4 +225,5 @@ def _template(made: Templated, folder: Path) -> replies.Template:
         applied=[p["name"] for p in entry["passes"]["applied"]],
         not_applied={p["name"]: p["reason"] for p in entry["passes"]["not_applied"]},
         notes=[f"{p['name']}: {note}" for p in entry["passes"]["applied"] for note in p["notes"]],
+        next=_search(entry["kernel_toml"]),
     )

@@ -21,6 +21,13 @@ from warpsmith.tuning.agents import default_agent
 from warpsmith.tuning.budget import Budget
 
 JobName = Annotated[str, Field(description="As start_tuning answered it.")]
+_NEXT = {
+    "starting": "job_status with job={job!r} in 5 to 10 seconds",
+    "running": "job_status with job={job!r} in 5 to 10 seconds; leave the machine alone meanwhile",
+    "finished": "get_result with run={run!r}",
+    "stopped": "resume_tuning with run={run!r} goes on with it",
+    "failed": "read `stage`, mend what it says, and start_tuning again",
+}
 _STATES: dict[Status, Literal["finished", "stopped"]] = {Status.FINISHED: "finished", Status.INTERRUPTED: "stopped"}
 
 
@@ -54,6 +61,8 @@ class TuningTools:
         if self._workspace.owns(loaded):
             require_confinement()
         load_strategy(strategy)
+        if evaluations is None and seconds is None:
+            raise InputError("nothing limits the search", hint="give evaluations, seconds or both")
         Budget(evaluations, seconds)  # says what is wrong with them now, not in a log
         with Store(self._settings.database, reading=True) as store:
             sources = [store.find(name).run for name in warm]
@@ -98,6 +107,10 @@ class TuningTools:
         return self._status(entry)
 
     def _status(self, entry: JobEntry) -> replies.Job:
+        found = self._looked_up(entry)
+        return found.model_copy(update={"next": _NEXT[found.state].format(job=found.job, run=found.run)})
+
+    def _looked_up(self, entry: JobEntry) -> replies.Job:
         alive = self._register.is_alive(entry)  # before the record is read: what ends in between is then seen as ended
         run, lines = self._register.run_of(entry), self._register.log(entry).strip().splitlines()
         reply = replies.Job(
