@@ -12,9 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
-from benchmarks.extraction_kernels.catalogue import Entry, catalogue, fetched
+from benchmarks.downloads import unpacked
+from benchmarks.extraction_kernels.catalogue import Entry, catalogue
 from benchmarks.extraction_kernels.running import placed
 from warpsmith import api
 from warpsmith.core.errors import WarpsmithError
@@ -38,7 +37,7 @@ def main() -> None:
 
 
 def tuned(entry: Entry, scratch: Path, evaluations: int) -> dict[str, Any]:
-    package = fetched(entry.code_base, user_cache_path("warpsmith") / "benchmarks")
+    package = unpacked(entry.code_base.requirement)
     kernel = api.load_kernel(placed(entry, package, scratch))
     return api.tune(kernel, budget=api.Budget(evaluations), agent=RULES)
 

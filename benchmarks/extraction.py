@@ -13,9 +13,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
-from benchmarks.extraction_kernels.catalogue import CodeBase, Entry, catalogue, fetched
+from benchmarks.downloads import unpacked
+from benchmarks.extraction_kernels.catalogue import CodeBase, Entry, catalogue
 from benchmarks.extraction_kernels.originals import Originals
 from benchmarks.extraction_kernels.running import placed, verdict
 from warpsmith.compile.pool import CompilePool
@@ -33,15 +32,11 @@ class Bench:
     scratch: Path
     checks: frozenset[str]
     pool: CompilePool
-    cache: Path = field(default_factory=lambda: user_cache_path("warpsmith") / "benchmarks")
     _originals: dict[str, Originals] = field(default_factory=dict)
-
-    def package(self, base: CodeBase) -> Path:
-        return fetched(base, self.cache)
 
     def original(self, base: CodeBase) -> Originals:
         if base.name not in self._originals:
-            root = self.package(base) / base.root
+            root = unpacked(base.requirement) / base.root
             self._originals[base.name] = Originals(root, base.include_dirs, self.scratch / "originals" / base.name)
         return self._originals[base.name]
 
@@ -86,7 +81,7 @@ def on_target(bench: Bench, entry: Entry, target: str) -> tuple[str, int, float]
     """(what came of it, lines of the extract, seconds to extract)."""
     architecture = parse_target(target)
     arch = architecture.major * 100 + architecture.minor * 10
-    request = entry.request(bench.package(entry.code_base), arch)
+    request = entry.request(unpacked(entry.code_base.requirement), arch)
     begun = time.perf_counter()
     try:
         found = extract(request)
@@ -116,6 +111,6 @@ def compared(ours: CompiledCubin, theirs: CompiledCubin | str) -> str:
 
 def on_cpu(bench: Bench, entry: Entry) -> str:
     try:
-        return verdict(placed(entry, bench.package(entry.code_base), bench.scratch / "cpu" / entry.name), bench.pool)
+        return verdict(placed(entry, unpacked(entry.code_base.requirement), bench.scratch / "cpu" / entry.name), bench.pool)
     except WarpsmithError as error:
         return error.message.splitlines()[0]

@@ -2,8 +2,9 @@
 
     python -m benchmarks.misleading FOLDER [--seeds 20] [--evaluations 100]
 
-or `python -m benchmarks misleading` with the folder of caches in WARPSMITH_SPACES. Differences from a cold start with the same
-seeds, in the fraction of the optimum, with one standard error. `searched, reversed` is a record that the strategy made itself.
+or `python -m benchmarks misleading` with the folder of caches in WARPSMITH_SPACES; without any, a space that PyPI has.
+Differences from a cold start with the same seeds, in the fraction of the optimum, with one standard error. `searched, reversed`
+is a record that the strategy made itself.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ KINDS = ("cold", "true", "reversed", "shuffled", "searched, reversed")
 
 def main(arguments: list[str] | None = None) -> None:
     options = parsed(parser_of("misleading", seeds=20), arguments)
-    if options is None:
-        return
     files = [str(recording.file) for recording in load_recordings(options.spaces)]
     at = [n for n in CHECKPOINTS if n <= options.evaluations]
     jobs = [(file, kind, seed, options.evaluations) for file in files for kind in KINDS for seed in range(options.seeds)]

@@ -16,9 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
-from benchmarks.extraction_kernels.catalogue import catalogue, fetched
+from benchmarks.downloads import unpacked
+from benchmarks.extraction_kernels.catalogue import catalogue
 from benchmarks.extraction_kernels.running import placed
 from warpsmith import api
 from warpsmith.tuning.agents import RULES
@@ -30,7 +29,7 @@ def main() -> None:
     python, device = os.environ.get("PYTHON", sys.executable), os.environ.get("DEVICE", "cpu")
     target, evaluations = os.environ.get("TARGET", "sm_90"), int(os.environ.get("EVALUATIONS", "24"))
     entry = next(entry for entry in catalogue()[0] if entry.name == KERNEL)
-    sglang = fetched(entry.code_base, user_cache_path("warpsmith") / "benchmarks")
+    sglang = unpacked(entry.code_base.requirement)
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         kernel = api.load_kernel(placed(entry, sglang, scratch / "kernel"))

@@ -2,18 +2,18 @@
 
     python -m benchmarks.search FOLDER [--strategy S]… [--seeds 20] [--evaluations 200] [--output DIR]
 
-or `python -m benchmarks search` with the folder of caches in WARPSMITH_SPACES. The caches are not part of the project; public
-ones are in the AutoTuning Association's benchmark_hub. Kernel Tuner is in the group `bench`; without it ours run alone.
+or `python -m benchmarks search` with the folder of caches in WARPSMITH_SPACES; without any, a space that PyPI has. The caches are
+not part of the project; more public ones are in the AutoTuning Association's benchmark_hub. Kernel Tuner is in the group `bench`;
+without it ours run alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from pathlib import Path
 
 from benchmarks import kernel_tuner_peer
+from benchmarks.recorded import parsed, parser_of
 from warpsmith.cli.render_replay import render_replay
 from warpsmith.record.foreign import load_recordings
 from warpsmith.replay.output import write_result
@@ -26,19 +26,10 @@ OURS = (DEFAULT_STRATEGY, "genetic", "random")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.search")
-    parser.add_argument("spaces", nargs="*", default=os.environ.get("WARPSMITH_SPACES", "").split())
+    parser = parser_of("search", seeds=20, evaluations=200)
     parser.add_argument("--strategy", "-s", action="append")
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--evaluations", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--output", type=Path)
-    options = parser.parse_args(arguments or [])
-    if not options.spaces:
-        print(
-            "no recorded spaces: name a folder of Kernel Tuner caches in WARPSMITH_SPACES, or as an argument of benchmarks.search"
-        )
-        return
+    options = parsed(parser, arguments)
     recordings = {recording.name: recording for recording in load_recordings(options.spaces)}
     ours = tuple(options.strategy or OURS)
     files = {name: recording.file for name, recording in recordings.items()}

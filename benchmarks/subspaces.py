@@ -2,8 +2,9 @@
 
     python -m benchmarks.subspaces FOLDER [--strategy S]… [--parts 30] [--seeds 4] [--evaluations 100]
 
-or `python -m benchmarks subspaces` with the folder of caches in WARPSMITH_SPACES. A change of a strategy that gains on a handful
-of spaces may be luck with these; on many parts of them, the standard error between parts says how much may be.
+or `python -m benchmarks subspaces` with the folder of caches in WARPSMITH_SPACES; without any, a space that PyPI has. A change of
+a strategy that gains on a handful of spaces may be luck with these; on many parts of them, the standard error between parts says
+how much may be.
 """
 
 from __future__ import annotations
@@ -35,8 +36,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--parts", type=int, default=30)
     parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
     options = parsed(parser, arguments)
-    if options is None:
-        return
     strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
     wanted = range(options.first, options.first + options.parts)
     parts = {part.name: part for whole in load_recordings(options.spaces) for part in _parts(whole, wanted)}

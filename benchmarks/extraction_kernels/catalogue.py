@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tomllib
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,18 +77,3 @@ def catalogue() -> tuple[list[Entry], tuple[str, ...]]:
         for name, kernel in data["kernels"].items()
     ]
     return entries, tuple(data["targets"])
-
-
-def fetched(base: CodeBase, cache: Path) -> Path:
-    """The unpacked package, downloaded once."""
-    folder = cache / base.requirement.replace("==", "-")
-    if not (folder / ".complete").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), base.requirement]
-        subprocess.run(command, check=True)
-        for wheel in folder.glob("*.whl"):
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(folder)
-            wheel.unlink()
-        (folder / ".complete").touch()
-    return folder
