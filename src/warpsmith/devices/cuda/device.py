@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import UnavailableError, UnsupportedFeature
-from warpsmith.core.hardware import Geometry, Language, Occupancy, Resources
+from warpsmith.core.hardware import Geometry, Occupancy, Resources
+from warpsmith.devices._gpu.device import GpuDevice
 from warpsmith.devices._gpu.host_code import Mixed
-from warpsmith.devices._gpu.requests import request_key, require_fitting
+from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE
-from warpsmith.devices.base import Binary, CheckReport, CompileRequest, DeviceInfo, Session
+from warpsmith.devices.base import Binary, CheckReport, CompileRequest, DeviceInfo
 from warpsmith.devices.cuda import headers, nvrtc, occupancy, sanitizer
 from warpsmith.devices.cuda.architecture import ARCHITECTURES, architecture_of
 from warpsmith.devices.cuda.compiling import compile_cubin
@@ -23,29 +23,20 @@ from warpsmith.devices.cuda.target import CudaTarget, parse_target
 if TYPE_CHECKING:
     from warpsmith.devices.cuda.gpu import Gpu
 
-_LANGUAGES = frozenset({Language.CUDA, Language.HIP})
 
-
-class CudaDevice:
+class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
+    kind = "cuda"
     machine_code_name = "SASS"
     checks = sanitizer.CHECKS
     counts = True
 
-    def __init__(self, selector: str = "") -> None:
-        self.name = f"cuda:{selector}" if selector else "cuda"
-        self._gpu = int(selector or 0) if selector.isdecimal() or not selector else None
-        self._named = None if self._gpu is not None else parse_target(selector)
+    def _parsed(self, selector: str) -> CudaTarget:
+        return parse_target(selector)
 
-    @cached_property
-    def target(self) -> CudaTarget:
-        return self._named or self._found.target
-
-    @cached_property
-    def _found(self) -> Gpu:
+    def _gpu(self, index: int) -> Gpu:
         from warpsmith.devices.cuda.gpu import Gpu  # noqa: PLC0415 - the driver's bindings, only where a GPU is meant
 
-        assert self._gpu is not None
-        return Gpu(self._gpu)
+        return Gpu(index)
 
     def describe(self) -> DeviceInfo:
         major, minor = nvrtc.version()
@@ -56,13 +47,13 @@ class CudaDevice:
             )
         if self._named is None:
             self._found.require_driver_for(major)
-            return self._found.describe(self.name, _LANGUAGES, _versions())
+            return self._found.describe(self.name, self.languages, _versions())
         known = architecture_of(self._named)
         return DeviceInfo(
             name=self.name,
             description=f"{self._named}, compile only (limits of a {known.product})",
             limits=known.limits,
-            languages=_LANGUAGES,
+            languages=self.languages,
             versions=_versions(),
         )
 
@@ -71,11 +62,8 @@ class CudaDevice:
         known = ARCHITECTURES.get(self.target.capability)
         return occupancy.occupancy(known, resources, geometry) if known is not None else None
 
-    def compile_key(self, request: CompileRequest) -> str:
-        return request_key(self.target.name, request)
-
     def compile(self, request: CompileRequest) -> Binary:
-        if request.language not in _LANGUAGES:
+        if request.language not in self.languages:
             raise UnsupportedFeature(
                 f"the {self.name} device compiles CUDA C++, not {request.language}",
                 hint="the opencl device runs it on NVIDIA GPUs too",
@@ -107,23 +95,11 @@ class CudaDevice:
     def machine_code(self, binary: Binary) -> str:
         return machine_code(binary.code, binary.entry)
 
-    @property
-    def reserves_addresses(self) -> bool:
-        return self._named is None
-
     def check_command(self, check: str) -> tuple[str, ...]:
         return sanitizer.command(check)
 
     def check_report(self, text: str) -> CheckReport:
         return sanitizer.read_report(text)
-
-    def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
-        """A GPU is always used whole."""
-        if self._named is not None:
-            raise UnavailableError(
-                f"{self.name} is a target to compile for, not a GPU to run on", hint="run on cuda where there is a GPU, or on cpu"
-            )
-        return self._found.open()
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,75 @@
+"""What the devices of all vendors' GPUs have in common: which GPU, or which target to compile for, a name means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from warpsmith.core.errors import UnavailableError
+from warpsmith.core.hardware import Language
+from warpsmith.devices._gpu.requests import request_key
+from warpsmith.devices._gpu.session import GpuSession
+from warpsmith.devices.base import CompileRequest, Session
+
+
+class Target(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class FoundGpu(Protocol):
+    """A GPU that is there; its target is of the device's own kind."""
+
+    @property
+    def target(self) -> Any: ...
+
+    def open(self) -> GpuSession: ...
+
+
+TargetT = TypeVar("TargetT", bound=Target)
+GpuT = TypeVar("GpuT", bound=FoundGpu)
+
+
+class GpuDevice(ABC, Generic[TargetT, GpuT]):
+    """`kind:TARGET` compiles for a target without a GPU; `kind`, or `kind:1`, is a GPU that is there."""
+
+    kind: ClassVar[str]
+    languages: ClassVar[frozenset[Language]] = frozenset({Language.CUDA, Language.HIP})
+
+    def __init__(self, selector: str = "") -> None:
+        self.name = f"{self.kind}:{selector}" if selector else self.kind
+        self._index = int(selector or 0) if selector.isdecimal() or not selector else None
+        self._named = None if self._index is not None else self._parsed(selector)
+
+    @abstractmethod
+    def _parsed(self, selector: str) -> TargetT:
+        """Raises InputError."""
+
+    @abstractmethod
+    def _gpu(self, index: int) -> GpuT:
+        """The vendor's bindings are loaded here, and only here: where a GPU is meant."""
+
+    @cached_property
+    def target(self) -> TargetT:
+        found: TargetT = self._named or self._found.target
+        return found
+
+    @cached_property
+    def _found(self) -> GpuT:
+        assert self._index is not None
+        return self._gpu(self._index)
+
+    def compile_key(self, request: CompileRequest) -> str:
+        return request_key(self.target.name, request)
+
+    @property
+    def reserves_addresses(self) -> bool:
+        return self._named is None
+
+    def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
+        """A GPU is always used whole."""
+        if self._named is not None:
+            hint = f"run on {self.kind} where there is a GPU, or on cpu"
+            raise UnavailableError(f"{self.name} is a target to compile for, not a GPU to run on", hint=hint)
+        return self._found.open()
