@@ -5,8 +5,8 @@ be: a global object's constructor runs before anybody's `main`, on the user's ma
 asks which compiler reads it can be another one elsewhere than the one that was verified. So a form has neither, unless the
 original has the same.
 
-Told by tokens (`file_scope`). What could hide code from such a reading is refused: `##`, digraphs, a macro with arguments where
-declarations stand.
+Told by tokens (`file_scope`), of a text in which nothing is hidden from such a reading (`readable`); a macro with arguments where
+declarations stand is refused here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
 
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.tokens import Kind, tokenize
@@ -36,21 +35,18 @@ _RUN_AT_LOAD = re.compile(
 )
 _ASKS = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef|define)\b(.*)", re.DOTALL)
 _OF_COMPILERS = re.compile(r"\b(?:__?[A-Z]\w*|__has_\w+|__clang__|__cplusplus)\b")  # __CUDA_ARCH__, _WIN32, __GNUC__
-_MACRO_BODY = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^)]*\))?(.*)", re.DOTALL)
 _FUNCTION_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(", re.MULTILINE)
 _LONGEST = 80  # characters of what is quoted
 _HINT = "a form is device code only: __global__ and __device__ functions, types, and constants that are constexpr"
 
 
 def require_device_code(source: str, original: str) -> None:
-    """Raises InputError with the first thing that is not device code, and not the original's."""
-    text, known = _spliced(source), _spliced(original)
-    _require_readable(text, known)
-    _require_one_meaning(text, known)
-    if (found := _RUN_AT_LOAD.search(text)) and found[1] not in known:
+    """Raises InputError with the first thing that is not device code, and not the original's. Both are spliced, and readable."""
+    _require_one_meaning(source, original)
+    if (found := _RUN_AT_LOAD.search(source)) and found[1] not in original:
         raise InputError(f"a form may not say {found[1]!r}: that is about programs, not kernels", hint=_HINT)
-    macros = _telling_macros(text) - _telling_macros(known)
-    for item in sorted(items_of(text) - items_of(known)):
+    macros = _telling_macros(source) - _telling_macros(original)
+    for item in sorted(items_of(source) - items_of(original)):
         if (problem := _problem(item, macros)) is not None:
             quoted = " ".join(item)
             shown = quoted if len(quoted) <= _LONGEST else f"{quoted[:_LONGEST]}…"
@@ -60,25 +56,6 @@ def require_device_code(source: str, original: str) -> None:
 def _telling_macros(text: str) -> set[str]:
     """Those that are not written out: with arguments, or with several meanings."""
     return {*_FUNCTION_MACRO.findall(text), *ambiguous_macros(text)}
-
-
-def _spliced(text: str) -> str:
-    """As a compiler reads it: a line that ends in a backslash goes on."""
-    return re.sub(r"\\[ \t]*\r?\n", "", text)
-
-
-def _require_readable(text: str, known: str) -> None:
-    pieces = [token.text for token in tokenize(text) if token.kind is Kind.PUNCTUATION]
-    directives = "".join(token.text for token in tokenize(text) if token.kind is Kind.DIRECTIVE)
-    hidden = {"##": "##" in directives, "#": "#" in pieces}
-    hidden |= {pair: any(a + b == pair for a, b in pairwise(pieces)) for pair in ("<%", "%>", "%:")}
-    for sign, is_there in hidden.items():
-        if is_there and sign not in known:
-            raise InputError(f"{sign!r} hides what a form says from those who read it", hint="write it out")
-    for token in tokenize(text):
-        body = _MACRO_BODY.match(token.text) if token.kind is Kind.DIRECTIVE else None
-        if body and body[2] not in known and any(body[2].count(a) != body[2].count(b) for a, b in ("()", "[]", "{}")):
-            raise InputError(f"the macro {body[1]} opens a bracket that it does not close", hint="write it out")
 
 
 def _require_one_meaning(text: str, known: str) -> None:

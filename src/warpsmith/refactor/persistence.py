@@ -1,4 +1,4 @@
-"""Variables of a source that outlive a launch: `__device__`, `__managed__` or `static` in CUDA and HIP, `global` in OpenCL.
+"""Variables of a source that outlive a launch: `__device__`, `__managed__`, `static` in CUDA, HIP; `global`, `static` in OpenCL.
 
 A kernel that keeps something there can answer its later launches from memory: right whenever it is verified, and timed doing
 nothing. So what others write for a kernel may have none that the kernel itself does not have. Told by tokens, object-like macros
@@ -65,7 +65,8 @@ def _beginnings(words: Sequence[str], marks: frozenset[str], language: Language)
     if language is not Language.OPENCL:
         yield from (place for place, word in enumerate(words) if word in marks)
         return
-    # Outside functions every variable is one; inside, and in parameters, the word stands before pointers only.
+    # Outside functions every variable is one; inside, those that are static. `global` stands before pointers there.
+    yield from (place for place, word in enumerate(words) if word == "static")
     place = 0
     while place < len(words):
         yield place

@@ -6,21 +6,20 @@ it was. So the default stays the original token by token, whatever an agent writ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
+from warpsmith.devices._clang.tokens import spliced
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.device_code import require_device_code
 from warpsmith.refactor.persistence import require_no_memory
+from warpsmith.refactor.readable import require_readable
 
 PROPOSALS = "proposals"  # the pass's name, in plans and reports
 FORM = "FORM"
-
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include(?:_next)?|embed|import)[ \t]*[<\"]([^>\"\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +87,11 @@ class ProposedForms:
 
 
 def require_allowed(source: str, original: str, language: Language) -> None:
-    """Raises InputError for what no form may do, whoever wrote it: read other files, keep more from launch to launch, or be more
-    than device code.
-
-    Workers are confined anyway; but what can only be an attempt at other people's files is not even compiled.
+    """Raises InputError for what no form may do, whoever wrote it: hide what it says, read other files, keep more from launch to
+    launch, or be more than device code.
     """
-    for found in _INCLUDE.finditer(source):
-        path = found[1].strip()
-        if path.startswith(("/", "~", "\\")) or ".." in path or ":" in path:
-            raise InputError(f"a form includes only what the original could include; found {found[0].strip()!r}")
+    source, original = spliced(source), spliced(original)
+    require_readable(source, original, language)
     require_no_memory(source, original, language)
     if language is not Language.OPENCL:  # which has no host code
         require_device_code(source, original)

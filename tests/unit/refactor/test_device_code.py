@@ -37,6 +37,7 @@ OTHER_ELSEWHERE = {
     "a header": '#if __has_include("/etc/passwd")\n#endif\n',
     "pasted": "#define GLUE(a, b) a##b\n",
     "a digraph": "%:define A\n",
+    "a header behind a macro": "#define WHERE <stdint.h>\n#include WHERE\n",
 }
 FINE = (
     """\
@@ -57,6 +58,7 @@ namespace detail { DEV float twice(float x) { return MIN(x, 2.0f) * 2.0f; } }
 extern "C" { __device__ void helper(float* y); }
 extern __shared__ float scratch[];
 template <int N> __global__ void __launch_bounds__(256) wide(float* y, int n);
+__device__ int least(int a, int b, int c) { return a < b % c ? a : c < b ? c < a : b; }
 """
     + KERNEL
 )
@@ -88,3 +90,24 @@ def test_braces_that_a_condition_opens_and_closes_again_are_understood():
     require_allowed(looped, KERNEL, Language.CUDA)
     with pytest.raises(InputError, match="code for the host"):
         require_allowed(looped + "int z = system();\n", KERNEL, Language.CUDA)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("__device__ int f() { st\\\natic int calls; return ++calls; }\n", "calls would outlive"),
+        ('#inc\\ \nlude "/etc/passwd"\n', "/etc/passwd"),
+    ],
+)
+def test_a_backslash_in_the_middle_of_a_word_hides_nothing(text: str, reason: str):
+    with pytest.raises(InputError, match=reason):
+        require_allowed(text + KERNEL, KERNEL, Language.CUDA)
+
+
+def test_names_are_glued_together_in_opencl_but_not_to_keep_something():
+    kernel = "kernel void k(global float* y) { y[get_global_id(0)] = 1; }\n"
+    glue = "#define GLUE(a, b) a##b\n#define VECTOR(n) GLUE(float, n)\n"
+    require_allowed(glue + kernel.replace("= 1", "= ((VECTOR(4))(1)).x"), kernel, Language.OPENCL)
+    kept = kernel.replace("{", "{ GLUE(sta, tic) GLUE(glo, bal) int calls; ++calls;")
+    with pytest.raises(InputError, match="hides"):
+        require_allowed(glue + kept, kernel, Language.OPENCL)

@@ -53,6 +53,8 @@ def test_opencl_where_the_word_mostly_stands_before_pointers():
     assert persistent_variables("global int calls;\n" + source, Language.OPENCL) == {"calls"}
     assert persistent_variables("int calls;\n" + source, Language.OPENCL) == {"calls"}
     assert persistent_variables(source + "struct Memo { int n; } memo;\n", Language.OPENCL) == {"memo"}
+    assert persistent_variables(source.replace("{ ", "{ static global int calls; "), Language.OPENCL) == {"calls"}
+    assert not persistent_variables(source.replace("{ ", "{ static constant int table[2] = {1, 2}; "), Language.OPENCL)
 
 
 def test_opencl_outside_functions():

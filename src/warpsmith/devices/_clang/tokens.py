@@ -43,6 +43,11 @@ _DIRECTIVE = re.compile(r"[ \t]*#(?:[^\n\\]|\\\r?\n|\\.)*")
 _KINDS = {"raw": Kind.STRING, "string": Kind.STRING, "number": Kind.NUMBER, "word": Kind.WORD, "punctuation": Kind.PUNCTUATION}
 
 
+def spliced(text: str) -> str:
+    """As a compiler reads it: a line that ends in a backslash goes on, in the middle of a word too."""
+    return re.sub(r"\\[ \t]*\r?\n", "", text)
+
+
 def tokenize(text: str) -> Iterator[Token]:
     """Comments and white space are left out; a preprocessor directive is one token."""
     position, line, line_start = 0, 1, True
