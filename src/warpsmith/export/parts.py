@@ -17,6 +17,7 @@ from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch, Scalar
+from warpsmith.template.directives import object_defines
 from warpsmith.template.model import c_text
 from warpsmith.template.settling import settled
 
@@ -81,10 +82,11 @@ def file_stem(kernel: Kernel) -> str:
     return kernel.source.stem.removesuffix(".template")
 
 
-def defines_of(kernel: Kernel) -> str:
-    """What kernel.toml defines for every configuration; a compiler's -D still wins."""
-    given = "".join(f"#ifndef {n}\n#define {n} {c_text(v)}\n#endif\n" for n, v in kernel.defines.items())
-    return f"{given}\n" if given else ""
+def with_defines(text: str, kernel: Kernel) -> str:
+    """With what kernel.toml defines for every configuration, but where a parameter took its place; a compiler's -D still wins."""
+    own = {define.name for define in object_defines(text)} & {parameter.name for parameter in kernel.parameters}
+    given = [f"#ifndef {n}\n#define {n} {c_text(v)}\n#endif\n" for n, v in kernel.defines.items() if n not in own]
+    return "".join([*given, "\n", text]) if given else text
 
 
 def _part(shipment: Shipment, pick: Pick, workloads: tuple[str, ...], *, is_general: bool, from_template: bool = False) -> Part:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from warpsmith.export.base import Build, Shipment
 from warpsmith.export.layout import Layout
-from warpsmith.export.parts import Part, defines_of, file_stem, heading, parts_of, plain_name
+from warpsmith.export.parts import Part, file_stem, heading, parts_of, plain_name, with_defines
 from warpsmith.spec.kernel import Kernel
 
 
@@ -21,7 +21,7 @@ class SourceExporter:
         files = [file for part in parts for file in layout.free(_stem(kernel, part), kernel.source.suffix)]
         for part, file in zip(parts, files, strict=True):
             text = layout.standing_alone(part.origin, part.text, file)
-            file.write_text(f"{heading(shipment, part)}\n{defines_of(kernel)}{text}", encoding="utf-8")
+            file.write_text(f"{heading(shipment, part)}\n{with_defines(text, kernel)}", encoding="utf-8")
         return tuple(part.build(file) for part, file in zip(parts, files, strict=True))
 
 

@@ -26,8 +26,10 @@ def check_variant(kernel: Kernel, before: Variant, after: Variant, choices: tupl
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Faulty(f"{twice} is listed twice")
-    # Naming a `#define` of the source after itself is what lifting it means: its old definition is then gone.
-    lifted = {define.name for define in object_defines(before.text)} - {define.name for define in object_defines(after.text)}
+    # Naming a `#define` of the source after itself is what lifting it means: its old definition is then gone. One of the host's
+    # gives way to a parameter by itself.
+    defined, left = ({define.name for define in object_defines(variant.text)} for variant in (before, after))
+    lifted = (defined | {name for name, value in kernel.defines.items() if type(value) is int}) - left
     for tunable in after.tunables:
         if tunable.name not in old:
             _check_tunable(kernel, before.text, tunable, strangers, lifted)

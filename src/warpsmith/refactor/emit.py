@@ -80,7 +80,9 @@ def kernel_toml(found: Refactored, folder: Path) -> str:
     kernel = found.draft.kernel
     data = read_document(kernel.path).data
     move = _Moving(kernel.path.parent, folder)
-    parts = [f"{_MARK} from {kernel.path.parent.name}/{kernel.path.name}; it writes over this file when it runs again.\n"]
+    parts = [
+        f"{_MARK} from {kernel.path.resolve().parent.name}/{kernel.path.name}; it writes over this file when it runs again.\n"
+    ]
     parts.append(toml_table("kernel", _kernel_table(kernel, data["kernel"], move)))
     template: dict[str, Any] = {"source": template_path(folder, kernel).name}
     if found.entry != kernel.entry:

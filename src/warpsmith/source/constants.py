@@ -1,4 +1,4 @@
-"""The whole numbers that a kernel's author fixed: macros, constants, template arguments, and bytes per access.
+"""The whole numbers that a kernel's author fixed: macros (the host's too), constants, template arguments, and bytes per access.
 
 Each is known by the one token that says its value, so that another value can be put in its place.
 """
@@ -6,11 +6,12 @@ Each is known by the one token that says its value, so that another value can be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from warpsmith.core.configuration import Value
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 from warpsmith.spec.entry import split_entry
@@ -25,6 +26,7 @@ _ACCESS_BYTES = (4, 8, 16, 32)  # a number of bytes over a type's size is the nu
 class ConstantKind(StrEnum):
     MACRO = "macro"  # its whole body is the number; under its own #ifndef or not
     BRACKETED = "bracketed macro"  # `(32)`
+    OUTSIDE = "outside"  # the host defines it when it compiles: nothing in the text says the value
     FILE = "file"
     LOCAL = "local"
     TEMPLATE = "template"  # an argument of the instance
@@ -34,7 +36,10 @@ class ConstantKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """`start` and `end` are the bytes of the token; of a macro its whole definition, of a template argument its index twice."""
+    """`start` and `end` are the bytes of the token; of a macro its whole definition, of a template argument its index twice.
+
+    What comes from outside has no place.
+    """
 
     name: str
     value: int
@@ -44,9 +49,9 @@ class Constant:
     line: int | None
 
 
-def constants_of(source: KernelSource, entry: str) -> list[Constant]:
-    """What the kernel uses of them, in the order of the text; template arguments last."""
-    found = [*_macros(source), *sorted(_declared(source), key=lambda c: c.start)]
+def constants_of(source: KernelSource, entry: str, outside: Mapping[str, Value]) -> list[Constant]:
+    """What the kernel uses of them, in the order of the text; template arguments last. `outside` are the host's definitions."""
+    found = [*_outside(source, outside), *_macros(source, outside), *sorted(_declared(source), key=lambda c: c.start)]
     used = _used(source)
     return [*(c for c in found if c.name in used), *_arguments(source, entry)]
 
@@ -67,7 +72,14 @@ def _used(source: KernelSource) -> set[str]:
     return used
 
 
-def _macros(source: KernelSource) -> Iterator[Constant]:
+def _outside(source: KernelSource, given: Mapping[str, Value]) -> Iterator[Constant]:
+    own = {text_of(field(node, "name")) for node in of_kind(source.tree.root, "preproc_def")}
+    for name, value in given.items():
+        if type(value) is int and value >= 0 and name not in own:
+            yield Constant(name, value, ConstantKind.OUTSIDE, 0, 0, None)
+
+
+def _macros(source: KernelSource, outside: Mapping[str, Value]) -> Iterator[Constant]:
     found = list(of_kind(source.tree.root, "preproc_def"))
     names = [text_of(field(node, "name")) for node in found]
     for node, name in zip(found, names, strict=True):
@@ -78,7 +90,10 @@ def _macros(source: KernelSource) -> Iterator[Constant]:
         written = re.match(r"\s*(\()?\s*(\d+)\s*(?(1)\))\s*(?=$|//|/\*)", text)
         if written is None or _WHOLE_NUMBER.fullmatch(written[2]) is None:
             continue
-        outer = _guard(node, name) or node
+        guard = _guard(node, name)
+        if name in outside and guard is not None:
+            continue  # the host's number counts, not this one
+        outer = guard or node
         if any(a.type.startswith("preproc_") for a in ancestors(outer)):
             continue  # one of several definitions, and which of them counts is not known here
         kind, start, end = ConstantKind.MACRO, outer.start_byte, outer.end_byte

@@ -47,16 +47,27 @@ class _Checks:
         self._sizes = frozenset(set.intersection(*sizes)) if sizes else frozenset()
 
     def distinct_names(self) -> None:
-        """A name in an expression means one thing: a size, a parameter, a define or a limit."""
+        """A name in an expression means one thing: a size, a parameter, a define or a limit.
+
+        But a template may have a parameter for what the original gets as a define: its values then take the define's place.
+        """
+        own = self._parameters if self._kernel.template_source is not None else frozenset[str]()
         owners: list[tuple[str, dict[str, TomlPath | None]]] = [
             ("a device limit", dict.fromkeys(self._limits)),
             ("a parameter", {p.name: ("parameters", p.name) for p in self._kernel.parameters}),
-            ("a define", {name: ("kernel", "defines", name) for name in self._kernel.defines}),
+            ("a define", {name: ("kernel", "defines", name) for name in self._kernel.defines if name not in own}),
             (
                 "a workload size",
                 {size: ("workloads", w.name, size) for w in reversed(self._kernel.workloads) for size in w.sizes},
             ),
         ]
+        for parameter in self._kernel.parameters:
+            given = self._kernel.defines.get(parameter.name, parameter.default)
+            if parameter.name in own and parameter.default != given:
+                found = (
+                    f"the default {parameter.default} of {parameter.name} is not the original's, which is compiled with {given}"
+                )
+                self._problems.add(found, self._at.key(("parameters", parameter.name)), "make the two the same")
         seen: dict[str, str] = {}
         for owner, names in owners:
             for name, path in names.items():

@@ -13,6 +13,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, WarpsmithError
 from warpsmith.export.base import Pick
 from warpsmith.export.delivery import deliver
+from warpsmith.export.parts import with_defines
 from warpsmith.export.shipment import NothingToShip, shipment_of
 from warpsmith.record.store import RunHeader, RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
@@ -205,3 +206,11 @@ def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(ker
 def test_an_unknown_format_is_bad_input(kernel, tmp_path) -> None:
     with pytest.raises(InputError, match="no export format 'elf'"):
         deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "elf", tmp_path / "out", None)
+
+
+def test_what_the_host_defines_is_written_down_unless_a_parameter_took_its_place(kernel: Kernel):
+    kernel = replace(kernel, defines={"VEC": 1, "WITH_BIAS": 1})
+    original, settled = "float f = VEC;\n", "#define VEC 4\nfloat f = VEC;\n"
+    bias = "#ifndef WITH_BIAS\n#define WITH_BIAS 1\n#endif\n"
+    assert with_defines(original, kernel) == f"#ifndef VEC\n#define VEC 1\n#endif\n{bias}\n{original}"
+    assert with_defines(settled, kernel) == f"{bias}\n{settled}"

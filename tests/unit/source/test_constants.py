@@ -5,8 +5,8 @@ from warpsmith.source.constants import ConstantKind, constants_of
 from warpsmith.source.kernel import parse_kernel
 
 
-def _found(source, entry="k") -> dict[str, tuple[int, ConstantKind]]:
-    return {c.name: (c.value, c.kind) for c in constants_of(source, entry)}
+def _found(source, entry="k", outside=None) -> dict[str, tuple[int, ConstantKind]]:
+    return {c.name: (c.value, c.kind) for c in constants_of(source, entry, outside or {})}
 
 
 def test_each_kind_once():
@@ -23,7 +23,7 @@ def test_each_kind_once():
 
 def test_the_token_is_what_says_the_value():
     source = cuda("constexpr int kLanes = 16 / sizeof(float); out[kLanes] = 0;")
-    (constant,) = constants_of(source, "k")
+    (constant,) = constants_of(source, "k", {})
     assert constant.kind is ConstantKind.ACCESS
     assert source.text[constant.start : constant.end] == "16"
 
@@ -47,3 +47,10 @@ def test_a_macro_with_several_definitions_is_left_alone():
 
 def test_suffixes_and_floats_are_no_whole_numbers():
     assert _found(cuda("out[A + B] = C;", before="#define A 16u\n#define B 0x10\n#define C 1.0f")) == {}
+
+
+def test_what_the_host_defines():
+    source = cuda("out[A + B + C + D] = 0;", before="#ifndef B\n#define B 4\n#endif\n#define C 2")
+    given = {"A": 16, "B": 8, "C": 8, "D": 1.5, "IDLE": 3}
+    # Of B neither number is sure to count for a reader of the source; C is the source's own, whatever the host says.
+    assert _found(source, outside=given) == {"A": (16, ConstantKind.OUTSIDE), "C": (2, ConstantKind.MACRO)}

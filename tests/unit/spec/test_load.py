@@ -92,6 +92,15 @@ def write(folder, text, name="kernel.toml"):
     return file
 
 
+def test_a_template_may_have_a_parameter_in_the_place_of_a_define(folder):
+    taken = GOOD.replace("WIDE = true", "BLOCK = 1024")
+    assert load_kernel(write(folder, taken)).default_configuration["BLOCK"] == 1024
+    with pytest.raises(InputError, match="of BLOCK is not the original's, which is compiled with 128"):
+        load_kernel(write(folder, taken.replace("BLOCK = 1024", "BLOCK = 128")))
+    with pytest.raises(InputError, match="'BLOCK' is a define and also a parameter"):
+        load_kernel(write(folder, taken.replace('[template]\nsource = "silu.template.cu"\n', "")))
+
+
 def test_everything_there_is(folder):
     kernel = load_kernel(write(folder, GOOD))
     assert (kernel.name, kernel.entry, kernel.language) == ("silu", "silu_kernel<float>", Language.CUDA)

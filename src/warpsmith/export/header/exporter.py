@@ -10,7 +10,7 @@ from warpsmith.export.base import Build, Shipment
 from warpsmith.export.header.cpp_text import HELPERS, identifier
 from warpsmith.export.header.enclosing import enclosed
 from warpsmith.export.header.geometry import NamedPart, chosen_scalars, geometry_text, launch_arguments
-from warpsmith.export.parts import Part, defines_of, heading, parts_of
+from warpsmith.export.parts import Part, heading, parts_of, with_defines
 from warpsmith.spec.kernel import Kernel
 
 
@@ -66,7 +66,7 @@ def _named(parts: tuple[Part, ...]) -> list[NamedPart]:
 
 def _kernel_text(shipment: Shipment, entry: NamedPart, outer: str) -> str:
     part = entry.part
-    text = f"{defines_of(shipment.kernel)}{part.text}"
+    text = with_defines(part.text, shipment.kernel)
     return f"{heading(shipment, part)}{enclosed(shipment.kernel, part.origin, text, (outer, entry.name))}"
 
 

@@ -11,7 +11,7 @@ from warpsmith.export.base import Build, Shipment
 from warpsmith.export.kernel_tuner.t1 import t1_document
 from warpsmith.export.kernel_tuner.t4 import t4_document
 from warpsmith.export.layout import Layout
-from warpsmith.export.parts import defines_of, file_stem, heading, part_for_all, plain_name
+from warpsmith.export.parts import file_stem, heading, part_for_all, plain_name, with_defines
 from warpsmith.template import render
 
 
@@ -28,7 +28,7 @@ class KernelTunerExporter:
         (file,) = layout.free(file_stem(kernel), kernel.source.suffix)
         text = layout.standing_alone(template.path, render(template, shipment.general.configuration), file)
         whole = part_for_all(shipment)
-        file.write_text(f"{heading(shipment, whole)}\n{defines_of(kernel)}{text}", encoding="utf-8")
+        file.write_text(f"{heading(shipment, whole)}\n{with_defines(text, kernel)}", encoding="utf-8")
         for workload in kernel.tuning_workloads:
             t1, t4 = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json")
             _write(t1, t1_document(shipment, workload, file.name))

@@ -30,6 +30,7 @@ _VECTOR = re.compile(r"u?(?:char|short|int|long|longlong)[248]|(?:float|double|h
 _FLOATING = re.compile(r"\b(?:float|double|half|__half|T|scalar_t|__nv_bfloat16|bfloat16)\d?\b")
 _WHOLE = ("min", "max", "static_cast", "ceildiv", "cdiv", "div_up", "ceil_div")
 _COMPARISONS = {"<", "<=", ">", ">=", "==", "!="}
+_MACROS = {ConstantKind.MACRO, ConstantKind.BRACKETED, ConstantKind.OUTSIDE}
 _ARITHMETIC = {"+", "-", "*", "/", "%"}
 
 
@@ -41,7 +42,7 @@ def semantic(lifted: Symbolic) -> dict[str, str]:
             found[parameter] = "it is the size of a warp"
         elif constant.value == 0:
             found[parameter] = "it is zero"
-        elif constant.kind in {ConstantKind.MACRO, ConstantKind.BRACKETED} and _decides(lifted, constant.name):
+        elif constant.kind in _MACROS and _decides(lifted, constant.name):
             found[parameter] = "it decides an #if"
     for parameter, reason in (*_in_exchanges(lifted), *_in_device_memory(lifted), *_in_data(lifted)):
         found.setdefault(parameter, reason)

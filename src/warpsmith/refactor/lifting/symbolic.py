@@ -40,6 +40,8 @@ def symbolic(subject: Subject, constants: Sequence[Constant]) -> Symbolic:
         chosen[parameter] = (*chosen.get(parameter, ()), constant)
         if constant.kind is ConstantKind.TEMPLATE:
             arguments[constant.start] = parameter
+        elif constant.kind is ConstantKind.OUTSIDE:
+            continue  # the text names it already
         elif constant.kind is ConstantKind.MACRO:
             edits.append(_without_line(source, constant))
         else:
@@ -69,7 +71,7 @@ def _are_one(first: Constant, other: Constant) -> bool:
 
 def _parameter_name(constant: Constant, taken: frozenset[str]) -> str:
     """`kTileM` → TILE_M. A macro that is nothing but a number becomes the parameter itself."""
-    if constant.kind is ConstantKind.MACRO:
+    if constant.kind in {ConstantKind.MACRO, ConstantKind.OUTSIDE}:
         return constant.name
     if constant.kind is ConstantKind.ACCESS:
         name = "VEC_BYTES"

@@ -1,7 +1,7 @@
 """Numbers that fix how a kernel executes become parameters: sizes of blocks, tiles, a thread's part and an access.
 
-Looks at macros, constants and template arguments that are whole numbers, and at the bytes of `16 / sizeof(T)`. Only the token
-that says the value changes, so the default has the original's tokens.
+Looks at macros (the host's -D too: `defines` in kernel.toml), constants and template arguments that are whole numbers, and at the
+bytes of `16 / sizeof(T)`. Only the token that says the value changes, so the default has the original's tokens.
 
 Precondition, for each constant: nothing shows that it is part of what is computed (`lifting.meaning`), and something shows what
 it is for: the launch has a number that it explains, a loop steps by it over tiles of that size, or it is the width of an access.
@@ -41,7 +41,6 @@ from warpsmith.refactor.lifting.values import tunable
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
-from warpsmith.template.directives import used_identifiers
 
 
 class LiftConstants:
@@ -55,7 +54,7 @@ class LiftConstants:
         source, variant = subject.source, subject.variant
         if (unclear := unreadable(source)) is not None:
             return unclear
-        candidates = constants_of(source, variant.entry)
+        candidates = constants_of(source, variant.entry, subject.kernel.defines)
         candidates += literal_families(subject, {c.value for c in candidates})
         left: dict[str, str] = {}
         while candidates:
@@ -68,20 +67,8 @@ class LiftConstants:
             gone = {c for parameter in refused for c in lifted.constants[parameter]}
             candidates = [c for c in candidates if c not in gone]
         if not left:
-            return Declined(
-                _from_outside(subject) or "no macro, constant or template argument is a whole number that the kernel uses"
-            )
+            return Declined("no macro, constant or template argument is a whole number that the kernel uses")
         return Declined("; ".join(f"{name}: {reason}" for name, reason in left.items()))
-
-
-def _from_outside(subject: Subject) -> str | None:
-    """Of numbers that the host's `-D` brings: what would let them be seen."""
-    used = used_identifiers(subject.variant.text)
-    given = [name for name, value in subject.kernel.defines.items() if name in used and type(value) is int]
-    if not given:
-        return None
-    are = "is given by kernel.toml and not by" if len(given) == 1 else "are given by kernel.toml and not by"
-    return f"{', '.join(given)} {are} the source: `#define {given[0]} {subject.kernel.defines[given[0]]}` there can be lifted"
 
 
 def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:

@@ -454,8 +454,13 @@ __global__ void k(float* out, const float* x, int n) {{
     assert all(rule.reason == "line 5 asks only for the first of N_" for rule in found)
 
 
-def test_numbers_of_the_hosts_own_are_named():
-    text = _REQUIRED.format(sizes="T, T, 1", t="T")[len("#define T 16\n") :]
-    subject = small(text, grid=("ceildiv(n, 16)", "ceildiv(n, 16)"), block=("16", "16"), language=Language.OPENCL)
+def test_numbers_that_the_host_defines_are_lifted_as_if_the_source_did():
+    inside = _REQUIRED.format(sizes="T, T, 1", t="T")
+    text = inside[len("#define T 16\n") :]
+    launch = {"grid": ("ceildiv(n, 16)", "ceildiv(n, 16)"), "block": ("16", "16"), "language": Language.OPENCL}
+    subject = small(text, **launch)
     subject = Subject(replace(subject.kernel, defines={"T": 16, "UNUSED": 1}), subject.limits, subject.variant)
-    assert declined(LiftConstants(), subject).startswith("T is given by kernel.toml and not by the source: `#define T 16` there")
+    made, same = _lifted(subject), _lifted(small(inside, **launch))
+    assert made.text == text
+    assert (made.grid, made.block, made.tunables[0].values) == (same.grid, same.block, same.tunables[0].values)
+    assert {t.name: t.default for t in made.tunables} == {"T": 16}
