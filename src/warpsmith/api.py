@@ -45,11 +45,12 @@ from warpsmith.tuning.account import account_of
 from warpsmith.tuning.agents import RULES, default_agent, load_agent
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.choices import OfTemplate, choices_of
 from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
 from warpsmith.tuning.comparison.run import Progress
 from warpsmith.tuning.comparison.run import compare as run_comparison
 from warpsmith.tuning.events import Emit, Warned, ignore
-from warpsmith.tuning.explain import explain, importance_entry, searched_kernel
+from warpsmith.tuning.explain import explain, importance_entry
 from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
 from warpsmith.tuning.probes import laboratory
 from warpsmith.tuning.recheck import Adversaries, recheck
@@ -290,12 +291,12 @@ def export_run(
     with Store(settings.database, reading=True) as store:
         record = _found(run, store, settings)
         require_result(record, "to export")  # before the kernel, which may be what it failed for
-        kernel = searched_kernel(record, store)
+        choices = choices_of(record, store)
         adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
-        known = extended(store.evaluations(record.run), kernel.default_configuration)
-    shipment = shipment_of(record, kernel, evaluations=known, adversaries=adversaries.workloads, force=force)
+        known = extended(store.evaluations(record.run), choices.kernel.default_configuration)
+    shipment = shipment_of(record, choices, evaluations=known, adversaries=adversaries.workloads, force=force)
     cache, device = settings.binary_cache, record.header.device
-    check = partial(recheck, kernel, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
+    check = partial(recheck, choices, device=device, binary_cache=cache, adversaries=adversaries) if verify else None
     return deliver(shipment, format_name, output or settings.home / "exports" / record.run, check)
 
 
@@ -313,16 +314,16 @@ def verify_run(
     with Store(settings.database, reading=True) as store:
         record = _found(exported.run if exported is not None else run, store, settings)
         require_result(record, "to verify")
-        kernel = searched_kernel(record, store)
+        choices = choices_of(record, store)
         adversaries = store.adversaries(record.run)
     fresh, where = fresh_seeds(seeds, record.header.seed), device or record.header.device
     if exported is not None:
-        builds = exported.builds(kernel)
-        found = verify_builds(kernel, builds, where, seeds=fresh, adversaries=adversaries, emit=emit)
+        builds = exported.builds(choices.kernel)
+        found = verify_builds(choices, builds, where, seeds=fresh, adversaries=adversaries, emit=emit)
     else:
-        winners = winners_of(record, kernel)
-        found = verify_configurations(kernel, winners, where, seeds=fresh, adversaries=adversaries, emit=emit)
-    about = {"run": record.run, "kernel": kernel.name, "folder": str(folder) if exported is not None else None}
+        winners = winners_of(record, choices.kernel)
+        found = verify_configurations(choices, winners, where, seeds=fresh, adversaries=adversaries, emit=emit)
+    about = {"run": record.run, "kernel": choices.kernel.name, "folder": str(folder) if exported is not None else None}
     return {**about, **found.as_dict()}
 
 
@@ -333,7 +334,7 @@ def verify_kernel(
 
     On every workload, against its reference; without one, whether it gives the same again. Races fail it, too.
     """
-    found = verify_configurations(kernel, {}, device, seeds=fresh_seeds(seeds), emit=emit)
+    found = verify_configurations(OfTemplate.of(kernel), {}, device, seeds=fresh_seeds(seeds), emit=emit)
     return {"run": None, "kernel": kernel.name, "folder": None, **found.as_dict()}
 
 

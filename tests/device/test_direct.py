@@ -47,16 +47,17 @@ __global__ void twice(float* out, const float* in, int n) {
 }
 """
 GRID, BLOCK = ("ceildiv(n, 256)",), ("256",)
-# Right when it is verified, idle when it is timed.
+# Right when it is verified, idle when it is timed: what a form may not do is not even compiled.
 LAZY = "__device__ int launches = 0;\n" + WIDE.replace("if (i < n)", "if (i == 0) ++launches;\n  if (i < n && launches < 3)")
 WRITTEN = (
     Proposal(1, WIDE.replace("2.0f", "3.0f"), GRID, BLOCK, hypothesis="wrong"),
     Proposal(2, WIDE.replace("out[i]", "nothing[i]"), GRID, BLOCK, hypothesis="does not compile"),
     Proposal(3, WIDE, GRID, ("1000000",), hypothesis="a block that no device has"),
     Proposal(4, LAZY, GRID, BLOCK, hypothesis="who counts the launches"),
-    Proposal(5, WIDE, GRID, BLOCK, hypothesis="all threads"),
+    Proposal(5, f"struct S {{ S(); }};\nS s;\n{WIDE}", GRID, BLOCK, hypothesis="code for the host"),
+    Proposal(6, WIDE, GRID, BLOCK, hypothesis="all threads"),
 )
-OUTCOMES = ["WrongResult", "CompileFailed", "Infeasible", "WrongResult", "Measured"]
+OUTCOMES = ["WrongResult", "CompileFailed", "Infeasible", "Infeasible", "Infeasible", "Measured"]
 
 
 class Writer:
@@ -94,12 +95,12 @@ def test_rewrites_are_judged_and_a_stopped_run_neither_repeats_nor_skips_one(tmp
     monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk, alone: second)
     result = tuning_run.resume("last", settings, ignore)
 
-    assert (first.asked, second.asked) == ([0, 1, 2], [2, 3, 4, 5])
+    assert (first.asked, second.asked) == ([0, 1, 2], [2, 3, 4, 5, 6])
     assert [(e["rewrite"], e["outcome"]) for e in result["rewrites"]] == list(enumerate(OUTCOMES, start=1))
     assert result["evaluations"]["Measured"] == 2, "the original and the right one"
     assert (result["mode"], result["agent_stopped"]) == ("direct", "its allowance is spent")
-    assert result["general"]["config"] == {"REWRITE": 5}
+    assert result["general"]["config"] == {"REWRITE": 6}
     assert result["general"]["verified"]
     assert result["general"]["ci95"][0] > 1
-    assert Path(result["rewrites"][4]["source"]).read_text() == WIDE
+    assert Path(result["rewrites"][5]["source"]).read_text() == WIDE
     assert result["heldout"]["odd"]["verified"]

@@ -12,6 +12,7 @@ from warpsmith.cli.render_verify import render_verification
 from warpsmith.core.configuration import Configuration
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.choices import OfTemplate
 from warpsmith.tuning.verification import fresh_seeds, verify_configurations
 
 TOML = """\
@@ -70,7 +71,7 @@ def kernel(tmp_path: Path) -> Callable[..., Kernel]:
 
 def found_of(kernel: Kernel, forms: dict[int, str], **more: Any) -> dict[str, Any]:
     configurations = {Configuration.of({"FORM": form}): [name] for form, name in forms.items()}
-    return verify_configurations(kernel, configurations, "cpu", **{"seeds": (1001,), **more}).as_dict()
+    return verify_configurations(OfTemplate.of(kernel), configurations, "cpu", **{"seeds": (1001,), **more}).as_dict()
 
 
 def test_each_configuration_workload_and_seed_has_its_answer(kernel):

@@ -15,6 +15,7 @@ from warpsmith.analysis.report import ConfigurationReport, TargetReport
 from warpsmith.analysis.targets import Target
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
+from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
 from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
@@ -45,7 +46,7 @@ def analyze(
         target.require_language(kernel.language, info.languages)
         binder = Binder(kernel, target.limits(info.limits))
         space = space_of(kernel, template, binder.limits)
-        inspector = Inspector(binder, template, pool, kernel.tuning_workloads)
+        inspector = Inspector(Requests(binder, template), binder.limits, pool, kernel.tuning_workloads)
         original, configurations = _inspect(inspector, kernel.default_configuration, _chosen(space, limit), progress)
     return TargetReport(
         target=target,

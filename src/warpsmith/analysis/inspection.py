@@ -7,25 +7,23 @@ from concurrent.futures import Future
 from typing import TypeAlias
 
 from warpsmith.analysis.report import ConfigurationReport
-from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompileOutcome, CompilePool
 from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Geometry, Limits, Occupancy, Resources
 from warpsmith.devices.base import Binary, CompileRequest, Device, HasOccupancy
 from warpsmith.spec.kernel import Workload
-from warpsmith.template import Template
 
 Submitted: TypeAlias = dict[str, tuple[CompileRequest, Future[CompileOutcome]]]
 """By workload."""
 
 
 class Inspector:
-    """One device's view of a template. It need not be there: compiling is enough."""
+    """One device's view of what is chosen from. It need not be there: compiling is enough."""
 
-    def __init__(self, binder: Binder, template: Template, pool: CompilePool, workloads: Iterable[Workload]) -> None:
-        self._limits = binder.limits
-        self._requests = Requests(binder, template)
+    def __init__(self, requests: Requests, limits: Limits, pool: CompilePool, workloads: Iterable[Workload]) -> None:
+        self._limits = limits
+        self._requests = requests
         self.pool = pool
         self._workloads = tuple(workloads)
 

@@ -4,7 +4,7 @@
 That what was written still is what was measured is `tuning.recheck`'s business.
 """
 
-from warpsmith.export.base import Build, Exporter, Pick, Shipment
+from warpsmith.export.base import Build, Choices, Exporter, Pick, Shipment, Standalone
 from warpsmith.export.registry import exporter_names, load_exporter
 
-__all__ = ["Build", "Exporter", "Pick", "Shipment", "exporter_names", "load_exporter"]
+__all__ = ["Build", "Choices", "Exporter", "Pick", "Shipment", "Standalone", "exporter_names", "load_exporter"]

@@ -1,4 +1,6 @@
-"""The nouns of exporting: what ships (`Shipment`), what was written (`Build`), and who writes it (`Exporter`)."""
+"""The nouns of exporting: what ships (`Shipment`), what it is taken from (`Choices`), what was written (`Build`), and who writes
+it (`Exporter`).
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,44 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Shipment:
-    """`kernel` and `template` are those that the run searched last; `per_workload` has picks that are better there.
+class Standalone:
+    """A kernel with nothing left to choose. `origin` is the file that `text` was made from, where `#include`s belong."""
 
-    `evaluations` are all that the run made, in the parameters of that template.
-    """
+    origin: Path
+    text: str
+    entry: str
+    launch: Launch
+    arguments: tuple[Argument, ...]
+    conditions: tuple[Constraint, ...] = ()
+    """What must hold of the sizes and the device: elsewhere it is wrong or cannot run."""
+    idea: str = ""
+    """Of a whole rewrite: what its author, who may be a model, said of it."""
+
+
+class Choices(Protocol):
+    """What a run chose from: each configuration is a kernel of its own, and the default one is the original."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its parameters are those that configurations have values of."""
+        ...
+
+    @property
+    def template(self) -> Template | None:
+        """The one that was searched last; None where whole kernels were rewritten."""
+        ...
+
+    def standalone(self, configuration: Configuration) -> Standalone:
+        """Raises InputError for what may not be compiled, whatever the run made of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """`per_workload` has picks that are better there. `evaluations` are all that the run made, in the parameters of `kernel`."""
 
     run: str
-    kernel: Kernel
-    template: Template
+    choices: Choices
     limits: Limits  # of the device that it was tuned on
     general: Pick
     per_workload: Mapping[str, Pick]
@@ -44,6 +75,14 @@ class Shipment:
     """What a tester added to the run's verification."""
     kernel_file: Path | None = None
     """The kernel.toml that the user brought; `kernel` may be a template of the run's own."""
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.choices.kernel
+
+    @property
+    def template(self) -> Template | None:
+        return self.choices.template
 
 
 @dataclass(frozen=True, slots=True)

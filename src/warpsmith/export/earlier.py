@@ -27,7 +27,7 @@ class EarlierExport:
         return str(self.manifest["provenance"]["run"])
 
     def builds(self, kernel: Kernel) -> tuple[Build, ...]:
-        """The general one first, as they were written. `kernel` is the template that they were made from."""
+        """The general one first, as they were written. `kernel` is that of the choices that they were made from."""
         general = self._build(self.manifest["general"], tuple(self.manifest["dispatch"]), kernel)
         own: dict[tuple[str, str], list[str]] = {}
         for workload, entry in self.manifest["dispatch"].items():

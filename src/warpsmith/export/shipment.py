@@ -10,11 +10,10 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
-from warpsmith.export.base import Pick, Shipment
+from warpsmith.export.base import Choices, Pick, Shipment
 from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.template import template_of
 
 _NOT_CLAIMED = frozenset({"config", "workloads", "heldout"})
 
@@ -25,13 +24,14 @@ class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
 
 def shipment_of(
     record: RunRecord,
-    kernel: Kernel,
+    choices: Choices,
     *,
     evaluations: Sequence[Evaluation] = (),
     adversaries: Sequence[Workload] = (),
     force: bool = False,
 ) -> Shipment:
-    """`kernel` is the template that the run searched last; `force` ships what shows no gain, or none that is certain."""
+    """`choices` are the run's; `force` ships what shows no gain, or none that is certain."""
+    kernel = choices.kernel
     result = require_result(record, "to export")
     uncertain = result.get("uncertain")
     general, heldout = (uncertain, uncertain["heldout"]) if uncertain else (result["general"], result["heldout"])
@@ -45,11 +45,11 @@ def shipment_of(
         raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
     limits = Limits(**record.header.device_info["limits"])
     own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
-    about = _provenance(record, result, heldout)
+    certificate = result["template"]["certificate"] if choices.template is not None else None
+    about = {**_provenance(record, result, heldout), "certificate": certificate}
     return Shipment(
         record.run,
-        kernel,
-        template_of(kernel),
+        choices,
         limits,
         pick,
         own,
@@ -96,10 +96,10 @@ def _provenance(record: RunRecord, result: Mapping[str, Any], heldout: Mapping[s
         "device_description": info["description"],
         "versions": dict(info["versions"]),
         "agent": record.header.agent,
+        "mode": result.get("mode", "template"),  # runs of earlier versions knew no other
         "strategy": record.header.strategy,
         "seed": record.header.seed,
         "evaluations": dict(result["evaluations"]),
-        "certificate": result["template"]["certificate"],
         "evidence": result["evidence"],
         "heldout": {w: {k: v for k, v in entry.items() if k != "config"} for w, entry in heldout.items()},
     }

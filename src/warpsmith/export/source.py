@@ -20,7 +20,7 @@ class SourceExporter:
         # All names before any header can take one of them.
         files = [file for part in parts for file in layout.free(_stem(kernel, part), kernel.source.suffix)]
         for part, file in zip(parts, files, strict=True):
-            text = layout.standing_alone(part.origin, part.text, file)
+            text = layout.standing_alone(part.alone.origin, part.alone.text, file)
             file.write_text(f"{heading(shipment, part)}\n{with_defines(text, kernel)}", encoding="utf-8")
         return tuple(part.build(file) for part, file in zip(parts, files, strict=True))
 

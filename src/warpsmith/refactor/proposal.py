@@ -38,6 +38,7 @@ class Proposal:
     rules: tuple[Rule, ...] = ()
     hypothesis: str = ""
     entry: str = ""  # of a whole rewrite, where it is another instance than the kernel's own
+    by_passes: bool = False  # a whole rewrite that is a point of what our own passes make: nobody else wrote any of it
 
     @classmethod
     def from_record(cls, entry: dict[str, Any]) -> Proposal:
@@ -54,6 +55,7 @@ class Proposal:
             rules=tuple(Rule(**rule) for rule in entry["rules"]),
             hypothesis=entry["hypothesis"],
             entry=entry.get("entry", ""),
+            by_passes=entry.get("by_passes", False),
         )
 
 

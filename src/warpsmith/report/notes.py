@@ -82,7 +82,8 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
         figures = f"{speedup_text(found['speedup'])}, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
         return [f"No certain gain, so the original stays. The best found is {configuration_text(found['config'])}: {figures}."]
     if general["config"] == result["baseline"]["config"]:
-        seen = max((entry["speedup"] or 1.0 for entry in result["plan"]), default=1.0)
+        tried = [*result["plan"], *result.get("rewrites", ())]
+        seen = max((entry["speedup"] or 1.0 for entry in tried), default=1.0)
         looked = f"what looked like {speedup_text(seen)} in the search did not when it was measured again beside the original"
         return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the best that was measured'}."]
     # A run of an earlier version may claim such a one.

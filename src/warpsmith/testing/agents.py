@@ -112,6 +112,8 @@ class AgentConformance:
                 break
             assert all(len(tunable.values) == 1 for tunable in rewrite.tunables)
             assert rewrite.source.strip()
+            if not rewrite.by_passes:
+                require_allowed(rewrite.source, read_source(facts.kernel.source), facts.kernel.language)
             assert (rewrite.source, rewrite.grid, rewrite.block) not in [
                 (a.proposal.source, a.proposal.grid, a.proposal.block) for a in attempts
             ]

@@ -34,7 +34,7 @@ from warpsmith.export.earlier import read_export
 from warpsmith.export.manifest import FILE_NAME, manifest
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
-from warpsmith.template import template_of
+from warpsmith.tuning.choices import OfTemplate
 from warpsmith.tuning.recheck import Adversaries, recheck
 
 LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
@@ -127,9 +127,8 @@ def shipment_of_kernel(kernel: Kernel, general: Configuration, per_workload: dic
     outcomes += [WrongResult(_WRONG), CompileFailed("no such name"), TimedOut("did not finish", 10.0), Infeasible("too many")]
     evaluations = [Evaluation(c, o, 0.25, 1.7e9) for c, o in zip([*tried, *others], outcomes, strict=False)]
     picks = {workload: Pick(configuration, claim) for workload, configuration in per_workload.items()}
-    template = template_of(kernel)
     return Shipment(
-        "awkward-run", kernel, template, LIMITS, Pick(general, claim), picks, about, tuple(evaluations), ("sm_80", "sm_90")
+        "awkward-run", OfTemplate.of(kernel), LIMITS, Pick(general, claim), picks, about, tuple(evaluations), ("sm_80", "sm_90")
     )
 
 
@@ -198,7 +197,7 @@ class ExporterConformance:
         folder = tmp_path / "elsewhere" / "out"
         builds = self._written(shipment, folder)
         cache = tmp_path / "binaries"
-        shown = recheck(shipment.kernel, builds, "cpu", binary_cache=cache, adversaries=Adversaries())
+        shown = recheck(OfTemplate.of(shipment.kernel), builds, "cpu", binary_cache=cache, adversaries=Adversaries())
         found = [(file["verified"], set(file["max_error"])) for file in shown["files"].values()]
         assert found == [(True, set(build.workloads)) for build in builds]
 

@@ -81,11 +81,9 @@ def _round_of(record: RunRecord, store: Store, numbers: list[int]) -> dict[Confi
 
 
 def _rewrite_diff(facts: RunFacts, kernel: Kernel) -> str:
-    """Of the winner; empty where that is the original, or its file is gone."""
-    chosen = facts.result["uncertain"] or facts.result["general"]
-    number = chosen["config"].get("REWRITE") if chosen is not None else None
-    files = [Path(entry["source"]) for entry in facts.result.get("rewrites", ()) if entry["rewrite"] == number]
-    return difference(kernel.source, files[0]) if files and files[0].is_file() else ""
+    """Of the best; empty where that is the original. What was compiled is the record's text."""
+    best = facts.rewrite_of(facts.best["config"]) if facts.best is not None else None
+    return difference(kernel.source, kernel.source, best["source"]) if best is not None else ""
 
 
 def _repeat(record: RunRecord) -> str:

@@ -38,8 +38,8 @@ class Direct:
         self._agent = agent
         self._original = original
         self._baseline = replace(baseline, configuration=rewrite_configuration(0))
-        self._rewrites = Rewrites(original.kernel, shop.info.limits)
-        self._builder = self._rewrites.builder(shop.pool)
+        self._rewrites = Rewrites(original.kernel, shop.info.limits, shop.targets.limits)
+        self._builder = self._rewrites.builder(shop.pool, shop.targets)
         self._evaluate = Evaluator(self._rewrites, self._builder, shop.bench, rng=shop.rng, adversaries=shop.adversaries)
         self._attempts: list[Attempt] = []
         self.roofline_us: Mapping[str, float] = {}

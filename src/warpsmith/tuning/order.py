@@ -63,8 +63,10 @@ class Order:
             raise InputError(f"the seed {self.seed} is none", hint=f"a whole number from 0 to {_SEEDS - 1}")
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
             raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
-        if self.mode is Mode.DIRECT and (self.warm or self.also_compile):
-            raise InputError("--warm and --also-compile are about templates, so they do not go with --mode direct")
+        if self.mode is Mode.DIRECT and self.warm:
+            raise InputError(
+                "--warm is about the parameters of templates, and a rewrite has none", hint="leave out --warm, or --mode direct"
+            )
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpsmith.compile.binding import Binder
 from warpsmith.core.errors import Location, WarpsmithError
 from warpsmith.core.outcome import Verdict, WrongResult
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
-from warpsmith.space import space_of
-from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.spec.kernel import Workload
 from warpsmith.template import first_difference
+from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.tuning.stand import Stand, stand_for
@@ -30,20 +31,20 @@ class Adversaries:
 
 
 def recheck(
-    kernel: Kernel, builds: Sequence[Build], device: str, *, binary_cache: Path, adversaries: Adversaries
+    choices: RunChoices, builds: Sequence[Build], device: str, *, binary_cache: Path, adversaries: Adversaries
 ) -> dict[str, Any]:
     """What was shown of the builds. Raises WarpsmithError when one does not compile, does not run, or is wrong.
 
-    `kernel` is the template that the builds were made from; its original is the oracle where there is no reference. What is for
-    every workload must also stand the `adversaries` that its constraints allow.
+    `choices` are what the builds were made from; the original is the oracle where there is no reference. What is for every
+    workload must also stand the `adversaries` that its constraints allow.
     """
-    with stand_for(kernel, device, binary_cache=binary_cache) as stand:
+    with stand_for(choices, device, binary_cache=binary_cache) as stand:
         declared = [(workload, RECHECK_SEED) for workload in stand.plain.workloads]
         with stand.bench([*declared, *((w, adversaries.seed) for w in adversaries.workloads)]) as (bench, prepared):
-            baseline = establish_original(stand.builder(stand.plain), bench, prepared)
+            baseline = establish_original(stand.builder_of_original, bench, prepared)
             for ready in prepared.values():
                 require_right(baseline, bench, ready)
-            checking = _Checking(stand, stand.builder(kernel), bench, adversaries.workloads)
+            checking = _Checking(stand, choices, bench, adversaries.workloads)
             files = {_name_among(build, builds): checking.shown_of(build) for build in builds}
     about = {"device": device, "device_description": stand.info.description, "seed": RECHECK_SEED, "oracle": stand.oracle}
     return {**about, "files": files}
@@ -55,19 +56,19 @@ def _name_among(build: Build, builds: Sequence[Build]) -> str:
     return build.file.name if alone else f"{build.file.name}: {build.entry}"
 
 
-def adversaries_of(build: Build, searched: Builder, adversaries: Sequence[Workload]) -> list[Workload]:
-    """Those that the template's constraints allow the configuration on, if it is for every workload."""
-    binder = searched.binder
-    if any(workload.name not in build.workloads for workload in binder.kernel.workloads):
+def adversaries_of(build: Build, choices: RunChoices, stand: Stand, adversaries: Sequence[Workload]) -> list[Workload]:
+    """Those that the constraints allow the configuration on, if it is for every workload."""
+    if any(workload.name not in build.workloads for workload in stand.plain.workloads):
         return []
-    space = space_of(binder.kernel, searched.template, binder.limits)
-    return [w for w in adversaries if space.allows(binder.names(build.configuration, w))]
+    limits = stand.info.limits
+    names, feasible = Binder(choices.kernel, limits).names, choices.feasible(limits)
+    return [w for w in adversaries if feasible.allows(names(build.configuration, w))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Checking:
     stand: Stand
-    searched: Builder  # of the template, as the run used it
+    choices: RunChoices
     bench: Bench
     adversaries: tuple[Workload, ...]
 
@@ -75,7 +76,7 @@ class _Checking:
         builder = self.stand.builder_of_export(build)
         alone = builder.binder.kernel
         workloads = [workload for workload in alone.workloads if workload.name in build.workloads]
-        workloads += adversaries_of(build, self.searched, self.adversaries)
+        workloads += adversaries_of(build, self.choices, self.stand, self.adversaries)
         where = Location(build.file)
         candidate = builder.build(alone.default_configuration, workloads)
         if not isinstance(candidate, Candidate):
@@ -93,7 +94,7 @@ class _Checking:
     def _same_tokens(self, build: Build, builder: Builder) -> bool:
         """Whether it is, token by token, what the run measured. Where a source asks for its own line number, it may not be."""
         workload = builder.binder.kernel.workloads[0]
-        measured = self.searched.requests.of(build.configuration, [workload])[workload.name]
+        measured = self.stand.builder(self.choices).requests.of(build.configuration, [workload])[workload.name]
         exported = builder.requests.original(workload)
         pool = self.stand.pool
         return first_difference(pool.preprocess(measured), pool.preprocess(exported)) is None

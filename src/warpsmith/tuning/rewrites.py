@@ -18,11 +18,15 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.devices.base import CompileRequest
-from warpsmith.refactor.proposal import Proposal
+from warpsmith.export.base import Standalone
+from warpsmith.refactor.proposal import Proposal, require_allowed
 from warpsmith.space import Space, Violation
-from warpsmith.spec.kernel import Kernel, Launch, Parameter, Workload
+from warpsmith.space.rules import NO_LIMITS
+from warpsmith.spec.document import read_source
+from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template, template_of
 from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.targets import NO_TARGETS, Targets
 
 REWRITE = "REWRITE"
 
@@ -33,44 +37,73 @@ def rewrite_configuration(number: int) -> Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A proposal that makes sense as a kernel: its launch parses, and every choice in it is fixed."""
+    """A proposal that makes sense as a kernel: it is device code, its launch parses, and every choice in it is fixed."""
 
-    binder: Binder
+    kernel: Kernel  # with its own launch and constraints
     source: Source
-    space: Space  # of one configuration: what the device's limits say to its launch
+    space: Space | InputError
+    """Of one configuration: what the device's limits and its own rules say to its launch, if it may run on every workload."""
+    idea: str
 
     @classmethod
-    def of(cls, proposal: Proposal, kernel: Kernel, limits: Limits) -> Rewrite:
-        """Raises InputError for a launch that does not parse or is not allowed on every workload, and for choices left open."""
+    def of(cls, proposal: Proposal, kernel: Kernel, limits: Limits, also: Mapping[str, Limits] = NO_LIMITS) -> Rewrite:
+        """Raises InputError for what may not be compiled, a launch that does not parse, and choices left open."""
+        if not proposal.by_passes:
+            require_allowed(proposal.source, read_source(kernel.source), kernel.language)
         left_open = [t.name for t in proposal.tunables if len(t.values) > 1]
         if left_open:
             raise InputError(f"a rewrite has every choice fixed, but this leaves {', '.join(left_open)} open")
         grid, block = (tuple(map(Expression.parse, extents)) for extents in (proposal.grid, proposal.block))
         launch = Launch(grid, block, Expression.parse(proposal.shared))
-        return cls(
-            Binder(replace(kernel, launch=launch), limits),
-            # It stands in for the original, in whose folder its includes are looked for.
-            Source(proposal.source, kernel.source, proposal.entry or None),
-            Space.build((), (), launch, kernel.workloads, limits),
-        )
+        rules = tuple(Constraint(Expression.parse(rule.expression), rule.reason) for rule in proposal.rules)
+        space: Space | InputError
+        try:
+            space = Space.build((), rules, launch, kernel.workloads, limits, also)
+        except InputError as error:
+            space = error
+        # It stands in for the original, in whose folder its includes are looked for.
+        source = Source(proposal.source, kernel.source, proposal.entry or None)
+        return cls(replace(kernel, launch=launch, constraints=rules), source, space, proposal.hypothesis)
 
-    def request(self, workload: Workload) -> CompileRequest:
-        return self.binder.request(self.source, Configuration(), workload, {})
+    def request(self, workload: Workload, limits: Limits) -> CompileRequest:
+        return Binder(self.kernel, limits).request(self.source, Configuration(), workload, {})
+
+    @property
+    def standalone(self) -> Standalone:
+        kernel, source = self.kernel, self.source
+        return Standalone(
+            origin=source.file,
+            text=source.text,
+            entry=source.entry or kernel.entry,
+            launch=kernel.launch,
+            arguments=kernel.arguments,
+            conditions=kernel.constraints,
+            idea=self.idea,
+        )
 
 
 class Rewrites:
     """The rewrites of one run, by number: what is compiled for each, and why one is not launched."""
 
-    def __init__(self, kernel: Kernel, limits: Limits) -> None:
+    def __init__(self, kernel: Kernel, limits: Limits, also: Mapping[str, Limits] = NO_LIMITS) -> None:
+        """`also` has the limits of targets, by name, on which they must be allowed as well."""
         self.kernel = replace(kernel, parameters=(Parameter(REWRITE, (0,), 0),))
         self.limits = limits
+        self._also = also
         self._plain = kernel
         self._known: dict[int, Rewrite | InputError] = {}
+
+    @classmethod
+    def of(cls, kernel: Kernel, limits: Limits, proposals: Iterable[Proposal]) -> Rewrites:
+        found = cls(kernel, limits)
+        for proposal in proposals:
+            found.add(proposal)
+        return found
 
     def add(self, proposal: Proposal) -> None:
         """One that cannot be launched is kept too, with the reason: its evaluation says it."""
         try:
-            self._known[proposal.number] = Rewrite.of(proposal, self._plain, self.limits)
+            self._known[proposal.number] = Rewrite.of(proposal, self._plain, self.limits, self._also)
         except InputError as error:
             self._known[proposal.number] = error
 
@@ -81,24 +114,35 @@ class Rewrites:
 
     def explain(self, configuration: Configuration) -> list[Violation]:
         found = self._known.get(int(configuration[REWRITE]))
-        return [Violation("launch", "", None, " ".join(found.message.split()))] if isinstance(found, InputError) else []
+        problem = found.space if isinstance(found, Rewrite) else found
+        return [Violation("launch", "", None, " ".join(problem.message.split()))] if isinstance(problem, InputError) else []
 
     def allows(self, names: Mapping[str, Value]) -> bool:
         """On sizes that are of no declared workload."""
         found = self._known.get(int(names[REWRITE]))
-        return not isinstance(found, Rewrite) or found.space.allows(names)
+        return not isinstance(found, Rewrite) or (isinstance(found.space, Space) and found.space.allows(names))
 
     # ── what is compiled ──
 
-    def request(self, configuration: Configuration, workload: Workload) -> CompileRequest | None:
-        """None for the original."""
-        found = self._known.get(int(configuration[REWRITE]))
-        return found.request(workload) if isinstance(found, Rewrite) else None
+    def rewrite(self, configuration: Configuration) -> Rewrite | None:
+        """None for the original. Raises InputError for one that may not be compiled, or that there is not."""
+        number = int(configuration[REWRITE])
+        if number == 0:
+            return None
+        found = self._known.get(number) or InputError(f"there is no rewrite {number}")
+        if isinstance(found, InputError):
+            raise InputError(f"rewrite {number}: {found.message}", location=found.location, hint=found.hint)
+        return found
 
-    def builder(self, pool: CompilePool) -> Builder:
-        builder = Builder(Binder(self.kernel, self.limits), self.template(), pool)
-        builder.requests = _Requests(self, builder.binder, builder.template)
+    def builder(self, pool: CompilePool, targets: Targets = NO_TARGETS) -> Builder:
+        inspectors = targets.inspectors(self.kernel, self.requests)
+        builder = Builder(Binder(self.kernel, self.limits), self.template(), pool, inspectors)
+        builder.requests = self.requests(self.limits)
         return builder
+
+    def requests(self, limits: Limits) -> Requests:
+        """For a device with such limits."""
+        return _Requests(self, Binder(self.kernel, limits), self.template())
 
     def template(self, path: Path | None = None) -> Template:
         """Stands where a searched template stands in a run's result; `path` is where the rewrites lie."""
@@ -111,6 +155,8 @@ class _Requests(Requests):
     def __init__(self, rewrites: Rewrites, binder: Binder, template: Template) -> None:
         super().__init__(binder, template)
         self._rewrites = rewrites
+        self._limits = binder.limits
 
     def of(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:
-        return {w.name: self._rewrites.request(configuration, w) or self.original(w) for w in workloads}
+        rewrite = self._rewrites.rewrite(configuration)
+        return {w.name: rewrite.request(w, self._limits) if rewrite is not None else self.original(w) for w in workloads}

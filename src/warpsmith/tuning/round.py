@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
+from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.devices.base import DeviceInfo
@@ -14,9 +15,7 @@ from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import Template, template_of
 from warpsmith.tuning.evaluate import Builder
-from warpsmith.tuning.targets import Targets
-
-_NO_TARGETS = Targets()
+from warpsmith.tuning.targets import NO_TARGETS, Targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,9 @@ def extended(evaluations: Sequence[Evaluation], default: Configuration) -> list[
     return list(found.values())
 
 
-def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo, targets: Targets = _NO_TARGETS) -> Round:
+def make_round(number: int, kernel: Kernel, pool: CompilePool, info: DeviceInfo, targets: Targets = NO_TARGETS) -> Round:
     template = template_of(kernel)
     space = space_of(kernel, template, info.limits, targets.limits)
-    builder = Builder(Binder(kernel, info.limits), template, pool, targets.inspectors(kernel, template))
+    inspectors = targets.inspectors(kernel, lambda limits: Requests(Binder(kernel, limits), template))
+    builder = Builder(Binder(kernel, info.limits), template, pool, inspectors)
     return Round(number, kernel, template, space, builder)

@@ -12,9 +12,8 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench
-from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.template import template_of
+from warpsmith.tuning.choices import OfTemplate, RunChoices
 from warpsmith.tuning.cores import all_cores
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.probes import require_language
@@ -30,11 +29,15 @@ class Stand:
     info: DeviceInfo
     plain: Kernel
 
-    def builder(self, kernel: Kernel) -> Builder:
-        return Builder(Binder(kernel, self.info.limits), template_of(kernel), self.pool)
+    def builder(self, choices: RunChoices) -> Builder:
+        return choices.builder(self.info.limits, self.pool)
+
+    @property
+    def builder_of_original(self) -> Builder:
+        return self.builder(OfTemplate.of(self.plain))
 
     def builder_of_export(self, build: Build) -> Builder:
-        return self.builder(build.alone(self.plain))
+        return self.builder(OfTemplate.of(build.alone(self.plain)))
 
     @contextmanager
     def bench(self, seeded: Iterable[tuple[Workload, int]]) -> Iterator[tuple[Bench, dict[str, PreparedWorkload]]]:
@@ -57,9 +60,10 @@ class Stand:
 
 
 @contextmanager
-def stand_for(kernel: Kernel, device: str, *, binary_cache: Path | None) -> Iterator[Stand]:
+def stand_for(choices: RunChoices, device: str, *, binary_cache: Path | None) -> Iterator[Stand]:
     """Raises UnavailableError when the device is not there, InputError when it does not run such kernels."""
+    kernel = choices.plain
     with CompilePool(device, workers=all_cores(), cache_dir=binary_cache, folders=kernel.folders) as pool:
         info = pool.describe()
         require_language(kernel, info)
-        yield Stand(device, pool, info, untouched(kernel))
+        yield Stand(device, pool, info, kernel)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from warpsmith.analysis import parse_target
 from warpsmith.analysis.inspection import Inspector
 from warpsmith.analysis.targets import Target
-from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
+from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language, Limits
 from warpsmith.spec.kernel import Kernel
-from warpsmith.template import Template
 from warpsmith.tuning.cores import Cores
+
+RequestsOn: TypeAlias = Callable[[Limits], Requests]
+"""What is compiled for a device with such limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,9 @@ class CompileTarget:
     def limits(self) -> Limits:
         return self.target.limits(self.pool.describe().limits)
 
-    def inspector(self, kernel: Kernel, template: Template) -> Inspector:
+    def inspector(self, kernel: Kernel, requests: RequestsOn) -> Inspector:
         """Of all workloads, held out or not: what ships must run on every declared shape."""
-        return Inspector(Binder(kernel, self.limits), template, self.pool, kernel.workloads)
+        return Inspector(requests(self.limits), self.limits, self.pool, kernel.workloads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Targets:
     def limits(self) -> dict[str, Limits]:
         return {one.target.name: one.limits for one in self.each}
 
-    def inspectors(self, kernel: Kernel, template: Template) -> dict[str, Inspector]:
-        return {one.target.name: one.inspector(kernel, template) for one in self.each}
+    def inspectors(self, kernel: Kernel, requests: RequestsOn) -> dict[str, Inspector]:
+        return {one.target.name: one.inspector(kernel, requests) for one in self.each}
 
     def entries(self, inspectors: Mapping[str, Inspector], result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """For the run's result: what the original and the winners use on each target."""
@@ -64,6 +66,9 @@ class Targets:
             }
             for one in self.each
         ]
+
+
+NO_TARGETS = Targets()
 
 
 @contextmanager

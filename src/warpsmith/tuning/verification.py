@@ -17,8 +17,8 @@ from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.record.required import require_result
 from warpsmith.record.store import RunRecord
-from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.original import judge_original
 from warpsmith.tuning.recheck import RECHECK_SEED, adversaries_of
@@ -51,7 +51,7 @@ def fresh_seeds(number: int, run_seed: int | None = None) -> tuple[int, ...]:
 
 
 def verify_configurations(
-    kernel: Kernel,
+    choices: RunChoices,
     configurations: Mapping[Configuration, Sequence[str]],
     device: str,
     *,
@@ -59,21 +59,21 @@ def verify_configurations(
     adversaries: Sequence[Workload] = (),
     emit: Emit = ignore,
 ) -> Verification:
-    """Compiles them, and the original, anew. `kernel` is the template that the run searched last."""
-    with stand_for(kernel, device, binary_cache=None) as stand:
-        builder = stand.builder(kernel)
-        space = space_of(kernel, builder.template, stand.info.limits)
-        declared = [workload.name for workload in kernel.workloads]
+    """Compiles them, and the original, anew. `choices` are what the run chose them from."""
+    with stand_for(choices, device, binary_cache=None) as stand:
+        builder = stand.builder(choices)
+        feasible = choices.feasible(stand.info.limits)
+        declared = [workload.name for workload in stand.plain.workloads]
         subjects = []
         for configuration, names in configurations.items():
-            allowed = [w.name for w in adversaries if space.allows(builder.binder.names(configuration, w))]
+            allowed = [w.name for w in adversaries if feasible.allows(builder.binder.names(configuration, w))]
             workloads = frozenset([*declared, *allowed])
             subjects.append(Subject(", ".join(names), configuration, builder, configuration, workloads))
-        return _Verifying(stand, kernel, subjects, adversaries, emit).on(seeds)
+        return _Verifying(stand, choices.kernel, subjects, adversaries, emit).on(seeds)
 
 
 def verify_builds(
-    kernel: Kernel,
+    choices: RunChoices,
     builds: Sequence[Build],
     device: str,
     *,
@@ -82,17 +82,16 @@ def verify_builds(
     emit: Emit = ignore,
 ) -> Verification:
     """As `verify_configurations`, of files that were exported: each on the workloads that it is for."""
-    with stand_for(kernel, device, binary_cache=None) as stand:
-        searched = stand.builder(kernel)
+    with stand_for(choices, device, binary_cache=None) as stand:
         subjects = []
         for place, build in enumerate(builds):
             builder = stand.builder_of_export(build)
-            allowed = [w.name for w in adversaries_of(build, searched, adversaries)]
+            allowed = [w.name for w in adversaries_of(build, choices, stand, adversaries)]
             name = "general" if place == 0 else ", ".join(f"for {workload}" for workload in build.workloads)
             default = builder.binder.kernel.default_configuration
             workloads = frozenset([*build.workloads, *allowed])
             subjects.append(Subject(name, build.configuration, builder, default, workloads, build.file.name))
-        return _Verifying(stand, kernel, subjects, adversaries, emit).on(seeds)
+        return _Verifying(stand, choices.kernel, subjects, adversaries, emit).on(seeds)
 
 
 class _Verifying:
@@ -103,7 +102,7 @@ class _Verifying:
         plain, default = stand.plain, kernel.default_configuration
         self._workloads = [(w, Kind.HELDOUT if w.heldout else Kind.TUNING) for w in plain.workloads]
         self._workloads += [(w, Kind.ADVERSARIAL) for w in adversaries]
-        self._builder = stand.builder(plain)
+        self._builder = stand.builder_of_original
         # A winner that is the original is verified once, as such; an exported file of it is another text.
         same = [s for s in subjects if s.configuration == default and s.source is None]
         name = ", ".join(["original", *(s.name for s in same)])

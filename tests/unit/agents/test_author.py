@@ -65,6 +65,11 @@ def test_every_choice_is_fixed_and_every_rewrite_can_be_launched(facts, draft):
         assert not names & set(proposal.source.replace("(", " ").replace(")", " ").split()), "no parameter is left in the text"
         rewrites.add(proposal)
         assert rewrites.explain(rewrite_configuration(proposal.number)) == []
+        sizes = {**LIMITS.names(), "REWRITE": proposal.number, "tokens": 7}
+        packs = int(point(proposal).get("VEC_BYTES", 16)) // 4
+        assert rewrites.allows({**sizes, "d": 4096 * packs})
+        if packs > 1:
+            assert not rewrites.allows({**sizes, "d": 4096 * packs + 1}), "what it asks of sizes stays with it"
     assert [p.number for p in found] == list(range(1, 31))
 
 

@@ -221,7 +221,8 @@ def test_a_rewrite_has_no_parameters_left():
     with serving(answers(form(hypothesis="better", parameters={"STEP": [32]}))) as server:
         found = Office(server).agent.rewrite(FACTS, [attempt])
     assert found.number == 2
-    assert found.tunables == found.rules == ()
+    assert found.tunables == ()
+    assert [rule.expression for rule in found.rules] == ["d % 32 == 0"]
     assert found.block == ("32",)
     assert found.source.startswith("#define STEP 32\n")
     assert "2.000x the original's speed" in server.requests[0]["messages"][1]["content"]

@@ -15,6 +15,7 @@ from warpsmith.export.base import Pick
 from warpsmith.export.delivery import deliver
 from warpsmith.export.parts import with_defines
 from warpsmith.export.shipment import NothingToShip, shipment_of
+from warpsmith.export.templated import Templated
 from warpsmith.record.store import RunHeader, RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
@@ -113,7 +114,7 @@ def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "fin
 )
 def test_what_must_not_ship_does_not(kernel, general, status, error, said) -> None:
     with pytest.raises(error) as caught:
-        shipment_of(record(kernel, general, status=status), kernel)
+        shipment_of(record(kernel, general, status=status), Templated.of(kernel))
     assert said in caught.value.message
     assert caught.value.hint
 
@@ -123,22 +124,22 @@ def test_a_gain_that_is_not_certain_ships_by_force_only(kernel) -> None:
     best = claim(1.02, 0.98, 1.06)
     found.result["uncertain"] = {**best, "workloads": {"a": best, "b": best}, "heldout": {"odd": claim(0.4, 0.3, 0.5)}}
     with pytest.raises(NothingToShip) as caught:
-        shipment_of(found, kernel)
+        shipment_of(found, Templated.of(kernel))
     assert "from 0.980 to 1.060 that includes 1" in caught.value.message
-    forced = shipment_of(found, kernel, force=True)
+    forced = shipment_of(found, Templated.of(kernel), force=True)
     assert dict(forced.general.configuration) == best["config"]
     assert forced.provenance["heldout"]["odd"]["speedup"] == 0.4
 
 
 def test_force_ships_what_has_no_gain_but_nothing_unverified(kernel) -> None:
-    assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), kernel, force=True).general.claim["speedup"] == 1.02
+    assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), Templated.of(kernel), force=True).general.claim["speedup"] == 1.02
     with pytest.raises(NothingToShip):
-        shipment_of(record(kernel, claim(2.0, 1.9, 2.1, verified=False)), kernel, force=True)
+        shipment_of(record(kernel, claim(2.0, 1.9, 2.1, verified=False)), Templated.of(kernel), force=True)
 
 
 def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, tmp_path) -> None:
     better = claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)
-    shipment = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=better), kernel)
+    shipment = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=better), Templated.of(kernel))
     seen = {}
 
     def recheck(builds: Any) -> dict[str, Any]:
@@ -176,8 +177,8 @@ def test_workloads_whose_names_make_the_same_file_name_get_files_of_their_own(ke
     configurations = ({"BLOCK": 64, "VEC": 1}, {"BLOCK": 64, "VEC": 2}, {"BLOCK": 32, "VEC": 2})
     own = {name: Pick(Configuration.of(c), better) for (name, _), c in zip(sizes, configurations, strict=True)}
     general = Pick(Configuration.of({"BLOCK": 32, "VEC": 1}), claim(2, 1.9, 2.1))
-    about = shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel)
-    shipment = replace(about, kernel=kernel, general=general, per_workload=own)
+    about = shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel))
+    shipment = replace(about, general=general, per_workload=own)
     found = deliver(shipment, "source", tmp_path / "out", None)
     files = {name: entry["file"] for name, entry in found["dispatch"].items()}
     assert files == {"x.1": "k.x-1.cu", "x-1": "k.x-1-2.cu", "X 1": "k.X-1-3.cu"}
@@ -190,14 +191,14 @@ def test_nothing_appears_when_the_written_files_do_not_pass(kernel, tmp_path) ->
         raise WarpsmithError("the exported source is wrong")
 
     with pytest.raises(WarpsmithError):
-        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "source", tmp_path / "out", recheck)
+        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel)), "source", tmp_path / "out", recheck)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kernel"]
 
 
 def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(kernel, tmp_path) -> None:
-    first = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)), kernel)
+    first = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)), Templated.of(kernel))
     deliver(first, "source", tmp_path / "out", None)
-    deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "source", tmp_path / "out", None)
+    deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel)), "source", tmp_path / "out", None)
     assert not (tmp_path / "out" / "k.b.cu").exists()
     with pytest.raises(InputError, match="files that no export wrote"):
         deliver(first, "source", tmp_path / "kernel", None)
@@ -205,7 +206,7 @@ def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(ker
 
 def test_an_unknown_format_is_bad_input(kernel, tmp_path) -> None:
     with pytest.raises(InputError, match="no export format 'elf'"):
-        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), kernel), "elf", tmp_path / "out", None)
+        deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel)), "elf", tmp_path / "out", None)
 
 
 def test_what_the_host_defines_is_written_down_unless_a_parameter_took_its_place(kernel: Kernel):

@@ -21,6 +21,7 @@ from warpsmith.export.header.cpp_text import HELPERS, Cpp, identifier
 from warpsmith.export.header.enclosing import enclosed
 from warpsmith.spec.kernel import Buffer
 from warpsmith.testing.exporters import LIMITS, awkward_kernel, shipment_of_kernel
+from warpsmith.tuning.choices import OfTemplate
 
 GENERAL = Configuration.of({"BLOCK": 32, "VEC": 2, "CHECKED": False})
 OWN = {
@@ -130,5 +131,5 @@ def test_names_of_workloads_are_names_of_namespaces():
 )
 def test_what_a_header_cannot_hold_is_refused(shipment, tmp_path, change, said):
     with pytest.raises(InputError, match=said) as caught:
-        HeaderExporter().write(replace(shipment, kernel=replace(shipment.kernel, **change)), tmp_path)
+        HeaderExporter().write(replace(shipment, choices=OfTemplate.of(replace(shipment.kernel, **change))), tmp_path)
     assert caught.value.hint == "--format source"

@@ -21,6 +21,7 @@ from warpsmith.export.python_text import Python
 from warpsmith.record.foreign import load_recording
 from warpsmith.space import space_of
 from warpsmith.testing.exporters import LIMITS, awkward_kernel, shipment_of_kernel
+from warpsmith.tuning.choices import OfTemplate
 
 GENERAL = Configuration.of({"BLOCK": 64, "VEC": 2, "CHECKED": False})
 
@@ -116,7 +117,7 @@ def test_without_definitions_the_template_is_the_general_configuration(written):
 
 def test_hip_kernels_have_no_t1(shipment, written):
     with pytest.raises(InputError, match="no hip kernels"):
-        written(replace(shipment, kernel=replace(shipment.kernel, language=Language.HIP)))
+        written(replace(shipment, choices=OfTemplate.of(replace(shipment.kernel, language=Language.HIP))))
 
 
 @pytest.mark.parametrize(

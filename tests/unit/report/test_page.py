@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from page_reading import Page
 from warpsmith.core.outcome import CompileFailed
 from warpsmith.record.store import RoundRecord, Store
 from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.refactor.base import Rule
+from warpsmith.refactor.proposal import Proposal
 from warpsmith.report.html.document import page, write_page
 from warpsmith.report.html.facts import RunFacts
 
@@ -179,22 +182,34 @@ def test_a_run_that_was_stopped_before_it_had_a_template(record: Record):
     assert "The search" in found.text
 
 
-def test_rewrites_are_listed_with_what_came_of_them(record: Record, folder: Path):
-    source = folder / "rewrite.cu"
-    source.write_text("__global__ void k(float* y, int n) { y[0] = 2; }\n")
+def test_rewrites_are_listed_with_what_came_of_them_and_the_best_is_shown(record: Record, store: Store):
     tried = [
-        {"rewrite": 1, "hypothesis": "a <guess>", "outcome": "Measured", "speedup": 1.5, "source": str(source)},
+        {"rewrite": 1, "hypothesis": "a <guess>", "outcome": "Measured", "speedup": 1.5, "source": "gone.cu"},
         {"rewrite": 2, "hypothesis": "worse", "outcome": "Crashed", "speedup": None, "source": "gone.cu"},
     ]
     original = overall({**ORIGINAL, "config": {"REWRITE": 0}})
     general = {**claim(1.5, 1.4, 1.6), "config": {"REWRITE": 1}}
-    found = read(record(finished(general, mode="direct", rewrites=tried, baseline=original), mode="direct", evaluations=[]))
+    rule = Rule("n % 4 == 0", "packs of <four>")
+    text = "__global__ void k(float* y, int n) { y[0] = 2; }\n"
+    kept = Proposal(1, text, ("ceildiv(n, 64)",), ("64",), rules=(rule,), hypothesis="a <guess>")
+
+    def rewritten(run: str) -> None:
+        store.begin_round(run, RoundRecord(1, asdict(kept), "gone.cu", "", {}))
+
+    result = finished(general, mode="direct", rewrites=tried, baseline=original, per_workload={"a": original})
+    found = read(record(result, mode="direct", evaluations=[], before=rewritten))
     assert [row[:4] for row in found.tables["What was tried, in order"][1:]] == [
         ["1", "a <guess>", "measured", "1.50x"],
         ["2", "worse", "crashed", "-"],
     ]
-    assert "y[0] = 2;" in found.text
+    assert "y[0] = 2;" in found.text, "the text that was compiled, not what lies in some file"
     assert "Identity certificate" not in found.text
+    best = found.text[found.text.index("The best rewrite", found.text.index("Began")) :]
+    for part in ("a <guess>", "ceildiv(n, 64)", "n % 4 == 0: packs of <four>", "For a: the original"):
+        assert part in best
+    assert "Strategy" not in found.text
+    unfinished = read(record(None, status="killed", mode="direct", evaluations=[], before=rewritten))
+    assert "a <guess>" in unfinished.text
 
 
 def test_targets_that_were_only_compiled_for_are_told_as_such(record: Record):

@@ -115,8 +115,15 @@ def _settled(proposal: Proposal) -> Proposal:
     names = {t.name: str(t.default) for t in proposal.tunables}
     fixed = [_with_values(text, names) for text in (*proposal.grid, *proposal.block, proposal.shared)]
     grid, block = fixed[: len(proposal.grid)], fixed[len(proposal.grid) : -1]
+    rules = tuple(replace(rule, expression=_with_values(rule.expression, names)) for rule in proposal.rules)
     return replace(
-        proposal, source=defines + proposal.source, grid=tuple(grid), block=tuple(block), shared=fixed[-1], tunables=(), rules=()
+        proposal,
+        source=defines + proposal.source,
+        grid=tuple(grid),
+        block=tuple(block),
+        shared=fixed[-1],
+        tunables=(),
+        rules=rules,
     )
 
 

@@ -23,11 +23,13 @@ import numpy as np
 
 from warpsmith.agents.rules import analyst
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.expression import Expression
 from warpsmith.core.fingerprint import fingerprint
-from warpsmith.refactor.base import Tunable, Variant
+from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.folding import folded
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.values import space_of_refactored
@@ -83,6 +85,11 @@ class Moves:
             if all(configuration[name] in groups[name][key] for name, key in branch.guard.items())
         )
         return reduce(lambda form, pair: with_constant(form, pair[0], int(pair[1])), configuration.pairs, chosen)
+
+    def rules(self, configuration: Configuration) -> tuple[Rule, ...]:
+        """What the form still asks of sizes and the device: elsewhere it would be wrong."""
+        texts = {folded(Expression.parse(rule.expression), configuration): rule.reason for rule in self.found.rules}
+        return tuple(Rule(text, reason) for text, reason in texts.items() if Expression.parse(text).names)
 
 
 _made: dict[str, Moves] = {}  # by kernel and device: making them takes as long as dozens of evaluations
@@ -175,13 +182,20 @@ class _Author:
         return Proposal(
             number=len(self.attempts) + 1,
             source=form.text,
-            grid=form.grid,
-            block=form.block,
-            shared=form.shared,
+            grid=tuple(map(_tidied, form.grid)),
+            block=tuple(map(_tidied, form.block)),
+            shared=_tidied(form.shared),
             tunables=tuple(Tunable(name, (int(value),), int(value), meanings[name]) for name, value in point.items()),
+            rules=self.moves.rules(point),
             hypothesis=f"{base} with {' and '.join(passes) or 'something else'}: {changed}",
             entry=form.entry if form.entry != self.facts.kernel.entry else "",
+            by_passes=True,
         )
+
+
+def _tidied(expression: str) -> str:
+    """With numbers computed that parameters left behind: people read it, where it ships."""
+    return folded(Expression.parse(expression), {})
 
 
 def _configuration(proposal: Proposal) -> Configuration:

@@ -30,7 +30,7 @@ class HeaderExporter:
         guard = f"{outer.upper()}_H"
         body = f"#ifndef {guard}\n#define {guard}\n\n{host}\n{device}\n#endif  // {guard}\n"
         file.write_text(f"{_about(shipment, outer, named)}\n{body}", encoding="utf-8")
-        return tuple(entry.part.build(file, f"{outer}::{entry.name}::{entry.part.entry}") for entry in named)
+        return tuple(entry.part.build(file, f"{outer}::{entry.name}::{entry.part.alone.entry}") for entry in named)
 
 
 _DEVICE_COMPILER = "defined(__CUDACC__) || defined(__CUDA__) || defined(__HIPCC__) || defined(__HIP__)"
@@ -65,9 +65,9 @@ def _named(parts: tuple[Part, ...]) -> list[NamedPart]:
 
 
 def _kernel_text(shipment: Shipment, entry: NamedPart, outer: str) -> str:
-    part = entry.part
-    text = with_defines(part.text, shipment.kernel)
-    return f"{heading(shipment, part)}{enclosed(shipment.kernel, part.origin, text, (outer, entry.name))}"
+    alone = entry.part.alone
+    text = with_defines(alone.text, shipment.kernel)
+    return f"{heading(shipment, entry.part)}{enclosed(shipment.kernel, alone.origin, text, (outer, entry.name))}"
 
 
 def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:
@@ -81,10 +81,10 @@ def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:
         "",
         f"  const auto launch = {outer}::launch_for({given});",
         f"  const dim3 grid({grid}), block({block});",
-        *(_OPT_IN if any(entry.part.launch.shared_bytes.text != "0" for entry in named) else ()),
+        *(_OPT_IN if any(entry.part.alone.launch.shared_bytes.text != "0" for entry in named) else ()),
         "  if (launch.allowed) switch (launch.configuration) {",
     ]
     for entry in named:
-        call = f"{outer}::{entry.name}::{entry.part.entry}<<<grid, block, launch.shared_bytes>>>({arguments});"
+        call = f"{outer}::{entry.name}::{entry.part.alone.entry}<<<grid, block, launch.shared_bytes>>>({arguments});"
         lines.append(f"    case {outer}::Configuration::{entry.name}: {call} break;")
     return "".join(f"// {line}".rstrip() + "\n" for line in [*lines, "  }"])

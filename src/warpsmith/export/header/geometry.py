@@ -67,33 +67,33 @@ def launch_arguments(shipment: Shipment, named: Sequence[NamedPart]) -> list[str
 
 
 def _expressions(entry: NamedPart) -> list[Expression]:
-    launch = entry.part.launch
-    scalars = [argument.value for argument in entry.part.arguments if isinstance(argument, Scalar)]
+    launch = entry.part.alone.launch
+    scalars = [argument.value for argument in entry.part.alone.arguments if isinstance(argument, Scalar)]
     return [*launch.grid, *launch.block, launch.shared_bytes, *_constraints(entry), *scalars]
 
 
 def _constraints(entry: NamedPart) -> list[Expression]:
-    return [constraint.expression for constraint in entry.part.conditions]
+    return [constraint.expression for constraint in entry.part.alone.conditions]
 
 
 def chosen_scalars(named: Sequence[NamedPart]) -> list[str]:
     """Whole-number arguments whose value is another one in another configuration: callers cannot know them otherwise."""
     found: dict[str, set[str]] = {}
     for entry in named:
-        for argument in entry.part.arguments:
+        for argument in entry.part.alone.arguments:
             if isinstance(argument, Scalar) and argument.dtype.is_whole:
                 found.setdefault(argument.name, set()).add(argument.value.text)
     return [name for name, texts in found.items() if len(texts) > 1]
 
 
 def _case(entry: NamedPart, scalars: Sequence[str]) -> str:
-    launch = entry.part.launch
+    launch = entry.part.alone.launch
     lines = [f"launch.allowed = {' && '.join(_text(c) for c in _constraints(entry)) or 'true'};"]
     for field, extents in (("grid", launch.grid), ("block", launch.block)):
         texts = [*map(_text, extents), "1", "1"][:3]
         lines += [f"launch.{field}[{axis}] = {text};" for axis, text in enumerate(texts)]
     lines.append(f"launch.shared_bytes = {_text(launch.shared_bytes)};")
-    values = {argument.name: argument.value for argument in entry.part.arguments if isinstance(argument, Scalar)}
+    values = {argument.name: argument.value for argument in entry.part.alone.arguments if isinstance(argument, Scalar)}
     lines += [f"launch.{cpp_name(name)} = {_text(values[name])};" for name in scalars]
     return "".join([f"    case Configuration::{entry.name}:\n", *(f"      {line}\n" for line in lines), "      break;\n"])
 

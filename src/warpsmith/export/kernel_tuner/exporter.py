@@ -12,6 +12,7 @@ from warpsmith.export.kernel_tuner.t1 import t1_document
 from warpsmith.export.kernel_tuner.t4 import t4_document
 from warpsmith.export.layout import Layout
 from warpsmith.export.parts import file_stem, heading, part_for_all, plain_name, with_defines
+from warpsmith.export.templated import Templated
 from warpsmith.template import render
 
 
@@ -22,16 +23,22 @@ class KernelTunerExporter:
     def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
         """The one build is the template itself: compiled without definitions it is the general configuration."""
         kernel, template = shipment.kernel, shipment.template
+        if template is None:
+            raise InputError(
+                f"run {shipment.run} rewrote whole kernels, so it has no space of parameters to write down",
+                hint="--format source, header or torch has the winner",
+            )
         if not shipment.evaluations:
             raise InputError(f"run {shipment.run} has no evaluations to write down")
+        general = shipment.general.configuration
         layout = Layout(kernel, folder)
         (file,) = layout.free(file_stem(kernel), kernel.source.suffix)
-        text = layout.standing_alone(template.path, render(template, shipment.general.configuration), file)
-        whole = part_for_all(shipment)
+        text = layout.standing_alone(template.path, render(template, general), file)
+        whole = part_for_all(shipment, Templated(kernel, template).standalone(general, from_template=True))
         file.write_text(f"{heading(shipment, whole)}\n{with_defines(text, kernel)}", encoding="utf-8")
         for workload in kernel.tuning_workloads:
             t1, t4 = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json")
-            _write(t1, t1_document(shipment, workload, file.name))
+            _write(t1, t1_document(shipment, template, workload, file.name))
             _write(t4, t4_document(shipment, workload))
         return (whole.build(file),)
 

@@ -21,6 +21,7 @@ from warpsmith.export.python_text import Python
 from warpsmith.refactor.folding import folded
 from warpsmith.space.rules import LimitRule, rules_of
 from warpsmith.spec.kernel import Buffer, Kernel, Parameter, Role, Scalar, Workload
+from warpsmith.template import Template
 from warpsmith.verify.inputs import scalar_value, shape_of
 
 _LANGUAGES = {Language.CUDA: "CUDA", Language.OPENCL: "OpenCL"}
@@ -33,7 +34,7 @@ _ACCESS = {Role.IN: "ReadOnly", Role.OUT: "WriteOnly", Role.INOUT: "ReadWrite"}
 _FILLS = {"zeros": {"FillType": "Constant", "FillValue": 0}, "ones": {"FillType": "Constant", "FillValue": 1}}
 
 
-def t1_document(shipment: Shipment, workload: Workload, kernel_file: str) -> dict[str, Any]:
+def t1_document(shipment: Shipment, template: Template, workload: Workload, kernel_file: str) -> dict[str, Any]:
     kernel = shipment.kernel
     if kernel.language not in _LANGUAGES:
         raise InputError(
@@ -44,7 +45,7 @@ def t1_document(shipment: Shipment, workload: Workload, kernel_file: str) -> dic
         "General": {"FormatVersion": 1, "TimeUnit": "Milliseconds", "OutputFormat": "JSON"},
         "ConfigurationSpace": {
             "TuningParameters": [_parameter(parameter) for parameter in kernel.parameters],
-            "Conditions": [*_conditions(shipment)],
+            "Conditions": [*_conditions(shipment, template)],
         },
         "Search": {"Name": "random_sample"},
         "KernelSpecification": {
@@ -52,7 +53,7 @@ def t1_document(shipment: Shipment, workload: Workload, kernel_file: str) -> dic
             "KernelName": kernel.template_entry or kernel.entry,
             "KernelFile": kernel_file,
             "Device": {"Name": str(shipment.provenance["device_description"])},
-            **_sizes(shipment, workload),
+            **_sizes(shipment, template, workload),
             "Arguments": [
                 *(_argument(argument, kernel, workload) for argument in kernel.arguments),
                 *({**_argument(constant, kernel, workload), "MemoryType": "Symbol"} for constant in kernel.constants),
@@ -73,9 +74,9 @@ def _parameter(parameter: Parameter) -> dict[str, str]:
     return {"Name": parameter.name, "Type": name, "Values": repr(values)}
 
 
-def _conditions(shipment: Shipment) -> Iterator[dict[str, Any]]:
+def _conditions(shipment: Shipment, template: Template) -> Iterator[dict[str, Any]]:
     """What the run's space was made of: the constraints and the limits of its device, on all declared workloads."""
-    template, limits = shipment.template, shipment.limits.names()
+    limits = shipment.limits.names()
     order = [parameter.name for parameter in template.parameters]
     seen = set()
     for rule in rules_of(template.constraints, template.launch, shipment.limits):
@@ -103,8 +104,8 @@ def _as_expressions(rule: LimitRule) -> list[Expression]:
     return [Expression.parse(text) for text in found]
 
 
-def _sizes(shipment: Shipment, workload: Workload) -> dict[str, Any]:
-    launch, parameters = shipment.template.launch, shipment.template.parameters
+def _sizes(shipment: Shipment, template: Template, workload: Workload) -> dict[str, Any]:
+    launch, parameters = template.launch, template.parameters
     known = {**shipment.limits.names(), **workload.sizes}
     grid, block = ([_python(_with_values(e, known), parameters) for e in es] for es in (launch.grid, launch.block))
     shared = _with_values(launch.shared_bytes, known)

@@ -20,6 +20,7 @@ from warpsmith.report.html.headline import headline
 from warpsmith.report.html.influence import influence
 from warpsmith.report.html.markup import Html, Section, element, joined
 from warpsmith.report.html.method import method
+from warpsmith.report.html.rewrite import rewrite
 from warpsmith.report.html.rounds import rounds
 from warpsmith.report.html.space import space
 from warpsmith.report.html.targets import targets
@@ -30,6 +31,7 @@ from warpsmith.report.style import STYLE
 _SECTIONS: tuple[Callable[[RunFacts], Section | None], ...] = (
     workloads,
     configuration,
+    rewrite,
     course,
     influence,
     space,

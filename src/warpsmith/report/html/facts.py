@@ -62,6 +62,11 @@ class RunFacts:
             return None
         return self.result["uncertain"] or self.result["general"] or self.result.get("best_so_far")
 
+    def rewrite_of(self, config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Of direct mode: the rewrite that a configuration means, as the record has it; None for the original."""
+        number = config.get("REWRITE", 0)
+        return next((about.plan for about in self.rounds if about.number == number), None)
+
     @property
     def own_claims(self) -> Mapping[str, Mapping[str, Any]]:
         """By workload: claims of configurations that did better there than the general one."""

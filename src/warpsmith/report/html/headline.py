@@ -32,9 +32,10 @@ def _verdict(facts: RunFacts) -> tuple[Content, str, list[str]]:
         return figure, "none", [*gain_notes(result), *_own_gains(facts)]
     low, high = general["ci95"]
     processes = result["evidence"]["processes"]
+    what = "rewrite" if result["mode"] == "direct" else "configuration"
     weighted = "over the tuning workloads (weighted geometric mean)" if len(general["workloads"]) > 1 else "on its workload"
     meaning = [
-        f"The best configuration takes {1 / general['speedup']:.0%} of the original's time {weighted}.",
+        f"The best {what} takes {1 / general['speedup']:.0%} of the original's time {weighted}.",
         f"Measured again in {processes} fresh processes, the speedup lies between {low:.2f} and {high:.2f} with 95 % confidence.",
         "The whole interval is above 1: a gain, not noise. Every output was verified.",
     ]

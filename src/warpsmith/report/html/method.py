@@ -65,7 +65,8 @@ def _others(share: float | None) -> str:
 def _search(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
     header, settings = facts.record.header, facts.record.header.settings
     yield "Agent", header.agent if facts.result["mode"] == "template" else f"{header.agent}, rewriting whole kernels"
-    yield "Strategy", header.strategy
+    if facts.result["mode"] == "template":
+        yield "Strategy", header.strategy
     yield "Seed", str(header.seed)
     limits = [f"{settings['evaluations']} evaluations"] if settings.get("evaluations") is not None else []
     limits += [f"{settings['seconds']:g} s"] if settings.get("seconds") is not None else []

@@ -10,10 +10,11 @@ _CLASSES = {"+++": "file", "---": "file", "@@": "place", "+": "added", "-": "gon
 
 
 def template(facts: RunFacts) -> Section | None:
+    if facts.result["mode"] == "direct":
+        return None
     about = facts.result.get("template")
-    is_direct = facts.result["mode"] == "direct"
     texts = []
-    if about is not None and not is_direct:
+    if about is not None:
         certificate = about["certificate"]
         texts.append(
             joined(
@@ -26,16 +27,15 @@ def template(facts: RunFacts) -> Section | None:
         texts.append(joined(["The template lies in ", element("code", short(about["path"])), "."]))
     if facts.missing is not None:
         texts.append(element("span", f"Not shown: {facts.missing}"))
-    diff = facts.rewrite_diff if is_direct else facts.template.diff if facts.template is not None else ""
+    diff = facts.template.diff if facts.template is not None else ""
     if not diff and not texts:
         return None
     if not diff and facts.missing is None:
         texts.append(element("span", "The source is its own template: there is nothing that differs."))
-    title = "The best rewrite" if is_direct else "The template"
-    return section("template", title, paragraphs(texts), _diff(diff) if diff else NOTHING)
+    return section("template", "The template", paragraphs(texts), shown_diff(diff) if diff else NOTHING)
 
 
-def _diff(text: str) -> Html:
+def shown_diff(text: str) -> Html:
     lines = text.split("\n")
     added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
     gone = sum(line.startswith("-") and not line.startswith("---") for line in lines)

@@ -17,7 +17,6 @@ from warpsmith.record.store import RunRecord, Status, Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.settings import Settings
 from warpsmith.tuning import run as tuning_run
-from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.comparison.contenders import Contender, contender, course
 from warpsmith.tuning.comparison.figures import Final
 from warpsmith.tuning.comparison.joint import Claimed, Joint
@@ -71,10 +70,7 @@ def race(orders: Sequence[Order], settings: Settings, progress: Progress) -> tup
                 for number, order in enumerate(orders)
             ]
         ready = stack.enter_context(_prepared(original, _CLAIMED_INPUTS))
-        contenders = [
-            contender(store.find(run), store, order.kernel if order.agent == NO_AGENT else kernel, compilers)
-            for run, order in zip(runs, orders, strict=True)
-        ]
+        contenders = [contender(store.find(run), store, compilers) for run in runs]
         with Bench(device, list(ready.values())) as bench:
             plain = establish_original(original.builder, bench, ready)
         joint = Joint(
