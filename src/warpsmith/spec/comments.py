@@ -7,6 +7,7 @@ import re
 # Comments and literals: where one begins inside the other, it does not count.
 NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _DONE = "another branch is taken"
 _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*([^\n]*)")
 
@@ -42,3 +43,11 @@ def with_blank_dead_code(source: str) -> str:
         elif not {"0", _DONE}.isdisjoint(conditions):
             lines[number] = blanked(line)
     return "".join(lines)
+
+
+def used_identifiers(source: str) -> frozenset[str]:
+    """Every name the source uses, in code or in a directive; giving a name its default is not a use of it."""
+    text = without_noise(source)
+    blanked = re.sub(r"^[ \t]*#[ \t]*(?:ifndef|ifdef|undef|define)[ \t]+\w+", "", text, flags=re.MULTILINE)
+    blanked = re.sub(r"\bdefined[ \t]*\(?[ \t]*\w+", "", blanked)
+    return frozenset(_IDENTIFIER.findall(blanked))

@@ -39,7 +39,7 @@ def find_kernel_file(path_or_name: str | Path) -> Path:
     if path.is_dir() and (path / FILE_NAME).is_file():
         return path / FILE_NAME
     if path.is_file():
-        if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp"}:
+        if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp", ".py"}:
             hint = f"`warpsmith init {path}` writes a {FILE_NAME} for it"
             raise InputError("this is source; the kernel is described by a kernel.toml", location=Location(path), hint=hint)
         return path

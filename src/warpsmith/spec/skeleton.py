@@ -35,15 +35,15 @@ _NOT_PLAIN = "# FILL IN: the parameters could not all be read (a macro, an #if o
 def skeleton(source: Path, kernel: str | None = None) -> str:
     """The text of a kernel.toml for one kernel of the file. Raises InputError when it has none, or several and none is named."""
     text = read_source(source)
-    language = _language(source, text)
+    language = language_of(source, text)
     declarations = Declarations(text, language)
-    chosen = _choose(source, find_kernels(declarations), kernel)
+    chosen = choose(source, find_kernels(declarations), kernel)
     if chosen.handle is not None:
         raise refused_handle(chosen, source)
     facts = host_facts(declarations, chosen) if language is not Language.OPENCL and chosen.is_plain else None
     if facts is not None:
         told = _written(source, declarations, chosen, facts)
-        if _loads(told, source):
+        if problem_of(told, source) is None:
             return told
     plain = _written(source, declarations, chosen, None)
     if facts is None:
@@ -54,7 +54,7 @@ def skeleton(source: Path, kernel: str | None = None) -> str:
 
 def _written(source: Path, declarations: Declarations, kernel: KernelDeclaration, facts: Facts | None) -> str:
     file = source.name
-    template = {p.name: _instance(p, facts) for p in kernel.template}
+    template = {p.name: instance_of(p, facts) for p in kernel.template}
     arguments = arguments_of(declarations, kernel, template)
     is_guessing = facts is None or facts.grid is None or not all(a.has_shape(facts) for a in arguments)
     sizes = size_names((a.name for a in arguments if a.is_size), facts, needs_one=is_guessing)
@@ -84,17 +84,17 @@ def _written(source: Path, declarations: Declarations, kernel: KernelDeclaration
     return "\n".join(lines)
 
 
-def _loads(text: str, source: Path) -> bool:
-    """Whether `warpsmith check` would take it."""
+def problem_of(text: str, source: Path) -> str | None:
+    """What `warpsmith check` would say against it, beside that source; None for nothing."""
     file = source.parent / "kernel.toml"
     try:
         kernel_of(Document(file, tomllib.loads(text), Positions(file, text)))
-    except (InputError, tomllib.TOMLDecodeError):
-        return False
-    return True
+    except (InputError, tomllib.TOMLDecodeError) as error:
+        return error.message if isinstance(error, InputError) else str(error)
+    return None
 
 
-def _language(source: Path, text: str) -> Language:
+def language_of(source: Path, text: str) -> Language:
     if source.suffix.lower() in LANGUAGES:
         return LANGUAGES[source.suffix.lower()]
     if "__global__" in text:
@@ -102,7 +102,7 @@ def _language(source: Path, text: str) -> Language:
     return Language.OPENCL
 
 
-def _choose(source: Path, kernels: list[KernelDeclaration], name: str | None) -> KernelDeclaration:
+def choose(source: Path, kernels: list[KernelDeclaration], name: str | None) -> KernelDeclaration:
     listed = "\n".join(f"  {k.name} (line {k.line})" for k in kernels)
     if not kernels:
         hint = "a kernel is marked __global__ (CUDA, HIP) or __kernel (OpenCL)"
@@ -130,7 +130,7 @@ def _entry_line(kernel: KernelDeclaration, template: dict[str, str], facts: Fact
     return f"{entry}   # FILL IN: the instance to tune"
 
 
-def _instance(parameter: TemplateParameter, facts: Facts | None) -> str:
+def instance_of(parameter: TemplateParameter, facts: Facts | None = None) -> str:
     if facts is not None and parameter.name in facts.template:
         return facts.template[parameter.name]
     if parameter.default is not None:

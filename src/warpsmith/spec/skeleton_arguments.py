@@ -18,6 +18,7 @@ class Argument:
     def __init__(self, name: str, declared: ParameterDeclaration, known: CppType | None, use: Use, language: Language) -> None:
         self.name = name
         self.use = use
+        self.type = known
         self._declared = declared
         self._dtype = known.dtype if known else None
         self._elements = known.elements(language) if known else 1
@@ -26,6 +27,11 @@ class Argument:
     @property
     def is_pointer(self) -> bool:
         return self._declared.depth > 0
+
+    @property
+    def text(self) -> str:
+        """As the kernel declares it."""
+        return self._declared.text
 
     @property
     def is_const(self) -> bool:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.isolation.folders import lies_in
-from warpsmith.spec.comments import NOISE, without_noise
+from warpsmith.spec.comments import NOISE, used_identifiers, without_noise
 from warpsmith.spec.includes import included_files
+
+__all__ = ["Define", "object_defines", "used_identifiers", "with_includes", "without_comments"]
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -56,14 +58,6 @@ def object_defines(source: str) -> Iterator[Define]:
                     yield Define(found[1], source[start:end], (start, end), line, found[1] in guards)
             case _:
                 pass
-
-
-def used_identifiers(source: str) -> frozenset[str]:
-    """Every name the source uses, in code or in a directive; giving a name its default is not a use of it."""
-    text = without_noise(source)
-    blanked = re.sub(r"^[ \t]*#[ \t]*(?:ifndef|ifdef|undef|define)[ \t]+\w+", "", text, flags=re.MULTILINE)
-    blanked = re.sub(r"\bdefined[ \t]*\(?[ \t]*\w+", "", blanked)
-    return frozenset(_IDENTIFIER.findall(blanked))
 
 
 def with_includes(path: Path, source: str, include_dirs: Iterable[Path]) -> list[str]:

@@ -183,7 +183,7 @@ class Expressions(ABC):
         if name in {"min", "max"} and not any(map(has_floats, known)):
             return extreme(name, *known)
         if name in {"ceil", "ceilf"}:
-            return _ceiling(known[0])
+            return ceiling(known[0])
         return self._inlined(name, known)
 
     def _inlined(self, name: str, given: Sequence[Term]) -> Term | None:
@@ -239,7 +239,8 @@ def _exact(term: Term) -> Term | None:
     return None if has_floats(inner) or is_a(inner, "over") else inner
 
 
-def _ceiling(term: Term) -> Term | None:
+def ceiling(term: Term) -> Term | None:
+    """The whole number at or above a quotient."""
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term
     return rounded_up(*inner.operands) if isinstance(inner, Apply) and inner.operator == "over" else inner
 

@@ -1,0 +1,110 @@
+"""The launch of a `tune_kernel` call: the problem's size, what divides it, the block, dynamic shared memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from warpsmith.spec.kernel_tuner.calls import Call
+from warpsmith.spec.kernel_tuner.conditions import Reader
+from warpsmith.spec.kernel_tuner.problem import Extent, Tunable
+from warpsmith.spec.kernel_tuner.values import Function, Listed, Number, Table, Value
+
+BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
+_BLOCK_DEFAULTS = ("256", "1", "1")  # Kernel Tuner's own, where no parameter has the name
+
+
+@dataclass(frozen=True)
+class LaunchReading:
+    _call: Call
+    _reader: Reader
+    _parameters: Sequence[Tunable]
+
+    def size(self) -> tuple[Extent, ...] | None:
+        value = self._call.found.values.get("problem_size")
+        items = value.items if isinstance(value, Listed) else [value] if value is not None else []
+        if isinstance(value, Function):
+            items = self._returned(value)
+        found = [self._extent(item) for item in items[:3]]
+        while len(found) > 1 and isinstance(last := found[-1], Number) and last.value == 1:
+            found.pop()  # an axis of one is as good as none
+        return tuple(e for e in found if e is not None) if found and None not in found else None
+
+    def _returned(self, function: Function) -> list[Value]:
+        """Of a function that gives the size for a configuration, the expressions of its tuple."""
+        body = function.node.body if isinstance(function.node, ast.Lambda) else None
+        parts = body.elts if isinstance(body, ast.Tuple | ast.List) else [body] if body is not None else []
+        return [Function(ast.Lambda(function.node.args, part), function.scope, {}) for part in parts]
+
+    def _extent(self, value: Value | None) -> Extent | None:
+        match value:
+            case Number() if value.is_whole and value.value > 0:
+                return replace(value, dtype=None)
+            case Number(value=float(number)) if number.is_integer() and number > 0:
+                return Number(int(number), int(number))
+            case str() as text:
+                return self._reader.number_text(text)
+            case Function(node=node):
+                return self._reader.function(node, is_number=True)
+            case _:
+                return None
+
+    def divisors(self, name: str) -> tuple[str, ...] | None:
+        """None where Kernel Tuner takes the block's own extent."""
+        value = self._call.given(name)
+        if value is None:
+            return None
+        found = []
+        for item in value.items if isinstance(value, Listed) else [value]:
+            text = self._divisor(item)
+            if isinstance(item, Function) and any(isinstance(node, ast.Div) for node in ast.walk(item.node)):
+                self._call.notes.append(f"{name}: Kernel Tuner keeps the fraction of this function, kernel.toml its whole part")
+            if text is None:
+                self._call.not_followed(name)
+            else:
+                found.append(text)
+        return tuple(found)
+
+    def _divisor(self, value: Value) -> str | None:
+        match value:
+            case str() as text:
+                return self._reader.number_text(text)
+            case Number() if value.is_whole:
+                return str(value.value)
+            case Function(node=node):
+                return self._reader.function(node, is_number=True)
+            case _:
+                return None
+
+    def block(self) -> tuple[str, ...]:
+        return block_of(self._parameters, self._block_names())
+
+    def _block_names(self) -> list[str]:
+        value = self._call.given("block_size_names")
+        names = [n for n in value.items if isinstance(n, str)] if isinstance(value, Listed) else []
+        if value is not None and not names:
+            self._call.not_followed("block_size_names")
+        return names
+
+    def shared(self) -> Extent | None:
+        value = self._call.given("smem_args")
+        size = value.entries.get("size") if isinstance(value, Table) else None
+        found = self._extent(size)
+        if value is not None and found is None:
+            self._call.not_followed("smem_args")
+        return found
+
+
+def block_of(parameters: Sequence[Tunable], names: Sequence[str]) -> tuple[str, ...]:
+    """The block's extents: parameters of these names (by default Kernel Tuner's, in any case), its own default for others."""
+    known = [parameter.name for parameter in parameters]
+    own = [
+        next((n for n in known if n == usual), None) or next((n for n in known if n.lower() == usual), usual)
+        for usual in BLOCK_NAMES
+    ]
+    wanted = [*names, *own[len(names) :]][:3]
+    found = [name if name in known else default for name, default in zip(wanted, _BLOCK_DEFAULTS, strict=True)]
+    while len(found) > 1 and found[-1] == "1":
+        found.pop()
+    return tuple(found)

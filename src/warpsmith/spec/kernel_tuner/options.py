@@ -1,0 +1,41 @@
+"""What compilers are told: the options that kernel.toml has a place for, and the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from warpsmith.core.configuration import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    defines: dict[str, Value]
+    include_dirs: tuple[str, ...]
+    left: tuple[str, ...]  # `-std=c++11`, `-O3`: devices have their own
+
+    @property
+    def note(self) -> str:
+        return f"compiler options that are not kept: {' '.join(self.left)}"
+
+
+def options_of(written: Iterable[str], folder: Path) -> Options:
+    """`-D` and `-I`; folders are relative to the file that names them."""
+    defines: dict[str, Value] = {}
+    folders, left = [], []
+    for option in written:
+        found = re.fullmatch(r"-([DI])\s*([^\0]+)", option)
+        name, _, value = found[2].partition("=") if found is not None else ("", "", "")
+        if found is not None and found[1] == "D" and name.isidentifier():
+            defines[name] = define_value(value or "1")
+        elif found is not None and found[1] == "I" and (folder / found[2]).is_dir():
+            folders.append(found[2])
+        else:
+            left.append(option)
+    return Options(defines, tuple(folders), tuple(left))
+
+
+def define_value(text: str) -> Value:
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text

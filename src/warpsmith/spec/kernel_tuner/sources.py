@@ -1,0 +1,69 @@
+"""The source that a script or a T1 file names: where it lies, and in which language it is."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from pathlib import Path
+
+from warpsmith.core.errors import InputError, Location
+from warpsmith.core.hardware import Language
+from warpsmith.spec.comments import without_noise
+from warpsmith.spec.problems import nearest
+
+_LANGUAGES = {
+    "cuda": Language.CUDA,
+    "cupy": Language.CUDA,
+    "nvcuda": Language.CUDA,
+    "hip": Language.HIP,
+    "opencl": Language.OPENCL,
+}
+_MAX_NAME = 250
+
+
+def looks_like_a_file(text: str) -> bool:
+    """As Kernel Tuner tells a file's name from code."""
+    is_code = any(character in text for character in "();{}\n") or len(text) > _MAX_NAME
+    return not is_code and ("." in Path(text).name)
+
+
+def found_source(file: Path, name: str, line: int | None = None) -> Path:
+    """From the folder of the file that names it, the one above, or the current one. Raises InputError where it is nowhere."""
+    places = [file.parent / name, file.parent.parent / name, Path(name)]
+    for place in places:
+        try:
+            if place.is_file():
+                return place
+        except (OSError, ValueError):
+            break
+    siblings = [p.name for p in file.parent.iterdir() if p.is_file() and p.suffix not in {".py", ".json"}]
+    hint = nearest(Path(name).name, siblings) or "paths are relative to the file that names them"
+    raise InputError(f"the kernel's source {name!r} is not there", location=Location(file, line), hint=hint)
+
+
+def without_body(text: str, name: str) -> str:
+    """The text up to the kernel's body, where macros hide braces in it: the declaration can still be read."""
+    plain = without_noise(text)
+    for mark in re.finditer(rf"\b(?:__global__|__kernel|kernel)\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
+        depth, place = 1, mark.end()
+        while depth and place < len(plain):
+            depth += (plain[place] == "(") - (plain[place] == ")")
+            place += 1
+        if re.match(r"\s*\{", plain[place:]):
+            return f"{text[:place]} {{}}\n"
+    return text
+
+
+def relative(source: Path, folder: Path) -> str:
+    """As kernel.toml has it."""
+    return Path(os.path.relpath(source, folder)).as_posix()
+
+
+def language_named(name: str, location: Location) -> Language:
+    """Raises InputError for languages that are no GPU's."""
+    if name.lower() not in _LANGUAGES:
+        known = ", ".join(sorted(_LANGUAGES))
+        raise InputError(
+            f"{name!r} is not a language of GPU kernels that can be tuned here", location=location, hint=f"one of: {known}"
+        )
+    return _LANGUAGES[name.lower()]

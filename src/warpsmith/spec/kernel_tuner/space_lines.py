@@ -1,0 +1,59 @@
+"""`[parameters]` and `[[constraints]]` of what is written: values, defaults, and conditions as far as they were read."""
+
+from __future__ import annotations
+
+from warpsmith.core.configuration import Value
+from warpsmith.spec.kernel_tuner.defaults import always_holds
+from warpsmith.spec.kernel_tuner.problem import Condition, Problem, Tunable
+from warpsmith.spec.kernel_tuner.toml_text import commented, is_writable, literal
+
+
+def parameter_lines(parameters: list[Tunable], default: dict[str, Value] | None) -> list[str]:
+    if not parameters:
+        return []
+    width = max(len(p.name) for p in parameters)
+    lines = ["", "[parameters]   # macros of the source; the defaults are the baseline, which everything is compared with"]
+    for parameter in parameters:
+        values = [v for v in parameter.values if is_writable(v)] or [1]
+        chosen = default[parameter.name] if default is not None else values[0]
+        listed = ", ".join(literal(v) for v in values)
+        notes = [parameter.note] if parameter.note else []
+        if parameter.default is not None and chosen != parameter.default:
+            notes.append(f"FILL IN: {parameter.default} would be the default, but no configuration with it is allowed")
+        note = f"   # {commented('; '.join(notes))}" if notes else ""
+        lines.append(f"{parameter.name:<{width}} = {{ values = [{listed}], default = {literal(chosen)} }}{note}")
+    return lines
+
+
+def constraint_lines(problem: Problem, *, is_met: bool) -> list[str]:
+    """As comments where no configuration meets them all."""
+    found: list[str] = []
+    kept = kept_conditions(problem)
+    idle = [c.text for c in problem.conditions if c not in kept]
+    if idle:
+        found += ["", "# conditions that all values meet:", *(f"#   {text}" for text in idle)]
+    for condition in kept:
+        if condition.text is None:
+            found += [
+                "",
+                f"# FILL IN: a restriction that could not be read ({condition.place}): {commented(condition.written)}",
+            ]
+            continue
+        mark = "" if is_met else "# "
+        found += [
+            "",
+            f"{mark}[[constraints]]",
+            f"{mark}expr = {literal(condition.text)}",
+            f"{mark}reason = {literal(condition.reason)}",
+        ]
+    if not is_met and found:
+        found = ["", "# FILL IN: no configuration was found that meets all of these", *found[1:]]
+    return found
+
+
+def kept_conditions(problem: Problem) -> list[Condition]:
+    """Of a T1 file without those that rule nothing out: exporters write every limit of a device down, one for each size."""
+    if problem.file.suffix != ".json":
+        return list(problem.conditions)
+    values = {p.name: p.values for p in problem.parameters}
+    return [c for c in problem.conditions if c.text is None or not always_holds(c.text, values)]

@@ -1,0 +1,145 @@
+"""What the names of a script stand for, as far as reading it tells: numbers with their origin, arrays without their elements.
+
+A whole number has its value and the term it was computed as (`spec.host.terms`), so that `n * 2` stays an expression over `n`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, Union
+
+from warpsmith.core.dtype import DType
+from warpsmith.spec.host.terms import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What could not be followed, and the line where that was."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """`dtype` is that of a NumPy scalar. A float has a term only where a division may yet be rounded to a whole number."""
+
+    value: int | float
+    term: Term | None = None
+    dtype: DType | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.value, int) and not isinstance(self.value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How an array begins, in kernel.toml's words; no kind where there is no word for it."""
+
+    kind: str | None = None
+    low: int | float | None = None
+    high: int | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`dtype` is None for element types that kernel.toml lacks."""
+
+    dtype: DType | None
+    shape: tuple[Number, ...]
+    fill: Fill
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dotted:
+    """A module, or something in it: `numpy.random.randn`. Built-in functions are in `builtins`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePath:
+    """A `pathlib.Path`, or with `is_open` what `open` gave."""
+
+    text: str
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """What reading a file would give."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method, with what it belongs to."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class Listed:
+    """A list or a tuple; lists change, and all names of one see it."""
+
+    items: list[Value]
+
+
+@dataclass(eq=False, slots=True)
+class Table:
+    """A dictionary with text for keys. `lines` says where an entry was made, `unsure` which conditions it depends on."""
+
+    entries: dict[str, Value]
+    lines: dict[str, int] = field(default_factory=dict)
+    unsure: dict[str, int] = field(default_factory=dict)
+    missing: list[int] = field(default_factory=list)  # lines that add entries which could not be followed
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    names: dict[str, Value]
+    outer: Scope | None = None
+
+    def find(self, name: str) -> Value | None:
+        """None where nothing has the name: `NONE` is the value None."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return None
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    node: ast.FunctionDef | ast.Lambda
+    scope: Scope
+    defaults: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Python's None."""
+
+
+NONE = Nothing()
+Value: TypeAlias = Union[  # noqa: UP007 - a name in quotes needs it
+    Unknown, Number, Array, Dotted, FilePath, SourceText, Bound, Listed, Table, Function, Nothing, str
+]
+
+
+def whole(value: int) -> Number:
+    return Number(value, value)
+
+
+def numbers(value: Value) -> list[Number] | None:
+    """Of a list that has nothing else."""
+    if not isinstance(value, Listed):
+        return None
+    found = [item for item in value.items if isinstance(item, Number)]
+    return found if len(found) == len(value.items) else None
