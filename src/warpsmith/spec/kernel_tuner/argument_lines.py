@@ -10,9 +10,9 @@ from warpsmith.core.expression import Expression
 from warpsmith.spec.cpp_types import may_be_memory, may_be_value
 from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.problem import Passed
+from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes
 from warpsmith.spec.kernel_tuner.toml_text import literal, quoted_unless_number
-from warpsmith.spec.kernel_tuner.values import Number
 from warpsmith.spec.skeleton_arguments import Argument
 
 _LARGEST = 1e300

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpsmith.spec.kernel_tuner.calls import Call
 from warpsmith.spec.kernel_tuner.problem import Passed
-from warpsmith.spec.kernel_tuner.values import Array, Listed, Nothing, Number, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.values import Array, Listed, Nothing, Number, Table, Unknown, Value
 
 
 @dataclass(frozen=True)

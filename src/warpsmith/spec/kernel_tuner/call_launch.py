@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from warpsmith.spec.kernel_tuner.calls import Call
 from warpsmith.spec.kernel_tuner.conditions import Reader
 from warpsmith.spec.kernel_tuner.problem import Extent, Tunable
-from warpsmith.spec.kernel_tuner.values import Function, Listed, Number, Table, Value
+from warpsmith.spec.kernel_tuner.python.values import Function, Listed, Number, Table, Value
 
 BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
 _BLOCK_DEFAULTS = ("256", "1", "1")  # Kernel Tuner's own, where no parameter has the name

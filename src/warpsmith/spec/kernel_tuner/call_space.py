@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from warpsmith.spec.kernel_tuner.calls import Call, plain, shown
 from warpsmith.spec.kernel_tuner.conditions import Reader
 from warpsmith.spec.kernel_tuner.problem import Condition, Tunable
-from warpsmith.spec.kernel_tuner.values import Function, Listed, Number, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.values import Function, Listed, Number, Table, Unknown, Value
 
 _GUESSED = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
 

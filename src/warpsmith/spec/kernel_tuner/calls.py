@@ -8,8 +8,8 @@ from pathlib import Path
 
 from warpsmith.core import configuration
 from warpsmith.spec.kernel_tuner.conditions import Known
-from warpsmith.spec.kernel_tuner.follow import Follower, TuneCall
-from warpsmith.spec.kernel_tuner.values import Listed, Nothing, Number, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.follow import Follower, TuneCall
+from warpsmith.spec.kernel_tuner.python.values import Listed, Nothing, Number, Unknown, Value
 
 
 @dataclass

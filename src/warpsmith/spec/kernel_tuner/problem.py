@@ -12,8 +12,8 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Language
 from warpsmith.spec.host.terms import Root
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.assignments import Origin
-from warpsmith.spec.kernel_tuner.values import Fill, Number
+from warpsmith.spec.kernel_tuner.python.assignments import Origin
+from warpsmith.spec.kernel_tuner.python.values import Fill, Number
 
 Extent: TypeAlias = Number | str  # a number with its origin, or an expression over parameters
 

@@ -15,11 +15,11 @@ from warpsmith.spec.kernel_tuner.call_launch import LaunchReading
 from warpsmith.spec.kernel_tuner.call_space import SpaceReading
 from warpsmith.spec.kernel_tuner.calls import Call, plain
 from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.follow import Follower, TuneCall
 from warpsmith.spec.kernel_tuner.options import define_value, options_of
 from warpsmith.spec.kernel_tuner.problem import Problem
+from warpsmith.spec.kernel_tuner.python.follow import Follower, TuneCall
+from warpsmith.spec.kernel_tuner.python.values import FilePath, Function, Listed, Number, SourceText, Table
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named, looks_like_a_file
-from warpsmith.spec.kernel_tuner.values import FilePath, Function, Listed, Number, SourceText, Table
 from warpsmith.spec.problems import nearest
 
 _NOT_KEPT = (  # noqa: SIM905 - as words they can be read

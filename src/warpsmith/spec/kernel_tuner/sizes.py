@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.host.terms import Root, Term, product, replaced, roots
 from warpsmith.spec.host.wording import written
-from warpsmith.spec.kernel_tuner.arithmetic import product_of
-from warpsmith.spec.kernel_tuner.assignments import Origin
 from warpsmith.spec.kernel_tuner.problem import Extent, Passed, Problem
-from warpsmith.spec.kernel_tuner.values import Number
+from warpsmith.spec.kernel_tuner.python.arithmetic import product_of
+from warpsmith.spec.kernel_tuner.python.assignments import Origin
+from warpsmith.spec.kernel_tuner.python.values import Number
 
 _SMALL = 64
 _RESERVED = frozenset({"not", "and", "or", "in", "if", "else", "true", "false", "True", "False", "weight", "heldout"})

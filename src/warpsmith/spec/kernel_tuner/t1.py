@@ -17,14 +17,14 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.spec.document import read_source, read_text
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.arrays import extents
 from warpsmith.spec.kernel_tuner.call_launch import block_of
 from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.follow import Follower
 from warpsmith.spec.kernel_tuner.options import options_of
 from warpsmith.spec.kernel_tuner.problem import Condition, Extent, Passed, Problem, Tunable
+from warpsmith.spec.kernel_tuner.python.arrays import extents
+from warpsmith.spec.kernel_tuner.python.follow import Follower
+from warpsmith.spec.kernel_tuner.python.values import Fill, Listed, Number, Scope, Value, whole
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named
-from warpsmith.spec.kernel_tuner.values import Fill, Listed, Number, Scope, Value, whole
 
 _TYPES = {
     "double": DType.F64, "float": DType.F32, "half": DType.F16, "bool": DType.BOOL, "int64": DType.I64, "int32": DType.I32,

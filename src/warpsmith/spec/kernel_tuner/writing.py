@@ -15,11 +15,11 @@ from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel_tuner.argument_lines import ArgumentLines
 from warpsmith.spec.kernel_tuner.defaults import default_of, defined_in, with_own_values
 from warpsmith.spec.kernel_tuner.problem import Problem
+from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes, sizes_of
 from warpsmith.spec.kernel_tuner.sources import relative
 from warpsmith.spec.kernel_tuner.space_lines import constraint_lines, kept_conditions, parameter_lines
 from warpsmith.spec.kernel_tuner.toml_text import commented, is_writable, literal, quoted_unless_number
-from warpsmith.spec.kernel_tuner.values import Number
 from warpsmith.spec.skeleton import instance_of
 from warpsmith.spec.skeleton_arguments import arguments_of, constant_lines
 

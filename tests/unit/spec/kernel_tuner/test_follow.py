@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warpsmith.spec.kernel_tuner.follow import Follower
-from warpsmith.spec.kernel_tuner.values import (
+from warpsmith.spec.kernel_tuner.python.follow import Follower
+from warpsmith.spec.kernel_tuner.python.values import (
     Array,
     Dotted,
     FilePath,

@@ -14,8 +14,8 @@ from warpsmith.core.expression import Expression
 from warpsmith.spec.host.terms import roots
 from warpsmith.spec.host.wording import written
 from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.follow import Follower
-from warpsmith.spec.kernel_tuner.values import Array, Listed, Number, Scope, Unknown
+from warpsmith.spec.kernel_tuner.python.follow import Follower
+from warpsmith.spec.kernel_tuner.python.values import Array, Listed, Number, Scope, Unknown
 
 NAMES = {"a": 7, "b": 32, "c": 100}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os.path
 from dataclasses import replace
 
-from warpsmith.spec.kernel_tuner.arithmetic import product_of
-from warpsmith.spec.kernel_tuner.arrays import Given, cast, dtype_of, reshaped, typed
-from warpsmith.spec.kernel_tuner.functions import MAX_ITEMS, items_of, update
-from warpsmith.spec.kernel_tuner.values import (
+from warpsmith.spec.kernel_tuner.python.arithmetic import product_of
+from warpsmith.spec.kernel_tuner.python.arrays import Given, cast, dtype_of, reshaped, typed
+from warpsmith.spec.kernel_tuner.python.functions import MAX_ITEMS, items_of, update
+from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
     Array,
     Bound,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpsmith.core.dtype import DType
-from warpsmith.spec.kernel_tuner.arrays import MAKERS, Given, dtype_of, extents
-from warpsmith.spec.kernel_tuner.values import Array, Fill, Listed, Nothing, Number, Unknown, Value, whole
+from warpsmith.spec.kernel_tuner.python.arrays import MAKERS, Given, dtype_of, extents
+from warpsmith.spec.kernel_tuner.python.values import Array, Fill, Listed, Nothing, Number, Unknown, Value, whole
 
 
 def made(name: str, given: Given) -> Value | None:

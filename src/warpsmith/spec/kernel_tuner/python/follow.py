@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from warpsmith.spec.kernel_tuner.arrays import Given, constant_fill
-from warpsmith.spec.kernel_tuner.assignments import Assignments
-from warpsmith.spec.kernel_tuner.expressions import bind
-from warpsmith.spec.kernel_tuner.functions import items_of
-from warpsmith.spec.kernel_tuner.values import (
+from warpsmith.spec.kernel_tuner.python.arrays import Given, constant_fill
+from warpsmith.spec.kernel_tuner.python.assignments import Assignments
+from warpsmith.spec.kernel_tuner.python.expressions import bind
+from warpsmith.spec.kernel_tuner.python.functions import items_of
+from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
     Array,
     Bound,

@@ -9,12 +9,12 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
-from warpsmith.spec.kernel_tuner import arithmetic
-from warpsmith.spec.kernel_tuner.arrays import Given
-from warpsmith.spec.kernel_tuner.functions import called, items_of
-from warpsmith.spec.kernel_tuner.members import attribute, method
-from warpsmith.spec.kernel_tuner.operators import binary, contains
-from warpsmith.spec.kernel_tuner.values import (
+from warpsmith.spec.kernel_tuner.python import arithmetic
+from warpsmith.spec.kernel_tuner.python.arrays import Given
+from warpsmith.spec.kernel_tuner.python.functions import called, items_of
+from warpsmith.spec.kernel_tuner.python.members import attribute, method
+from warpsmith.spec.kernel_tuner.python.operators import binary, contains
+from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
     Bound,
     Dotted,

@@ -8,10 +8,10 @@ import os.path
 from collections.abc import Callable
 from dataclasses import replace
 
-from warpsmith.spec.kernel_tuner import arithmetic
-from warpsmith.spec.kernel_tuner.arrays import DTYPES, Given, dtype_of, typed
-from warpsmith.spec.kernel_tuner.drawn import made
-from warpsmith.spec.kernel_tuner.values import (
+from warpsmith.spec.kernel_tuner.python import arithmetic
+from warpsmith.spec.kernel_tuner.python.arrays import DTYPES, Given, dtype_of, typed
+from warpsmith.spec.kernel_tuner.python.drawn import made
+from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
     Array,
     Dotted,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warpsmith.core.dtype import DType
-from warpsmith.spec.kernel_tuner.arithmetic import as_whole, product_of
-from warpsmith.spec.kernel_tuner.values import Array, Dotted, Fill, Listed, Nothing, Number, Unknown, Value, numbers, whole
+from warpsmith.spec.kernel_tuner.python.arithmetic import as_whole, product_of
+from warpsmith.spec.kernel_tuner.python.values import Array, Dotted, Fill, Listed, Nothing, Number, Unknown, Value, numbers, whole
 
 DTYPES = {
     "float64": DType.F64, "double": DType.F64, "float": DType.F64, "float32": DType.F32, "single": DType.F32,

@@ -9,10 +9,10 @@ import ast
 from dataclasses import dataclass, replace
 
 from warpsmith.spec.host.terms import Root
-from warpsmith.spec.kernel_tuner.expressions import Expressions
-from warpsmith.spec.kernel_tuner.functions import MAX_ITEMS, items_of
-from warpsmith.spec.kernel_tuner.operators import binary
-from warpsmith.spec.kernel_tuner.values import Array, Fill, Listed, Number, Scope, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.expressions import Expressions
+from warpsmith.spec.kernel_tuner.python.functions import MAX_ITEMS, items_of
+from warpsmith.spec.kernel_tuner.python.operators import binary
+from warpsmith.spec.kernel_tuner.python.values import Array, Fill, Listed, Number, Scope, Table, Unknown, Value
 
 _AXES = ("x", "y", "z")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os.path
 
-from warpsmith.spec.kernel_tuner import arithmetic
-from warpsmith.spec.kernel_tuner.functions import MAX_ITEMS
-from warpsmith.spec.kernel_tuner.values import Array, FilePath, Listed, Number, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python import arithmetic
+from warpsmith.spec.kernel_tuner.python.functions import MAX_ITEMS
+from warpsmith.spec.kernel_tuner.python.values import Array, FilePath, Listed, Number, Table, Unknown, Value
 
 _MAX_TEXT = 10**6
 

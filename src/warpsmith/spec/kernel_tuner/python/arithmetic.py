@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from warpsmith.spec.host.expressions import ceiling, converted
 from warpsmith.spec.host.terms import Apply, Term, extreme, has_floats, length, operation, product
-from warpsmith.spec.kernel_tuner.values import Array, Fill, Number
+from warpsmith.spec.kernel_tuner.python.values import Array, Fill, Number
 
 MAX_BITS = 4096  # of a number; `9**9**9` would eat the machine
 _MAX_LENGTH = 200  # of a term
