@@ -49,11 +49,36 @@ READ_BEFORE_LEAVING = [
     "Row row = rows[i]; if (x[t] < ((const float*)rows)[4 * i]) { out[t] = row.value; break; }",
 ]
 
+FOUND = [
+    "struct { float own; int i; } s = {x[t], 0}; for (; s.i < n; ++s.i) if (s.own < rows[s.i].begin) { v = rows[s.i].value; break; }",
+    (
+        "int a[20]; for (int j = 0; j < 20; ++j) a[j] = t; a[3] = 0;"
+        "for (; a[3] < n; ++a[3]) if (x[t] < rows[a[3]].begin) { v = rows[a[3]].value; break; }"
+    ),
+    "int a[32]; a[t & 1] = 0; for (; a[t & 1] < n; ++a[t & 1]) if (x[t] < rows[a[t & 1]].begin) { v = rows[a[t & 1]].value; break; }",
+    "int i = t; out[t] = i; for (i = 0; i < n; ++i) if (x[t] < rows[i].begin) { v = rows[i].value; break; }",
+    "for (int i = 0; i < n; ++i) { v = x[t]; if (v < 0) break; v = rows[i].value; if (x[t] < rows[i].begin) break; v = i; }",
+]
+# What some sum up, and what others do: the same for all of a kind.
+SUMS = [
+    "for (int i = 0; i < n; ++i) if (x[t] < 4) v += rows[i].value; else v += rows[i].begin;",
+    "for (int i = 0; i < n; ++i) v += x[t] < 4 ? rows[i].value : rows[i].begin;",
+    "int i = 0; if (x[t] < 4) { do v += rows[i].value; while (++i < n); } else { do v += rows[i].begin; while (++i < n); }",
+    (
+        "int i = 0, side; if (x[t] < 4) { do v += rows[i].value; while (++i < n); side = 1; }"
+        "else { do v += rows[i].begin; while (++i < n); side = 2; } v += 1000 * side; v -= 1000 * (1 + (int)(x[t] / 4));"
+    ),
+]
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    rows = np.array([[i + 1, 0, 10 * i, 0] for i in range(ROWS)], np.float32)
+    return rows, np.random.default_rng(0).uniform(0, ROWS, 64).astype(np.float32)
+
 
 def looked_up(source: str, language: Language = Language.CUDA) -> tuple[np.ndarray, np.ndarray]:
     """(what the kernel found, what it had to find): the row in which each of 64 numbers lies."""
-    rows = np.array([[i + 1, 0, 10 * i, 0] for i in range(ROWS)], np.float32)
-    x = np.random.default_rng(0).uniform(0, ROWS, 64).astype(np.float32)
+    rows, x = table()
     found = launch(source, [np.zeros(64, np.float32), x, rows, np.int32(ROWS)], block=64, language=language)
     return found, 10 * np.floor(x)
 
@@ -76,6 +101,18 @@ def test_whatever_it_counts_with(loop: str) -> None:
 @pytest.mark.parametrize("body", READ_BEFORE_LEAVING)
 def test_what_was_read_in_the_last_trip_stays_the_threads_own(body: str) -> None:
     np.testing.assert_array_equal(*looked_up(f"{HEAD}for (int i = 0; i < n; ++i) {{ {body} }}\n}}"))
+
+
+@pytest.mark.parametrize("loop", FOUND)
+def test_what_the_compiler_holds_for_the_same_in_all_threads(loop: str) -> None:
+    np.testing.assert_array_equal(*looked_up(f"{HEAD}float v = 0; {loop} out[t] = v;\n}}"))
+
+
+@pytest.mark.parametrize("loops", SUMS)
+def test_threads_of_two_kinds(loops: str) -> None:
+    rows, x = table()
+    found = launch(f"{HEAD}float v = 0; {loops} out[t] = v;\n}}", [np.zeros(64, np.float32), x, rows, np.int32(ROWS)], block=64)
+    np.testing.assert_array_equal(found, np.where(x < 4, rows[:, 2].sum(), rows[:, 0].sum()))
 
 
 def test_in_opencl_too() -> None:

@@ -1,27 +1,30 @@
-"""Has what threads take along out of a loop look as different as it is.
+"""Finds what threads take along out of loops, and has it look as different as it is (`twins`).
 
-    for (i = 0; i < n; ++i)
-      if (x < rows[i].begin) { out = rows[i].value; break; }
+    for (i = 0; i < n; ++i)                                     for (i = 0; i < n; ++i)
+      if (x < rows[i].begin) { out = rows[i].value; break; }      sum += x < 0 ? rows[i].begin : rows[i].value;
 
-In every trip `i` is the same for all threads; afterwards it is not, for they left in different trips. The runtime's vectoriser
-forgets that of addresses: it reads `rows[i].value` for all lanes of a vector where one of them left. So at the exits of a loop
-that threads leave one by one, the variables that were the same for all become null for a thread beyond the end of the block: only
-we know that there is none. And what the loop reads for later (`late_loads`) is kept from being read later.
+In every trip `i` is the same for all threads; afterwards it is not, for they left in different trips. `sum` would be the same in
+each of two loops, one for either kind of thread, and an optimiser makes two of the one. The runtime's vectoriser loses sight of
+such differences: values that come together behind loops, and addresses made of them, it takes from one lane of a vector for all.
+It does so only with values that are the same for all threads in every trip; others are safe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
-from warpsmith.devices.cpu.ir.late_loads import late_loads, variables_written
+from warpsmith.devices.cpu.ir.function import Function, Instruction
 from warpsmith.devices.cpu.ir.module import Module
-from warpsmith.devices.cpu.ir.parts import Part, parts_of
-from warpsmith.devices.cpu.ir.points_to import PointsTo, load_pointer, names_in, store_parts, transfer_parts
+from warpsmith.devices.cpu.ir.parts import Layout, Part, parts_of
+from warpsmith.devices.cpu.ir.places import Places
+from warpsmith.devices.cpu.ir.points_to import load_pointer, names_in, store_parts, transfer_parts
+from warpsmith.devices.cpu.ir.twins import Edge, Taken, give_twins
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_thread_source
 
-_THREAD, _SIZE = "i64 @llvm.spv.thread.id.in.group.i64", "i64 @llvm.spv.workgroup.size.i64"
+_MOST_UNROLLED = 16  # elements of an array that a loop runs over: if it is unrolled, they become registers
+Bytes = defaultdict[str, int]  # of variables: one bit for each
 
 
 def part_loop_exits(module: Module, name: str) -> bool:
@@ -31,61 +34,15 @@ def part_loop_exits(module: Module, name: str) -> bool:
         return False
     function.hoist_casts_of_allocas()
     uniformity = Uniformity(function, frozenset(module.functions) - {name}, let_leave=False)
-    leaving = _left_one_by_one(uniformity)
-    if not leaving:
+    if not uniformity.divergent_branches:
         return False
-    variables = parts_of(module, function)
-    parted = _parted(uniformity, leaving, variables)
-    if not parted:
+    layout = Layout(module)
+    exits = _Exits(uniformity, Places(layout, function, uniformity.points_to), parts_of(layout, function))
+    taken = exits.taken()
+    if not taken:
         return False
-    # Nested loops share loads, and `return` leaves them for the same block: each is changed once.
-    for label, load in dict.fromkeys(late for loop in parted for late in loop.late):
-        _keep_in_place(function.blocks[label], load)
-    for target in dict.fromkeys(target for loop in parted for target in loop.taken_along):
-        taken_along = frozenset[str]().union(*(loop.taken_along.get(target, ()) for loop in parted))
-        _have_differ(function.blocks[target], [part for variable in sorted(taken_along) for part in variables[variable]])
-    module.replace(name, function.lines)
-    text = module.text
-    module.pieces += [(None, [f"declare {name}(i32)"]) for name in (_THREAD, _SIZE) if f"declare {name}(" not in text]
+    give_twins(module, name, function, taken)
     return True
-
-
-def _left_one_by_one(uniformity: Uniformity) -> dict[str, frozenset[str]]:
-    """The loops, by their heads, that not all threads leave together. Most are not among them."""
-
-    def is_left(blocks: frozenset[str]) -> bool:
-        leaving = (label for label in blocks if not blocks.issuperset(uniformity.flow.successors[label]))
-        return not uniformity.divergent_branches.isdisjoint(leaving)
-
-    return {head: blocks for head, blocks in uniformity.flow.loops().items() if is_left(blocks)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Loop:
-    taken_along: dict[str, set[str]]  # a block behind the loop: variables that are read from there on as the loop left them
-    late: list[tuple[str, Instruction]]  # (block, load)
-
-
-def _parted(uniformity: Uniformity, loops: Mapping[str, frozenset[str]], variables: dict[str, list[Part]]) -> list[_Loop]:
-    """Those that something is taken along from."""
-    function, flow, points_to = uniformity.function, uniformity.flow, uniformity.points_to
-    values, objects = _varying([i for block in function.blocks.values() for i in block.instructions], points_to)
-    same = variables.keys() - objects
-    found: list[_Loop] = []
-    for head, blocks in loops.items():
-        written = same & _written_in(function, points_to, blocks)
-        outside = [out for label in blocks for out in flow.successors[label] if out not in blocks]
-        taken_along = {
-            target: taken
-            for target in dict.fromkeys(outside if written else ())
-            if (taken := written & _read_in(function, points_to, flow.reachable([target], head)))
-        }
-        structures = {name for taken in taken_along.values() for name in taken if variables[name][0].is_member}
-        loads = late_loads(function, points_to, (head, blocks), structures)
-        late = [(label, i) for label, i in loads if values.isdisjoint(i.operands)]
-        if taken_along or late:
-            found.append(_Loop(taken_along, late))
-    return found
 
 
 def _has_loops(function: Function) -> bool:
@@ -94,78 +51,235 @@ def _has_loops(function: Function) -> bool:
     return any(place[target] <= place[label] for label, block in function.blocks.items() for target in block.successors)
 
 
-def _varying(instructions: list[Instruction], points_to: PointsTo) -> tuple[set[str], set[str]]:
-    """(values, variables) that depend on the thread, by the values alone: which way it went is not asked."""
-    values: set[str] = set()
-    objects: set[str] = set()
-    known = -1
-    while known != len(values) + len(objects):
-        known = len(values) + len(objects)
+@dataclass(frozen=True, slots=True)
+class _Exits:
+    uniformity: Uniformity
+    places: Places
+    parts: Mapping[str, list[Part]]
+
+    def taken(self) -> list[Taken]:
+        flow = self.uniformity.flow
+        loops = flow.loops()
+        exits = {
+            head: {(label, out) for label in blocks for out in flow.successors[label] if out not in blocks}
+            for head, blocks in loops.items()
+        }
+        parting = [head for head, blocks in loops.items() if self._parts_threads(blocks)]
+        live = self._live() if parting else {}
+        needed = {head: what for head in parting if (what := self._needed(loops[head], exits[head], live))}
+        values, varying = self._varying() if needed else (set[str](), dict[str, dict[str, int]]())
+        facing = self._facing(loops)
+        found: list[Taken] = []
+        for head, blocks in loops.items():
+            same: Bytes = defaultdict(int)
+            for label, out in exits[head] if head in needed else ():
+                for variable, some in needed[head].items():
+                    same[variable] |= some & live[out].get(variable, 0) & ~varying[label].get(variable, 0)
+            parts = tuple(self._parts(blocks, needed[head], same, values)) if head in needed else ()
+            around = self._way_around(blocks, exits[head]) if head in facing else None
+            if parts or around:
+                entries = {(label, head) for label in flow.predecessors[head] if label not in blocks}
+                found.append(Taken(blocks, frozenset(entries), frozenset(exits[head]), parts, self.places, around))
+        return found
+
+    def _needed(self, blocks: frozenset[str], exits: set[Edge], live: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+        """What the loop writes and code behind it may read."""
+        written = self._written(blocks)
+        needed: Bytes = defaultdict(int)
+        for _, out in exits:
+            for variable, some in live[out].items():
+                needed[variable] |= some & written[variable]
+        return {variable: some for variable, some in needed.items() if some}
+
+    def _parts(self, blocks: frozenset[str], needed: dict[str, int], same: Bytes, values: set[str]) -> Iterator[tuple[str, Part]]:
+        """Of what is needed, what is the same for all threads that leave somewhere, and what could be read behind the loop."""
+        chosen, in_memory = self._chosen(blocks, values)
+        for variable, some in sorted(needed.items()):
+            if variable in in_memory:
+                continue
+            whole = variable in chosen or self._is_late(variable, blocks, values)
+            for part in self.parts.get(variable, ()):
+                if part.bytes & (some if whole else same[variable]):
+                    yield variable, part
+
+    def _parts_threads(self, blocks: frozenset[str]) -> bool:
+        """They leave it in different trips, or an optimiser may make a loop for each kind of thread."""
+        flow, branches = self.uniformity.flow, self.uniformity.divergent_branches
+        if any(label in branches and not blocks.issuperset(flow.successors[label]) for label in blocks):
+            return True
+        return not branches.isdisjoint(blocks) and self._has_fixed_choice(blocks)
+
+    def _facing(self, loops: Mapping[str, frozenset[str]]) -> set[str]:
+        """Loops on one side of a branch that threads differ about, while there is a loop on the other side, too."""
+        flow = self.uniformity.flow
+        found: set[str] = set()
+        for label in self.uniformity.divergent_branches:
+            join = self.uniformity.postdominators.get(label) or label
+            ways = [flow.reachable([target], join) for target in flow.successors[label]]
+            common = set.intersection(*ways)
+            sides = [{head for head in loops if head in way - common} for way in ways]
+            if sum(map(bool, sides)) > 1:
+                found |= set().union(*sides)
+        return found
+
+    def _way_around(self, blocks: frozenset[str], exits: set[Edge]) -> str | None:
+        """Where a way around the loop could lead: none of the values that are made in the loop is used behind it."""
+        function = self.uniformity.function
+        made = {i.result for i in self._instructions(blocks)}
+        for label, block in function.blocks.items():
+            if label not in blocks and any(not made.isdisjoint(i.operands) for i in block.instructions):
+                return None
+        targets = {out for _, out in exits}
+        plain = (
+            label for label in function.blocks if label in targets and function.blocks[label].instructions[0].opcode != "phi"
+        )
+        return next(plain, None)
+
+    def _has_fixed_choice(self, blocks: frozenset[str]) -> bool:
+        """Threads differ about something that stays as it is through all trips: an optimiser makes two loops of it."""
+        divergent, changing = self.uniformity.divergent_values, self._changing(blocks)
+        for i in self._instructions(blocks):
+            decides = i.opcode in {"icmp", "fcmp", "switch"} or (i.opcode == "trunc" and i.body.endswith(" to i1"))
+            if decides and changing.isdisjoint(i.operands) and not divergent.isdisjoint(i.operands):
+                return True
+        return False
+
+    def _changing(self, blocks: frozenset[str]) -> set[str]:
+        """Values that may differ from trip to trip."""
+        instructions, written = self._instructions(blocks), self._written(blocks)
+        changing: set[str] = set()
+        known = -1
+        while known != len(changing):
+            known = len(changing)
+            for i in instructions:
+                if i.result is None or i.result in changing:
+                    continue
+                reads = self.places.reads(i)
+                if not changing.isdisjoint(i.operands) or any(access.bytes & written[access.variable] for access in reads):
+                    changing.add(i.result)
+        return changing
+
+    def _chosen(self, blocks: frozenset[str], varying: set[str]) -> tuple[set[str], set[str]]:
+        """Arrays, elements of which are chosen at run time and written: the same one in all trips, which may become a register;
+        others here and there, so that the array stays in memory, each thread's its own. Vectors count with the former.
+        """
+        changing = self._changing(blocks)
+        chosen: set[str] = set()
+        in_memory: set[str] = set()
+        instructions = self._instructions(blocks)
+        inserted = {i.result for i in instructions if i.opcode == "insertelement"}
         for i in instructions:
-            if i.opcode == "store":
-                value, pointer = store_parts(i)
-                if not values.isdisjoint(names_in(value)) or not values.isdisjoint(names_in(pointer)):
-                    objects |= points_to.private_targets(pointer)
-            elif (transfer := transfer_parts(i)) is not None:
-                if not values.isdisjoint(i.operands) or not objects.isdisjoint(points_to.private_targets(transfer[1])):
-                    objects |= points_to.private_targets(transfer[0])
-            elif i.opcode == "call" and i.result is None and "llvm.memset" not in (i.callee or ""):
-                objects |= points_to.private_targets(i.body)  # whatever it does
-            elif i.result is not None and i.result not in values and _depends(i, values, objects, points_to):
-                values.add(i.result)
-    return values, objects
+            if i.opcode == "store" and not inserted.isdisjoint(names_in(store_parts(i)[0])):
+                chosen.update(access.variable for access in self.places.writes(i))
+            for access in (access for access in self.places.writes(i) if not access.certain):
+                names = names_in(store_parts(i)[1]) if i.opcode == "store" else i.operands
+                if changing.isdisjoint(names):
+                    chosen.add(access.variable)
+                elif len(self.parts.get(access.variable, ())) > _MOST_UNROLLED or not varying.isdisjoint(names):
+                    in_memory.add(access.variable)
+        return chosen, in_memory
 
+    def _instructions(self, blocks: frozenset[str]) -> list[Instruction]:
+        return [i for label, block in self.uniformity.function.blocks.items() if label in blocks for i in block.instructions]
 
-def _depends(i: Instruction, values: set[str], objects: set[str], points_to: PointsTo) -> bool:
-    if i.opcode in {"atomicrmw", "cmpxchg"} or is_thread_source(i):
-        return True
-    if i.opcode == "load" and not objects.isdisjoint(points_to.private_targets(load_pointer(i))):
-        return True
-    return not values.isdisjoint(i.operands)
+    def _written(self, blocks: frozenset[str]) -> Bytes:
+        found: Bytes = defaultdict(int)
+        for i in self._instructions(blocks):
+            for access in self.places.writes(i):
+                found[access.variable] |= access.bytes
+        return found
 
+    def _live(self) -> dict[str, dict[str, int]]:
+        """What may still be read of the variables as they are at the beginning of a block."""
+        function, flow = self.uniformity.function, self.uniformity.flow
+        live: dict[str, dict[str, int]] = {label: {} for label in function.blocks}
+        accesses = {
+            label: [both for i in reversed(block.instructions) if any(both := (self.places.writes(i), self.places.reads(i)))]
+            for label, block in function.blocks.items()
+        }
+        waiting = list(function.blocks)
+        while waiting:
+            label = waiting.pop()
+            now: Bytes = defaultdict(int)
+            for following in flow.successors[label]:
+                for variable, some in live[following].items():
+                    now[variable] |= some
+            for writes, reads in accesses[label]:
+                for access in writes:
+                    if access.certain:
+                        now[access.variable] &= ~access.bytes
+                for access in reads:
+                    now[access.variable] |= access.bytes
+            if now != live[label]:
+                live[label] = now
+                waiting += flow.predecessors[label]
+        return live
 
-def _written_in(function: Function, points_to: PointsTo, blocks: Collection[str]) -> set[str]:
-    instructions = (i for label in blocks for i in function.blocks[label].instructions)
-    return {variable for i in instructions for variable in variables_written(i, points_to)}
+    def _is_late(self, variable: str, blocks: frozenset[str], varying: set[str]) -> bool:
+        """Whether something goes into it that is read in the loop, at the same address for all, and could as well be read behind.
 
+        Not so where it is made from what it was, as a sum is: that stays in the loop.
+        """
+        instructions = self._instructions(blocks)
+        definitions = {i.result: i for i in instructions if i.result is not None}
+        writers: defaultdict[str, list[Instruction]] = defaultdict(list)
+        for i in instructions:
+            for access in self.places.writes(i):
+                writers[access.variable].append(i)
 
-def _read_in(function: Function, points_to: PointsTo, blocks: Collection[str]) -> set[str]:
-    read: set[str] = set()
-    for i in (i for label in blocks for i in function.blocks[label].instructions):
-        if i.opcode == "load":
-            read |= points_to.private_targets(load_pointer(i))
-        elif (transfer := transfer_parts(i)) is not None:
-            read |= points_to.private_targets(transfer[1])
-    return read
+        def is_late(write: Instruction) -> bool:
+            pending, seen, found = [write], {write}, False
+            while pending:
+                i = pending.pop()
+                read = {access.variable for access in self.places.reads(i)}
+                if variable in read:
+                    return False
+                copies = i.opcode == "load" or transfer_parts(i) is not None
+                found |= copies and not read and varying.isdisjoint(i.operands)
+                names = names_in(store_parts(i)[0]) if i.opcode == "store" else i.operands
+                made_of = [definitions[name] for name in names if name in definitions]
+                made_of += [writer for name in read for writer in writers[name]]
+                pending += [other for other in made_of if other not in seen]
+                seen.update(made_of)
+            return found
 
+        return any(map(is_late, writers[variable]))
 
-def _never(prefix: str) -> list[str]:
-    return [
-        f"{prefix}.thread = call {_THREAD}(i32 0)",
-        f"{prefix}.size = call {_SIZE}(i32 0)",
-        f"{prefix}.never = icmp uge i64 {prefix}.thread, {prefix}.size",
-    ]
+    def _varying(self) -> tuple[set[str], dict[str, dict[str, int]]]:
+        """(values, bytes at the end of each block) that depend on the thread, by the values alone: not by which way it went."""
+        function, flow = self.uniformity.function, self.uniformity.flow
+        values: set[str] = set()
+        ends: dict[str, dict[str, int]] = {label: {} for label in function.blocks}
+        changes = {label: [(i, self.places.writes(i)) for i in block.instructions] for label, block in function.blocks.items()}
+        changed = True
+        while changed:
+            changed = False
+            for label in function.blocks:
+                now: Bytes = defaultdict(int)
+                for before in flow.predecessors[label]:
+                    for variable, some in ends[before].items():
+                        now[variable] |= some
+                for i, writes in changes[label]:
+                    differs = i.result in values or self._differs(i, values, now)
+                    if differs and i.result is not None and i.result not in values:
+                        values.add(i.result)
+                        changed = True
+                    for access in writes:
+                        if differs:
+                            now[access.variable] |= access.bytes
+                        elif access.certain:
+                            now[access.variable] &= ~access.bytes
+                changed |= now != ends[label]
+                ends[label] = now
+        return values, ends
 
-
-def _have_differ(block: Block, parts: list[Part]) -> None:
-    prefix = f"%{block.label}.exit"
-    lines = _never(prefix)
-    for number, part in enumerate(parts):
-        place, value, moved = f"{prefix}.place{number}", f"{prefix}.value{number}", f"{prefix}.moved{number}"
-        nothing = "null" if part.kind.startswith("ptr") else "0" if part.kind.startswith("i") else "0.0"
-        lines += [
-            f"{place} = {part.address}",
-            f"{value} = load {part.kind}, ptr {place}",
-            f"{moved} = select i1 {prefix}.never, {part.kind} {nothing}, {part.kind} {value}",
-            f"store {part.kind} {moved}, ptr {place}",
-        ]
-    first = next(n for n, i in enumerate(block.instructions) if i.opcode != "phi")
-    block.instructions[first:first] = [Instruction.parse(f"  {line}") for line in lines]
-
-
-def _keep_in_place(block: Block, load: Instruction) -> None:
-    """What is volatile is read where it stands. Addresses that look different do not help: their base is taken from one lane."""
-    if " = load volatile " in load.text or " = load atomic " in load.text:
-        return
-    before, after = (" = load ", " = load volatile ") if load.opcode == "load" else (", i1 false)", ", i1 true)")
-    block.instructions[block.instructions.index(load)] = Instruction.parse(load.text.replace(before, after, 1))
+    def _differs(self, i: Instruction, values: set[str], varying: Bytes) -> bool:
+        if i.opcode in {"atomicrmw", "cmpxchg"} or is_thread_source(i):
+            return True
+        # Where in a variable something lies does not count: an element that a thread has chosen may go on in a register.
+        if i.opcode == "store":
+            return not values.isdisjoint(names_in(store_parts(i)[0]))
+        if reads := self.places.reads(i):
+            return any(access.bytes & varying[access.variable] for access in reads)
+        used = names_in(load_pointer(i)) if i.opcode == "load" else i.operands
+        return not values.isdisjoint(used)
