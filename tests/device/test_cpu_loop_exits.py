@@ -123,3 +123,23 @@ def test_in_opencl_too() -> None:
       for (int i = 0; i < n; ++i) if (x[t] < rows[i].begin) { out[t] = rows[i].value; break; }
     }"""
     np.testing.assert_array_equal(*looked_up(source, Language.OPENCL))
+
+
+def test_a_pointer_that_a_loop_has_set_is_taken_for_what_it_points_to() -> None:
+    """And not for a part of what it pointed to before: it reads what is written there."""
+    source = """
+    __global__ void k(float* __restrict__ out, const float* __restrict__ x, float* __restrict__ a, float* __restrict__ b, int n) {
+      const int t = threadIdx.x;
+      const float* p = a;
+      float sum = 0;
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < n; ++i) { p = (i & 1) ? b : a; if (x[t] < i) break; }
+        sum += p[t]; b[t] += 1; sum += p[t];
+      }
+      out[t] = sum;
+    }"""
+    x = table()[1]
+    zeros = np.zeros(64, np.float32)
+    found = launch(source, [zeros, x, np.arange(64, dtype=np.float32), zeros.copy(), np.int32(ROWS)], block=64)
+    left_at = np.minimum(np.floor(x) + 1, ROWS - 1)
+    np.testing.assert_array_equal(found, np.where(left_at % 2, 9, 6 * np.arange(64)))

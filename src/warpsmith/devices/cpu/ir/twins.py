@@ -152,10 +152,12 @@ class _Writer:
         return self._value(f"sext {ones} {everywhere} to {_integer(part)}")
 
     def _sum(self, part: Part, value: str, difference: str) -> str:
-        if part.kind.startswith("ptr"):
-            return self._value(f"getelementptr i8, {part.kind} {value}, i64 {difference}")
         total = self._value(f"add {_integer(part)} {self._bits(part, value)}, {difference}")
-        return total if part.kind == _integer(part) else self._value(f"bitcast {_integer(part)} {total} to {part.kind}")
+        if part.kind == _integer(part):
+            return total
+        # Not by stepping on from a pointer: what it then points to would be taken for a part of what it pointed to before.
+        cast = "inttoptr" if part.kind.startswith("ptr") else "bitcast"
+        return self._value(f"{cast} {_integer(part)} {total} to {part.kind}")
 
     def _bits(self, part: Part, value: str) -> str:
         if part.kind == _integer(part):
