@@ -9,6 +9,7 @@ from bench_support import UNARY, candidate, make_kernel, prepare
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import UnavailableError
+from warpsmith.core.outcome import CompileFailed
 from warpsmith.devices.base import CheckReport
 from warpsmith.devices.cuda import sanitizer
 from warpsmith.tuning.events import Event, Warned
@@ -104,6 +105,15 @@ def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
     assert watch.problem(chosen, original) is None
     assert said == ["what was chosen is not checked: no memcheck; hint: install it"]
     assert watch.entry == {"done": [], "out": {}, "original": {}, "not_done": ["no memcheck"]}
+
+
+def test_what_nobody_could_watch_is_not_called_clean(workloads, candidates, monkeypatch) -> None:
+    monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
+    original, chosen = candidates
+    watch, said = scrutiny(None, workloads)
+    assert watch.problem(Subject(chosen.candidate, lambda: CompileFailed("too large")), original) is None
+    assert said == ["racecheck could not watch VEC=4: it does not compile to be watched: too large"]
+    assert watch.entry == {"done": [], "out": {}, "original": {}, "not_done": said}
 
 
 # Right on the CPU device, whose warps go together; a GPU's need not.

@@ -42,6 +42,8 @@ class Scrutiny:
         self._found: dict[str, str] = {}
         self._accepted: dict[str, str] = {}
         self._missing: str | None = None
+        self._unseen: dict[str, None] = {}  # what could not be watched, and why
+        self._incomplete: set[str] = set()  # checks that did not see all that was chosen
 
     def problem(self, subject: Subject, original: Subject) -> str | None:
         """What a check found in the candidate and not in the original; None if there is nothing, or nobody to look."""
@@ -57,6 +59,8 @@ class Scrutiny:
                 self._missing = error.message
                 self._emit(Warned(f"what was chosen is not checked: {error.message}; hint: {error.hint}"))
                 return None
+            if found.failure is not None:
+                self._incomplete.add(check)
             if accepted.problems:
                 self._accept(check, accepted.problems[0])
             elif found.problems:
@@ -70,13 +74,12 @@ class Scrutiny:
         """Of the run's evidence: which checks were made, what cost whom its place, and why some could not be made."""
         if not (self._reports or self._missing):
             return None
-        failures = [self._missing, *(report.failure for report in self._reports.values())]
-        done = dict.fromkeys(check for (check, _), report in self._reports.items() if report.failure is None)
+        made = dict.fromkeys(check for (check, _), report in self._reports.items() if report.failure is None)
         return {
-            "done": list(done),
+            "done": [check for check in made if check not in self._incomplete],
             "out": dict(self._found),
             "original": dict(self._accepted),
-            "not_done": [why for why in dict.fromkeys(failures) if why],
+            "not_done": [*([self._missing] if self._missing else []), *self._unseen],
         }
 
     def _accept(self, check: str, problem: str) -> None:
@@ -91,7 +94,9 @@ class Scrutiny:
             report = self._checks[check](subject)
             self._reports[key] = report
             if report.failure is not None:
-                self._emit(Warned(f"{check} could not watch {subject.candidate.name}: {report.failure}"))
+                unseen = f"{check} could not watch {subject.candidate.name}: {report.failure}"
+                self._unseen[unseen] = None
+                self._emit(Warned(unseen))
         return self._reports[key]
 
 
