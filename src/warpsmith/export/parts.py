@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.export.base import Build, Pick, Shipment, Standalone
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template.directives import object_defines
@@ -77,8 +78,7 @@ def _one_line(text: str) -> str:
     """Ideas and reasons may be a model's: none of it may stand outside of the comment. After a backslash, or a trigraph that is
     one, the comment would go on in the next line.
     """
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(printable.replace("\\", "/").replace("??", "?").split())
+    return re.sub(r"\?{2,}", "?", on_one_line(text).replace("\\", "/"))
 
 
 def file_stem(kernel: Kernel) -> str:

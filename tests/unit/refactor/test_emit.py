@@ -18,11 +18,11 @@ from warpsmith.refactor.base import Rewrite, Rule
 from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import template_text, write_template
-from warpsmith.refactor.tables import toml_table
 from warpsmith.refactor.values import space_of_refactored
 from warpsmith.space import space_of
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel
+from warpsmith.spec.toml_writing import toml_table
 from warpsmith.template import render, template_of
 
 

@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Iterable, Sequence
 
 from warpsmith.core.expression import Expression
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.export.expressions import spelled
 from warpsmith.export.python_text import Python
 
@@ -44,8 +45,7 @@ def python_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, s
 
 def prose(text: str) -> str:
     """As part of a docstring, a comment or TOML: users name kernels, and drivers GPUs, as they like."""
-    plain = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(plain.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return on_one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _without_brackets(text: str) -> str:

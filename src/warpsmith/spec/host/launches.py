@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.declarations import KernelDeclaration, text_of
 from warpsmith.spec.host.index import Index, arguments_of, called, plain_name
 
@@ -61,7 +62,7 @@ def _stands_for(index: Index, name: str, launch: Launch) -> str:
 
 def one_line(text: str) -> str:
     """Source as part of a comment: on one line, and not too long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in re.sub(r"//[^\n]*|\\\n", " ", text)).split())
+    line = on_one_line(re.sub(r"//[^\n]*|\\\n", " ", text))
     return line if len(line) <= _LENGTH else f"{line[:_LENGTH]} …"
 
 

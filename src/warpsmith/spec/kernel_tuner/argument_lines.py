@@ -12,8 +12,9 @@ from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.problem import Passed
 from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes
-from warpsmith.spec.kernel_tuner.toml_text import literal, quoted_unless_number
+from warpsmith.spec.kernel_tuner.toml_text import quoted_unless_number
 from warpsmith.spec.skeleton_arguments import Argument
+from warpsmith.spec.toml_writing import toml_value
 
 _LARGEST = 1e300
 _FLOAT_FILLS = frozenset({"normal", "uniform"})
@@ -123,7 +124,7 @@ class ArgumentLines:
         if dtype is DType.BOOL:
             return "true" if value.value else "false"
         if dtype.is_float:
-            return literal(float(value.value)) if abs(value.value) < _LARGEST else None
+            return toml_value(float(value.value)) if abs(value.value) < _LARGEST else None
         if isinstance(value.value, float):
             return str(int(value.value)) if value.value.is_integer() else None
         text = self._sizes.text(value)
@@ -152,7 +153,7 @@ def _init(passed: Passed, dtype: DType, notes: list[str]) -> dict[str, str]:
     found = {"init": f'"{kind}"'}
     if kind == "randint" or (kind == "uniform" and (passed.fill.low, passed.fill.high) not in {(0, 1), (None, None)}):
         bounds = {"low": passed.fill.low, "high": passed.fill.high}
-        found |= {name: literal(bound) for name, bound in bounds.items() if bound is not None}
+        found |= {name: toml_value(bound) for name, bound in bounds.items() if bound is not None}
     return found
 
 

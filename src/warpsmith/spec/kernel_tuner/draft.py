@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warpsmith.core.hardware import Language
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.declarations import Declarations, find_kernels, refused_handle
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel_tuner.problem import Problem
@@ -14,7 +15,6 @@ from warpsmith.spec.kernel_tuner.script import problem_of_script
 from warpsmith.spec.kernel_tuner.sizes import linked
 from warpsmith.spec.kernel_tuner.sources import without_body
 from warpsmith.spec.kernel_tuner.t1 import problem_of_t1
-from warpsmith.spec.kernel_tuner.toml_text import commented
 from warpsmith.spec.kernel_tuner.writing import Written
 from warpsmith.spec.skeleton import choose, language_of, problem_of
 
@@ -64,4 +64,4 @@ def _with_problem(text: str, problem: Problem, new: tuple[Path, str] | None) -> 
         found = problem_of(text, beside)
     if found is None:
         return text
-    return f"# FILL IN: `warpsmith check` says: {commented(found)}\n{text}"
+    return f"# FILL IN: `warpsmith check` says: {on_one_line(found)}\n{text}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from warpsmith.core.configuration import Value
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.kernel_tuner.defaults import always_holds
 from warpsmith.spec.kernel_tuner.problem import Condition, Problem, Tunable
-from warpsmith.spec.kernel_tuner.toml_text import commented, is_writable, literal
+from warpsmith.spec.kernel_tuner.toml_text import is_writable
+from warpsmith.spec.toml_writing import toml_value
 
 
 def parameter_lines(parameters: list[Tunable], default: dict[str, Value] | None) -> list[str]:
@@ -16,12 +18,12 @@ def parameter_lines(parameters: list[Tunable], default: dict[str, Value] | None)
     for parameter in parameters:
         values = [v for v in parameter.values if is_writable(v)] or [1]
         chosen = default[parameter.name] if default is not None else values[0]
-        listed = ", ".join(literal(v) for v in values)
+        listed = ", ".join(toml_value(v) for v in values)
         notes = [parameter.note] if parameter.note else []
         if parameter.default is not None and chosen != parameter.default:
             notes.append(f"FILL IN: {parameter.default} would be the default, but no configuration with it is allowed")
-        note = f"   # {commented('; '.join(notes))}" if notes else ""
-        lines.append(f"{parameter.name:<{width}} = {{ values = [{listed}], default = {literal(chosen)} }}{note}")
+        note = f"   # {on_one_line('; '.join(notes))}" if notes else ""
+        lines.append(f"{parameter.name:<{width}} = {{ values = [{listed}], default = {toml_value(chosen)} }}{note}")
     return lines
 
 
@@ -36,15 +38,15 @@ def constraint_lines(problem: Problem, *, is_met: bool) -> list[str]:
         if condition.text is None:
             found += [
                 "",
-                f"# FILL IN: a restriction that could not be read ({condition.place}): {commented(condition.written)}",
+                f"# FILL IN: a restriction that could not be read ({condition.place}): {on_one_line(condition.written)}",
             ]
             continue
         mark = "" if is_met else "# "
         found += [
             "",
             f"{mark}[[constraints]]",
-            f"{mark}expr = {literal(condition.text)}",
-            f"{mark}reason = {literal(condition.reason)}",
+            f"{mark}expr = {toml_value(condition.text)}",
+            f"{mark}reason = {toml_value(condition.reason)}",
         ]
     if not is_met and found:
         found = ["", "# FILL IN: no configuration was found that meets all of these", *found[1:]]

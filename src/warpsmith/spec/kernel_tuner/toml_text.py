@@ -1,23 +1,14 @@
-"""Values and expressions as TOML has them."""
+"""What of a script's values and expressions TOML has a place for."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 
 from warpsmith.core.configuration import Value
+from warpsmith.spec.toml_writing import toml_value
 
 _LONGEST = 2**63  # TOML's integers
-
-
-def literal(value: Value) -> str:
-    """Text in quotes, numbers bare."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)
 
 
 def is_writable(value: Value) -> bool:
@@ -29,9 +20,4 @@ def is_writable(value: Value) -> bool:
 
 def quoted_unless_number(text: str) -> str:
     """An expression, or a plain number."""
-    return text if re.fullmatch(r"-?\d+", text) else literal(text)
-
-
-def commented(text: str) -> str:
-    """One line that is safe behind a `#`."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if re.fullmatch(r"-?\d+", text) else toml_value(text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.core.configuration import Value
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.build import LANGUAGES
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.declarations import Declarations, KernelDeclaration
@@ -19,9 +20,10 @@ from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes, sizes_of
 from warpsmith.spec.kernel_tuner.sources import relative
 from warpsmith.spec.kernel_tuner.space_lines import constraint_lines, kept_conditions, parameter_lines
-from warpsmith.spec.kernel_tuner.toml_text import commented, is_writable, literal, quoted_unless_number
+from warpsmith.spec.kernel_tuner.toml_text import is_writable, quoted_unless_number
 from warpsmith.spec.skeleton import instance_of
 from warpsmith.spec.skeleton_arguments import arguments_of, constant_lines
+from warpsmith.spec.toml_writing import toml_value
 
 _GRID_NAMES = ("grid_size_x", "grid_size_y", "grid_size_z")
 _BLOCK_MACROS = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
@@ -48,7 +50,7 @@ class Written:
         default = default_of(parameters, conditions, problem.block)
         lines = [
             f"# from {problem.place}{problem.written}; FILL IN marks what was not understood, and what only you know",
-            *(f"# {commented(note)}" for note in (*problem.notes, *self._source_notes(sizes))),
+            *(f"# {on_one_line(note)}" for note in (*problem.notes, *self._source_notes(sizes))),
             "",
             *self._kernel_lines(defines),
             "",
@@ -72,13 +74,13 @@ class Written:
         plain = self.kernel.plain_name
         file = relative(self.source, self.folder)
         entry, note = self._entry()
-        folders = ", ".join(literal(folder) for folder in self.problem.include_dirs)
-        defined = ", ".join(f"{name} = {literal(value)}" for name, value in defines.items())
+        folders = ", ".join(toml_value(folder) for folder in self.problem.include_dirs)
+        defined = ", ".join(f"{name} = {toml_value(value)}" for name, value in defines.items())
         return [
             "[kernel]",
-            f"name   = {literal(plain)}",
-            f"source = {literal(file)}",
-            f"entry  = {literal(entry)}{note}",
+            f"name   = {toml_value(plain)}",
+            f"source = {toml_value(file)}",
+            f"entry  = {toml_value(entry)}{note}",
             *([] if self._has_language else [f'language = "{self.declarations.language.value}"']),
             *([f"defines = {{ {defined} }}"] if defined else []),
             *([f"include_dirs = [{folders}]"] if folders else []),
@@ -225,7 +227,7 @@ class Written:
             *answer,
             f"[reference]   # {oracle}" if is_set else f"# [reference]   # {oracle}",
             f'# python = "reference.py:{plain}"',
-            *([f"atol = {literal(problem.atol)}"] if is_set and problem.atol is not None else []),
+            *([f"atol = {toml_value(problem.atol)}"] if is_set and problem.atol is not None else []),
             *([f"# `warpsmith tune . --warm {problem.cache}` starts from the script's cache"] if problem.cache else []),
             "",
         ]
