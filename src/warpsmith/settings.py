@@ -7,6 +7,7 @@
 | `WARPSMITH_CONFINEMENT`     | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
 | `WARPSMITH_MODEL_TIMEOUT`   | seconds that a language model has for one answer (default: 120)           |
 | `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched for races: `on` (default), `off` |
+| `WARPSMITH_SECOND_OPINION`  | whether the original is run plainly too, on the CPU device: `on` (default), `off` |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
 what must be known of them here is told by `openai_base_url` and `secrets`.
@@ -101,10 +102,12 @@ def model_timeout_s() -> float:
 
 def are_races_checked() -> bool:
     """Raises InputError for what says neither yes nor no."""
-    text = os.environ.get("WARPSMITH_RACECHECK", "on")
-    if text not in {"on", "off"}:
-        raise InputError(f"WARPSMITH_RACECHECK is {text!r}", hint="it can be one of: on, off")
-    return text == "on"
+    return _is_on("WARPSMITH_RACECHECK")
+
+
+def is_second_opinion_wanted() -> bool:
+    """Raises InputError for what says neither yes nor no."""
+    return _is_on("WARPSMITH_SECOND_OPINION")
 
 
 def openai_base_url() -> str | None:
@@ -125,3 +128,10 @@ def read_confinement() -> Confinement:
     except ValueError:
         expected = ", ".join(Confinement)
         raise InputError(f"WARPSMITH_CONFINEMENT is {named!r}", hint=f"it can be one of: {expected}") from None
+
+
+def _is_on(name: str) -> bool:
+    text = os.environ.get(name, "on")
+    if text not in {"on", "off"}:
+        raise InputError(f"{name} is {text!r}", hint="it can be one of: on, off")
+    return text == "on"

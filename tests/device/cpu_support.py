@@ -51,6 +51,7 @@ def request(
     defines: Mapping[str, Value] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     folder: Path = Path("kernels"),
+    plain: bool = False,
 ) -> CompileRequest:
     def parameter(name: str, value: np.ndarray | np.generic | None) -> ParameterType:
         if value is None:
@@ -66,6 +67,7 @@ def request(
         geometry=Geometry(dim3(grid), dim3(block), shared_bytes),
         defines=defines or {},
         constants=tuple(parameter(name, value) for name, value in (constants or {}).items()),
+        plain=plain,
     )
 
 

@@ -59,6 +59,8 @@ class CompileRequest:
     """What the source comes to with its defines, where that is known: requests that mean the same give the same code."""
     watched: bool = False
     """For a device that `Watches`: its launches fail where threads race."""
+    plain: bool = False
+    """For a device that `RunsPlainly`: nothing is done to the kernel that only makes it fast."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -72,6 +74,7 @@ class CompileRequest:
             [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in self.parameters],
             [constant.name for constant in self.constants],
             *(("watched",) if self.watched else ()),
+            *(("plain",) if self.plain else ()),
         )
 
 
@@ -242,6 +245,17 @@ class Watches(Protocol):
 
 def watches(device: Device) -> bool:
     return isinstance(device, Watches) and device.watches
+
+
+@runtime_checkable
+class RunsPlainly(Protocol):
+    """A device with a second way to run kernels, slow and simple: what optimising them gets wrong comes out right there."""
+
+    runs_plainly: bool
+
+
+def runs_plainly(device: Device) -> bool:
+    return isinstance(device, RunsPlainly) and device.runs_plainly
 
 
 CHECK_REPORT = "check.txt"

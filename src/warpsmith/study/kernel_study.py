@@ -57,7 +57,7 @@ class KernelStudy(Study):
             establish_original(template.builder, bench, prepared)
             self._evaluator = Evaluator(template.space, template.builder, bench, rng=np.random.default_rng([seed, 0]))
             self.baseline = self._evaluator(kernel.default_configuration)
-            require_measured(self.baseline, kernel)
+            require_measured(template.builder, self.baseline, bench, prepared)
             self._evaluator.observe(self.baseline)
         except BaseException:
             self._stack.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol, assert_never
@@ -35,6 +35,7 @@ from warpsmith.core.outcome import (
     WorkloadTime,
     WrongResult,
 )
+from warpsmith.devices.base import CompileRequest, Device
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.candidates import assemble
 from warpsmith.measure.paired import PairPlan, time_beside
@@ -67,8 +68,7 @@ class Builder:
     def build(
         self, configuration: Configuration, workloads: Iterable[Workload]
     ) -> Candidate | CompileFailed | Crashed | TimedOut:
-        workloads = tuple(workloads)
-        return assemble(self._pool, self.binder, configuration, self.requests.of(configuration, workloads), workloads)
+        return self._build(configuration, workloads, lambda request: request)
 
     def refusal(self, configuration: Configuration, candidate: Candidate) -> Infeasible | CompileFailed | None:
         """What the compilers' output says against launching it, here or on a target; None if there is nothing."""
@@ -90,6 +90,10 @@ class Builder:
     def compilers(self) -> int:
         """How many compile at once."""
         return self._pool.workers
+
+    @property
+    def device(self) -> Device:
+        return self._pool.device
 
     def resources(self, configuration: Configuration, workload: Workload) -> Resources | None:
         """What compiling for the workload says; None when it does not compile or cannot be launched."""
@@ -114,10 +118,13 @@ class Builder:
         self, configuration: Configuration, workloads: Iterable[Workload]
     ) -> Candidate | CompileFailed | Crashed | TimedOut:
         """As `build`, for a device that `Watches`: launches fail where threads race."""
-        workloads = tuple(workloads)
-        requests = self.requests.of(configuration, workloads)
-        watched = {name: replace(request, watched=True) for name, request in requests.items()}
-        return assemble(self._pool, self.binder, configuration, watched, workloads)
+        return self._build(configuration, workloads, lambda request: replace(request, watched=True))
+
+    def build_plain(
+        self, configuration: Configuration, workloads: Iterable[Workload]
+    ) -> Candidate | CompileFailed | Crashed | TimedOut:
+        """As `build`, for a device that `RunsPlainly`: nothing is done only for speed."""
+        return self._build(configuration, workloads, lambda request: replace(request, plain=True))
 
     def build_templated(
         self, configuration: Configuration, workloads: Sequence[Workload]
@@ -130,6 +137,13 @@ class Builder:
         default = self.binder.kernel.default_configuration
         requests = {w.name: self.requests.templated(default, w) for w in workloads}
         return assemble(self._pool, self.binder, default, requests, workloads, name="template at its defaults")
+
+    def _build(
+        self, configuration: Configuration, workloads: Iterable[Workload], asked: Callable[[CompileRequest], CompileRequest]
+    ) -> Candidate | CompileFailed | Crashed | TimedOut:
+        workloads = tuple(workloads)
+        requests = {name: asked(request) for name, request in self.requests.of(configuration, workloads).items()}
+        return assemble(self._pool, self.binder, configuration, requests, workloads)
 
 
 @dataclass(frozen=True, slots=True)

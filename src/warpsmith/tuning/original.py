@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpsmith.core.errors import BaselineError, InputError, Location
-from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict
+from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict, WrongResult
 from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.spec.kernel import Kernel, Role
 from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
 from warpsmith.verify.prepared import PreparedWorkload
 
 
-def establish_original(builder: Builder, bench: Bench, prepared: Mapping[str, PreparedWorkload]) -> Candidate:
-    """Build the original for the prepared workloads; where none expects outputs yet, its own become those (if they repeat)."""
+def establish_original(
+    builder: Builder, bench: Bench, prepared: Mapping[str, PreparedWorkload], *, is_known: bool = False
+) -> Candidate:
+    """Build the original for the prepared workloads; where one expects no outputs yet, its own become those.
+
+    They must repeat, and be the same when the original runs plainly, unless it `is_known` from a run that asked for that.
+    """
     kernel = builder.binder.kernel
     where = Location(kernel.source)
     original = builder.build(kernel.default_configuration, [workload.workload for workload in prepared.values()])
     if not isinstance(original, Candidate):
         raise InputError(f"the original kernel does not compile: {original.reason}", location=where)
-    for name, workload in prepared.items():
+    second_opinion = SecondOpinion(builder, bench) if not is_known else None
+    for workload in sorted(prepared.values(), key=lambda workload: workload.arena.nbytes):
         if workload.expected is not None:
             continue
+        name = workload.name
         first = bench.run_once(original, name)
         if not isinstance(first, int):
             raise BaselineError(f"the original kernel fails on workload {name!r}: {first.reason}", location=where)
@@ -38,6 +46,10 @@ def establish_original(builder: Builder, bench: Bench, prepared: Mapping[str, Pr
                 location=where,
                 hint="give a NumPy reference in [reference]",
             )
+        doubt = second_opinion.on(workload, again) if second_opinion is not None else None
+        if doubt is not None:
+            message = f"the original kernel cannot be the oracle on workload {name!r}: {doubt.reason}"
+            raise BaselineError(message, location=where, hint=doubt.hint)
     return original
 
 
@@ -54,7 +66,7 @@ def judge_original(builder: Builder, bench: Bench, prepared: PreparedWorkload) -
     return bench.verify(original, prepared.name)
 
 
-def require_right(original: Candidate, bench: Bench, prepared: PreparedWorkload) -> None:
+def require_right(builder: Builder, original: Candidate, bench: Bench, prepared: PreparedWorkload) -> None:
     """The original must agree with the oracle before anything is compared with it."""
     kernel = prepared.kernel
     verdict = bench.verify(original, prepared.name)
@@ -64,22 +76,27 @@ def require_right(original: Candidate, bench: Bench, prepared: PreparedWorkload)
         changed = _changed_input(kernel, verdict) if isinstance(verdict, Verdict) else None
         reason = _reason(failure) if failure else getattr(verdict, "reason", "verification did not run")
         agree = "what is made of it is compared with the same oracle, so it must agree first"
-        raise BaselineError(
-            _passes_not(prepared.name, reason),
-            location=Location(kernel.source),
-            hint=_role_hint(changed) if changed is not None else agree,
-        )
+        doubt = SecondOpinion(builder, bench).on(prepared, verdict) if isinstance(verdict, Verdict) else None
+        hint = _role_hint(changed) if changed is not None else agree
+        raise _failure(kernel, _passes_not(prepared.name, reason), hint, doubt)
 
 
-def require_measured(baseline: Evaluation, kernel: Kernel) -> Measured:
+def require_measured(builder: Builder, baseline: Evaluation, bench: Bench, prepared: Mapping[str, PreparedWorkload]) -> Measured:
     """What was measured of the original."""
-    if not isinstance(baseline.outcome, Measured):
-        raise BaselineError(
-            f"the original kernel does not pass: {baseline.outcome.reason}",
-            location=Location(kernel.source),
-            hint="the original is the reference of every speedup, so it must run and agree with the oracle first",
-        )
-    return baseline.outcome
+    outcome = baseline.outcome
+    if isinstance(outcome, Measured):
+        return outcome
+    doubt = None
+    if isinstance(outcome, WrongResult) and outcome.verdict.failure is not None:
+        doubt = SecondOpinion(builder, bench).on(prepared[outcome.verdict.failure.workload], outcome.verdict)
+    hint = "the original is the reference of every speedup, so it must run and agree with the oracle first"
+    raise _failure(builder.binder.kernel, f"the original kernel does not pass: {outcome.reason}", hint, doubt)
+
+
+def _failure(kernel: Kernel, message: str, hint: str, doubt: Doubt | None) -> BaselineError:
+    if doubt is not None:
+        message, hint = f"{message}; {doubt.reason}", doubt.hint
+    return BaselineError(message, location=Location(kernel.source), hint=hint)
 
 
 def _changed_input(kernel: Kernel, verdict: Verdict) -> ArgumentCheck | None:

@@ -80,7 +80,7 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
         bench = stack.enter_context(Bench(device, list(prepared.values())))
         original = establish_original(builder, bench, prepared)
         for ready in prepared.values():
-            require_right(original, bench, ready)
+            require_right(builder, original, bench, ready)
         yield Lab(pool, info, bench, prepared)
 
 

@@ -41,9 +41,9 @@ def recheck(
     with stand_for(choices, device, binary_cache=binary_cache) as stand:
         declared = [(workload, RECHECK_SEED) for workload in stand.plain.workloads]
         with stand.bench([*declared, *((w, adversaries.seed) for w in adversaries.workloads)]) as (bench, prepared):
-            baseline = establish_original(stand.builder_of_original, bench, prepared)
+            baseline = establish_original(stand.builder_of_original, bench, prepared, is_known=True)
             for ready in prepared.values():
-                require_right(baseline, bench, ready)
+                require_right(stand.builder_of_original, baseline, bench, ready)
             checking = _Checking(stand, choices, bench, adversaries.workloads)
             files = {_name_among(build, builds): checking.shown_of(build) for build in builds}
     about = {"device": device, "device_description": stand.info.description, "seed": RECHECK_SEED, "oracle": stand.oracle}

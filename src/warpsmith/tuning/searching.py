@@ -187,7 +187,7 @@ class SearchStage:
         default = parts.kernel.default_configuration
         known = next((e for e in parts.store.evaluations(self._run) if e.configuration == default), None)
         baseline = known or Evaluator(parts.original.space, parts.original.builder, bench, rng=self._rng)(default)
-        measured = require_measured(baseline, parts.kernel)
+        measured = require_measured(parts.original.builder, baseline, bench, self._prepared)
         if known is None:
             parts.store.append(self._run, baseline, 0)  # of no round
         parts.emit(BaselineMeasured(measured))

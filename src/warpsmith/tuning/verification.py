@@ -7,6 +7,7 @@ A configuration that is wrong is a result here, not an error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count, islice
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.original import judge_original
 from warpsmith.tuning.recheck import RECHECK_SEED, adversaries_of
+from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
 from warpsmith.tuning.stand import Stand, stand_for
 from warpsmith.tuning.verified import Check, Kind, RaceCheck, Status, Subject, Verification
 from warpsmith.verify.prepared import PreparedWorkload
@@ -109,6 +111,7 @@ class _Verifying:
         everywhere = frozenset(workload.name for workload, _ in self._workloads)
         self._original = Subject(name, default, self._builder, plain.default_configuration, everywhere)
         self._others = [s for s in subjects if s not in same]
+        self._may_be_doubted = True  # the original, until inputs of one seed gave no reason to
         self._emit = emit
 
     def on(self, seeds: Sequence[int]) -> Verification:
@@ -156,9 +159,14 @@ class _Verifying:
     def _of_seed(self, seed: int) -> Iterator[Check]:
         """In a process of its own."""
         with self._stand.bench((workload, seed) for workload, _ in self._workloads) as (bench, prepared):
+            judged = {name: judge_original(self._builder, bench, ready) for name, ready in prepared.items()}
+            doubts = self._doubts(bench, prepared, judged) if self._may_be_doubted else {}
+            self._may_be_doubted = bool(doubts)
             for workload, kind in self._workloads:
-                judged = judge_original(self._builder, bench, prepared[workload.name])
-                original = _check(self._original, workload, kind, seed, judged)
+                original = _check(self._original, workload, kind, seed, judged[workload.name])
+                if (doubt := doubts.get(workload.name)) is not None:
+                    reason = "; ".join(filter(None, (original.reason, doubt.reason)))
+                    original = replace(original, status=Status.FAILED, reason=reason)
                 has_oracle = original.status is Status.PASSED or self._stand.plain.reference.file is not None
                 if kind is Kind.ADVERSARIAL and original.status is Status.FAILED:
                     # A tester's inputs only count where the original can do them: here it says nothing about anybody.
@@ -174,6 +182,18 @@ class _Verifying:
                         yield Check(subject.name, workload.name, kind, seed, Status.SKIPPED, None, reason)
                     else:
                         yield _check(subject, workload, kind, seed, _judge(subject, bench, prepared[workload.name]))
+
+    def _doubts(self, bench: Bench, prepared: Mapping[str, PreparedWorkload], judged: Mapping[str, Judged]) -> dict[str, Doubt]:
+        """What a second opinion has against what was judged of the original, but not on a tester's inputs."""
+        second_opinion = SecondOpinion(self._builder, bench)
+        declared = [prepared[workload.name] for workload, kind in self._workloads if kind is not Kind.ADVERSARIAL]
+        found: dict[str, Doubt] = {}
+        for ready in sorted(declared, key=lambda ready: ready.arena.nbytes):
+            verdict = judged[ready.name]
+            doubt = second_opinion.on(ready, verdict) if isinstance(verdict, Verdict) else None
+            if doubt is not None:
+                found[ready.name] = doubt
+        return found
 
 
 def _judge(subject: Subject, bench: Bench, prepared: PreparedWorkload) -> Judged:

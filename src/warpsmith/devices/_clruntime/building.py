@@ -9,6 +9,8 @@ from typing import Any
 
 from warpsmith.core.hardware import Resources
 
+NOT_OPTIMISED = "-cl-opt-disable"
+
 _VECTORIZED = re.compile(r'^Kernel "(?P<kernel>[^"]+)" was (?:successfully vectorized \((?P<width>\d+)\)|not vectorized)')
 _ACCESS = re.compile(r"-way vectorized(?:(?P<gathers>\d+) gathers)?(?:(?P<scatters>\d+) scatters)?")
 _INSTRUCTIONS = re.compile(r"(\d+) instructions in function")

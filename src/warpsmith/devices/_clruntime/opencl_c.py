@@ -10,7 +10,7 @@ from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.opencl_types import HOST_HANDLE
 from warpsmith.devices._clang.preprocess import macros
-from warpsmith.devices._clruntime.building import BuildError, build, resources
+from warpsmith.devices._clruntime.building import NOT_OPTIMISED, BuildError, build, resources
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, CompileError, CompileRequest, LaunchError
 
@@ -26,6 +26,8 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
     options.append("-cl-kernel-arg-info")
     if device.opencl_c_version.startswith("OpenCL C 3"):
         options.append("-cl-std=CL3.0")
+    if request.plain:
+        options.append(NOT_OPTIMISED)
     try:
         program = build(cl, cl.Program(session.context, request.source), options)
         kernel = cl.Kernel(program, request.entry)

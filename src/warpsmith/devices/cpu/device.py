@@ -11,7 +11,7 @@ from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
 from warpsmith.devices._clang.binary import clang_binary, clang_version
-from warpsmith.devices._clruntime.building import BuildError, build, resources
+from warpsmith.devices._clruntime.building import NOT_OPTIMISED, BuildError, build, resources
 from warpsmith.devices._clruntime.limits import read_limits
 from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
 from warpsmith.devices._clruntime.opencl_c import KIND, OpenClProgram, compile_opencl_c
@@ -29,6 +29,7 @@ from warpsmith.devices.cpu.watch.program import WatchedProgram
 
 # 3.0, because atomics on generic pointers do not link below.
 BUILD_OPTIONS = ("-cl-std=CL3.0",)
+_NO_WARPS = "threads have no warps where the OpenCL runtime does not vectorise"
 _REMEMBERED = 64  # modules with their binaries, a few hundred KiB each
 
 # Words without which a source uses neither; they only decide how many launches may share a binary (`compile_key`).
@@ -44,9 +45,10 @@ _PLAIN_HEADER = re.compile(
 class CpuDevice:
     name = "cpu"
     watches = True
+    runs_plainly = True
 
     def __init__(self) -> None:
-        self._built: OrderedDict[bytes, tuple[bytes, Resources]] = OrderedDict()
+        self._built: OrderedDict[tuple[bytes, bool], tuple[bytes, Resources]] = OrderedDict()
 
     @cached_property
     def _compiler(self) -> ClSession:
@@ -89,6 +91,8 @@ class CpuDevice:
     def _compile_opencl(self, request: CompileRequest) -> Binary:
         kernel = mended(request)
         if kernel is None:
+            if request.plain and any("sub_group" in token for token in opencl_tokens(request)):
+                raise CompileError(_NO_WARPS)
             return compile_opencl_c(self._compiler, request)
         block = request.geometry.block
         if kernel.uses_warps and block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1:
@@ -97,7 +101,9 @@ class CpuDevice:
         return self._build(kernel, request, flat=False)
 
     def _build(self, kernel: Lowered, request: CompileRequest, *, flat: bool) -> Binary:
-        code, used = self._native(kernel.module)
+        if kernel.uses_warps and request.plain:
+            raise CompileError(_NO_WARPS)
+        code, used = self._native(kernel.module, plain=request.plain)
         asked = request.geometry.shared_bytes
         if used.shared_bytes is not None and kernel.uses_dynamic_shared:
             used = replace(used, shared_bytes=used.shared_bytes - reserved_shared_bytes(asked) + asked)
@@ -118,20 +124,20 @@ class CpuDevice:
             },
         )
 
-    def _native(self, module: bytes) -> tuple[bytes, Resources]:
+    def _native(self, module: bytes, *, plain: bool) -> tuple[bytes, Resources]:
         """Choices that mean nothing here (launch bounds, read-only loads) leave the same module, which is built once."""
-        known = self._built.get(module)
+        known = self._built.get((module, plain))
         if known is not None:
-            self._built.move_to_end(module)
+            self._built.move_to_end((module, plain))
             return known
         session = self._compiler
         cl = session.cl
         try:
-            program = build(cl, cl.Program(session.context, module), BUILD_OPTIONS)
+            program = build(cl, cl.Program(session.context, module), (*BUILD_OPTIONS, *((NOT_OPTIMISED,) if plain else ())))
         except BuildError as error:
             raise CompileError(build_failure(str(error)), str(error)) from error
         found = program.binaries[0], resources(cl, program, cl.Kernel(program, ENTRY), session.device)
-        self._built[module] = found
+        self._built[module, plain] = found
         if len(self._built) > _REMEMBERED:
             self._built.popitem(last=False)
         return found

@@ -81,14 +81,15 @@ def made_safe(module: Module, request: CompileRequest, *, in_step: bool = True) 
 
 
 def translated(module: Module, request: CompileRequest) -> Lowered:
-    """To SPIR-V, in a form that the runtime vectorises well."""
+    """To SPIR-V, in a form that the runtime vectorises well. A plain request is not vectorised, and stays as it is."""
     can_trap = TRAP in module.reachable([ENTRY])
     if not can_trap:
         module.keep_reachable(name for name in kernel_names(len(request.constants)) if name != READ_TRAP)
-    sign_subscripts(module)
-    copy_vectors_whole(module)
-    module = _reshaped(module, kernel_names(len(request.constants)))
-    bound_thread_index(module)
+    if not request.plain:
+        sign_subscripts(module)
+        copy_vectors_whole(module)
+        module = _reshaped(module, kernel_names(len(request.constants)))
+        bound_thread_index(module)
     return _as_spirv(module, can_trap=can_trap)
 
 

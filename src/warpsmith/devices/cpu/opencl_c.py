@@ -47,7 +47,8 @@ def mended(request: CompileRequest) -> Lowered | None:
     What is to be watched is always taken.
     """
     may_race = request.watched or _MAY_RACE.search(request.source) is not None
-    if not may_race and not _MAY_PART.search(request.source):
+    may_part = not request.plain and _MAY_PART.search(request.source) is not None
+    if not may_race and not may_part:
         return None
     text = f"{definitions(request.defines)}{begins(request.source_file)}{request.source}{_TAIL}"
     result = clang.opencl_to_ir(text, (request.source_file.parent, *request.include_dirs, *_bindings_folders()))
@@ -68,7 +69,7 @@ def mended(request: CompileRequest) -> Lowered | None:
     safe, needed = made_safe(module, request, in_step=not request.watched)
     if request.watched:
         return replace(translated_watched(safe, request), values=values)
-    needed = needed or is_parted(safe, kernel_names(len(request.constants)))
+    needed = needed or (may_part and is_parted(safe, kernel_names(len(request.constants))))
     return replace(translated(safe, request), values=values) if needed else None
 
 

@@ -72,7 +72,7 @@ def race(orders: Sequence[Order], settings: Settings, progress: Progress) -> tup
         ready = stack.enter_context(_prepared(original, _CLAIMED_INPUTS))
         contenders = [contender(store.find(run), store, compilers) for run in runs]
         with Bench(device, list(ready.values())) as bench:
-            plain = establish_original(original.builder, bench, ready)
+            plain = establish_original(original.builder, bench, ready, is_known=True)
         joint = Joint(
             device=device,
             prepared=ready,
