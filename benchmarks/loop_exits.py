@@ -8,7 +8,6 @@ host, one thread after another, must give the same bits. Kernels run in processe
 from __future__ import annotations
 
 import ctypes
-import json
 import random
 import subprocess
 import sys
@@ -18,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.batches import run, tell
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Geometry, Language
 from warpsmith.devices.base import CompileRequest, ParameterType
 from warpsmith.devices.registry import load_device
 
-THREADS, ROOM, TRIPS, BATCH = 256, 64, 24, 50
+THREADS, ROOM, TRIPS = 256, 64, 24
 BLOCKS = (1, 7, 32, 64, 256)
 COMMON = """
 typedef struct { int begin, unused, value, next; } Row;
@@ -221,30 +221,10 @@ def work(first: int, count: int) -> None:
     kernels = [Maker(seed).kernel() for seed in range(first, first + count)]
     for seed, kernel, expected in zip(range(first, first + count), kernels, on_host(kernels, given), strict=True):
         for language in (Language.CUDA, Language.OPENCL):
-            print(json.dumps([seed, language.value, None]), flush=True)
-            print(json.dumps([seed, language.value, differing(kernel, language, given, expected)]), flush=True)
+            tell(seed, language.value, None)
+            blocks = differing(kernel, language, given, expected)
+            tell(seed, language.value, [f"blocks of {block}" for block in blocks])
 
 
 def main() -> None:
-    count = next((int(argument) for argument in sys.argv[1:] if argument.isdecimal()), 100)
-    tried = wrong = crashed = 0
-    position = 0
-    while position < count:
-        job = f"from benchmarks.loop_exits import work; work({position}, {min(BATCH, count - position)})"
-        done = subprocess.run(
-            [sys.executable, "-c", job], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
-        )
-        reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-        for seed, language, blocks in reports:
-            tried += blocks is not None
-            if blocks:
-                wrong += 1
-                print(f"wrong: kernel {seed} in {language}, blocks of {blocks}\n{Maker(seed).kernel()}", flush=True)
-        position += BATCH
-        if done.returncode:
-            crashed += 1
-            if not reports:
-                sys.exit("no kernel could be tried")
-            print(f"the runtime crashed at kernel {reports[-1][0]}", flush=True)
-            position = reports[-1][0] + 1
-    print(f"{tried} kernels tried, {wrong} wrong, {crashed} crashes")
+    run("benchmarks.loop_exits", lambda seed: Maker(seed).kernel())
