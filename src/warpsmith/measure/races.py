@@ -10,7 +10,7 @@ from warpsmith.devices.base import CheckReport, Device, RaceFound, watches
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.checks import LAUNCH_DEADLINE_S
 from warpsmith.settings import are_races_checked
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, smallest_first
 
 RACECHECK = "racecheck"  # as NVIDIA's tool calls its own
 _ENOUGH_S = 30.0
@@ -32,7 +32,7 @@ def races(
         return CheckReport(failure=f"it does not compile to be watched: {watched.reason}")
     began = time.monotonic()
     with Bench(device, workloads, compute_units=1, launch_deadline_s=LAUNCH_DEADLINE_S) as bench:
-        for number, workload in enumerate(sorted(workloads, key=lambda workload: workload.arena.nbytes)):
+        for number, workload in enumerate(smallest_first(workloads)):
             if number and time.monotonic() - began > _ENOUGH_S:
                 break
             ran = bench.run_once(watched, workload.name)

@@ -17,9 +17,10 @@ from warpsmith.refactor.conditions import Groups
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.untouched import untouched
 from warpsmith.source.macro_calls import expanded
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
-from warpsmith.template.directives import used_identifiers, with_includes
+from warpsmith.template.directives import with_includes
 
 
 @dataclass(frozen=True, slots=True)

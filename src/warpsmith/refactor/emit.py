@@ -14,10 +14,10 @@ from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Tunable
 from warpsmith.refactor.combine import Refactored
 from warpsmith.spec.bundled import FILE_NAME
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_document
 from warpsmith.spec.kernel import Kernel, Scalar
 from warpsmith.spec.toml_writing import toml_table
-from warpsmith.template.directives import used_identifiers
 
 _MARK = "# Written by `warpsmith templatize`"
 _WIDTH = 120

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Subject
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel
-from warpsmith.template.directives import used_identifiers, with_includes
+from warpsmith.template.directives import with_includes
 
 
 def fresh_name(subject: Subject, wanted: str) -> str:

@@ -9,9 +9,10 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.constants import with_words
 from warpsmith.refactor.folding import folded
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Kernel, Launch, Scalar
-from warpsmith.template.directives import object_defines, used_identifiers, with_includes
+from warpsmith.template.directives import object_defines, with_includes
 from warpsmith.template.model import c_text
 
 

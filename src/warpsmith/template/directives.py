@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.isolation.folders import lies_in
-from warpsmith.spec.comments import NOISE, used_identifiers, without_noise
+from warpsmith.spec.comments import NOISE, without_noise
 from warpsmith.spec.includes import included_files
-
-__all__ = ["Define", "object_defines", "used_identifiers", "with_includes", "without_comments"]
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\r?\n|[^\n])*)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")

@@ -9,11 +9,12 @@ from pathlib import Path
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.expression import Expression
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Scalar
 from warpsmith.spec.problems import Problems
 from warpsmith.template.certificate import Certificate
-from warpsmith.template.directives import object_defines, used_identifiers, with_includes
+from warpsmith.template.directives import object_defines, with_includes
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import TypeAlias
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.spec.comments import without_noise
-from warpsmith.template.directives import used_identifiers, without_comments
+from warpsmith.spec.comments import used_identifiers, without_noise
+from warpsmith.template.directives import without_comments
 from warpsmith.template.model import Template, c_text, require_complete
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)(.*)", re.DOTALL)

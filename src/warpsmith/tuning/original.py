@@ -10,7 +10,7 @@ from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.spec.kernel import Kernel, Role
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, smallest_first
 
 
 def establish_original(
@@ -26,7 +26,7 @@ def establish_original(
     if not isinstance(original, Candidate):
         raise InputError(f"the original kernel does not compile: {original.reason}", location=where)
     second_opinion = SecondOpinion(builder, bench) if not is_known else None
-    for workload in sorted(prepared.values(), key=lambda workload: workload.arena.nbytes):
+    for workload in smallest_first(prepared.values()):
         if workload.expected is not None:
             continue
         name = workload.name

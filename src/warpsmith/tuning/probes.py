@@ -21,9 +21,9 @@ from warpsmith.refactor.emit import template_path, template_text
 from warpsmith.refactor.untouched import untouched
 from warpsmith.refactor.values import space_of_refactored
 from warpsmith.space import Space
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template, first_difference, template_of
-from warpsmith.template.directives import used_identifiers
 from warpsmith.tuning.cores import all_cores
 from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right

@@ -26,7 +26,7 @@ from warpsmith.tuning.recheck import RECHECK_SEED, adversaries_of
 from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
 from warpsmith.tuning.stand import Stand, stand_for
 from warpsmith.tuning.verified import Check, Kind, RaceCheck, Status, Subject, Verification
-from warpsmith.verify.prepared import PreparedWorkload
+from warpsmith.verify.prepared import PreparedWorkload, smallest_first
 
 DEFAULT_SEEDS = 3
 _FIRST_SEED = 1001
@@ -188,7 +188,7 @@ class _Verifying:
         second_opinion = SecondOpinion(self._builder, bench)
         declared = [prepared[workload.name] for workload, kind in self._workloads if kind is not Kind.ADVERSARIAL]
         found: dict[str, Doubt] = {}
-        for ready in sorted(declared, key=lambda ready: ready.arena.nbytes):
+        for ready in smallest_first(declared):
             verdict = judged[ready.name]
             doubt = second_opinion.on(ready, verdict) if isinstance(verdict, Verdict) else None
             if doubt is not None:

@@ -98,3 +98,8 @@ def prepare_all(binder: Binder, workloads: Iterable[Workload], seed: int, stack:
     return {
         w.name: stack.enter_context(PreparedWorkload.prepare(kernel, w, seed, binder.geometry(default, w))) for w in workloads
     }
+
+
+def smallest_first(workloads: Iterable[PreparedWorkload]) -> list[PreparedWorkload]:
+    """By their memory: the order for what there may not be time to do on all of them."""
+    return sorted(workloads, key=lambda workload: workload.arena.nbytes)

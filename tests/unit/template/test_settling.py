@@ -8,9 +8,9 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Launch, Parameter
 from warpsmith.template import Template
-from warpsmith.template.directives import used_identifiers
 from warpsmith.template.settling import meaning, settled
 
 NUMBER = Expression.parse(1)

@@ -10,9 +10,10 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
+from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Launch, Parameter, Reference, Traffic, Workload
 from warpsmith.template import first_difference, render, template_of
-from warpsmith.template.directives import object_defines, used_identifiers
+from warpsmith.template.directives import object_defines
 
 SOURCE = """\
 // BLOCK and GHOST are only mentioned here

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
@@ -12,11 +14,10 @@ from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.problem import Passed
 from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes
-from warpsmith.spec.kernel_tuner.toml_text import quoted_unless_number
+from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT, quoted_unless_number
 from warpsmith.spec.skeleton_arguments import Argument
 from warpsmith.spec.toml_writing import toml_value
 
-_LARGEST = 1e300
 _FLOAT_FILLS = frozenset({"normal", "uniform"})
 _FILLS = frozenset({"normal", "uniform", "randint", "zeros", "ones", "arange", "permutation"})
 
@@ -124,16 +125,12 @@ class ArgumentLines:
         if dtype is DType.BOOL:
             return "true" if value.value else "false"
         if dtype.is_float:
-            return toml_value(float(value.value)) if abs(value.value) < _LARGEST else None
+            return toml_value(float(value.value)) if abs(value.value) < LARGEST_FLOAT else None
         if isinstance(value.value, float):
             return str(int(value.value)) if value.value.is_integer() else None
         text = self._sizes.text(value)
-        low, high = (
-            (0, 2 ** (8 * dtype.itemsize))
-            if dtype.value[0] == "u"
-            else (-(2 ** (8 * dtype.itemsize - 1)), 2 ** (8 * dtype.itemsize - 1))
-        )
-        return quoted_unless_number(text) if low <= value.value < high else None
+        range_ = np.iinfo(dtype.numpy)
+        return quoted_unless_number(text) if range_.min <= value.value <= range_.max else None
 
     def _is_expression(self, text: str) -> bool:
         try:

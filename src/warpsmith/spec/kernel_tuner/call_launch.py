@@ -8,11 +8,8 @@ from dataclasses import dataclass, replace
 
 from warpsmith.spec.kernel_tuner.calls import Call
 from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.problem import Extent, Tunable
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Extent, Tunable, size_of
 from warpsmith.spec.kernel_tuner.python.values import Function, Listed, Number, Table, Value
-
-BLOCK_NAMES = ("block_size_x", "block_size_y", "block_size_z")
-_BLOCK_DEFAULTS = ("256", "1", "1")  # Kernel Tuner's own, where no parameter has the name
 
 
 @dataclass(frozen=True)
@@ -26,10 +23,7 @@ class LaunchReading:
         items = value.items if isinstance(value, Listed) else [value] if value is not None else []
         if isinstance(value, Function):
             items = self._returned(value)
-        found = [self._extent(item) for item in items[:3]]
-        while len(found) > 1 and isinstance(last := found[-1], Number) and last.value == 1:
-            found.pop()  # an axis of one is as good as none
-        return tuple(e for e in found if e is not None) if found and None not in found else None
+        return size_of(self._extent(item) for item in items[:3])
 
     def _returned(self, function: Function) -> list[Value]:
         """Of a function that gives the size for a configuration, the expressions of its tuple."""
@@ -101,10 +95,10 @@ def block_of(parameters: Sequence[Tunable], names: Sequence[str]) -> tuple[str, 
     known = [parameter.name for parameter in parameters]
     own = [
         next((n for n in known if n == usual), None) or next((n for n in known if n.lower() == usual), usual)
-        for usual in BLOCK_NAMES
+        for usual in BLOCK_SIZES
     ]
     wanted = [*names, *own[len(names) :]][:3]
-    found = [name if name in known else default for name, default in zip(wanted, _BLOCK_DEFAULTS, strict=True)]
+    found = [name if name in known else str(default) for name, default in zip(wanted, BLOCK_SIZES.values(), strict=True)]
     while len(found) > 1 and found[-1] == "1":
         found.pop()
     return tuple(found)

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from warpsmith.spec.kernel_tuner.calls import Call, plain, shown
 from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.problem import Condition, Tunable
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Condition, Tunable
 from warpsmith.spec.kernel_tuner.python.values import Function, Listed, Number, Table, Unknown, Value
-
-_GUESSED = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class SpaceReading:
         values = [value for value in map(plain, items) if value is not None]
         notes = [self._call.place(line)]
         if not values:
-            values = [_GUESSED.get(name, 1)]
+            values = [BLOCK_SIZES.get(name, 1)]
             notes.append("FILL IN: its values could not be followed")
         elif len(values) < len(items):
             notes.append("FILL IN: not all of its values could be followed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +14,9 @@ from warpsmith.spec.host.terms import Root
 from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.python.assignments import Origin
 from warpsmith.spec.kernel_tuner.python.values import Fill, Number
+
+BLOCK_SIZES = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
+"""The block's names, and what Kernel Tuner takes where no parameter has one of them."""
 
 Extent: TypeAlias = Number | str  # a number with its origin, or an expression over parameters
 
@@ -88,3 +91,11 @@ class Problem:
     @property
     def parameter_names(self) -> frozenset[str]:
         return frozenset(parameter.name for parameter in self.parameters)
+
+
+def size_of(axes: Iterable[Extent | None]) -> tuple[Extent, ...] | None:
+    """A problem's size; None where an axis could not be followed. An axis of one behind others is as good as none."""
+    found = list(axes)
+    while len(found) > 1 and isinstance(last := found[-1], Number) and last.value == 1:
+        found.pop()
+    return tuple(e for e in found if e is not None) if found and None not in found else None

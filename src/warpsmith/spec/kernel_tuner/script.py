@@ -20,13 +20,13 @@ from warpsmith.spec.kernel_tuner.problem import Problem
 from warpsmith.spec.kernel_tuner.python.follow import Follower, TuneCall
 from warpsmith.spec.kernel_tuner.python.values import FilePath, Function, Listed, Number, SourceText, Table
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named, looks_like_a_file
+from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT
 from warpsmith.spec.problems import nearest
 
 _NOT_KEPT = (  # noqa: SIM905 - as words they can be read
     "verify compiler iterations strategy strategy_options metrics observers objective objective_higher_is_better objectives "
     "texmem_args simulation_mode"
 ).split()
-_LARGEST = 1e300
 
 
 def problem_of_script(file: Path, kernel: str | None) -> Problem:
@@ -104,7 +104,7 @@ def _problem(call: Call, wanted: str | None, others: list[TuneCall]) -> Problem:
         shared=launch.shared(),
         constants=arguments.constants(),
         compared=arguments.compared(),
-        atol=float(atol.value) if isinstance(atol, Number) and abs(atol.value) < _LARGEST else None,
+        atol=float(atol.value) if isinstance(atol, Number) and abs(atol.value) < LARGEST_FLOAT else None,
         defines={**compiled.defines, **_own_defines(call, frozenset(p.name for p in parameters))},
         include_dirs=compiled.include_dirs,
         cache=cache if isinstance(cache, str) else None,

@@ -20,7 +20,7 @@ from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.call_launch import block_of
 from warpsmith.spec.kernel_tuner.conditions import Reader
 from warpsmith.spec.kernel_tuner.options import options_of
-from warpsmith.spec.kernel_tuner.problem import Condition, Extent, Passed, Problem, Tunable
+from warpsmith.spec.kernel_tuner.problem import Condition, Extent, Passed, Problem, Tunable, size_of
 from warpsmith.spec.kernel_tuner.python.arrays import extents
 from warpsmith.spec.kernel_tuner.python.follow import Follower
 from warpsmith.spec.kernel_tuner.python.values import Fill, Listed, Number, Scope, Value, whole
@@ -146,9 +146,7 @@ class _Reading:
             sizes = self._kernel.get("GlobalSize")
             axes = [sizes[axis] for axis in _AXES if axis in sizes] if isinstance(sizes, dict) else []
             found = [self._extent(e) for e in axes]
-        while len(found) > 1 and found[-1] in {"1", whole(1)}:
-            found.pop()
-        return tuple(e for e in found if e is not None) if found and None not in found else None
+        return size_of(found)
 
     def _extent(self, written: Any) -> Extent | None:
         if isinstance(written, int) and not isinstance(written, bool) and written > 0:

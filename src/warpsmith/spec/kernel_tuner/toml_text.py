@@ -8,6 +8,7 @@ import re
 from warpsmith.core.configuration import Value
 from warpsmith.spec.toml_writing import toml_value
 
+LARGEST_FLOAT = 1e300  # an integer of Python's may be larger than any float
 _LONGEST = 2**63  # TOML's integers
 
 

@@ -15,7 +15,7 @@ from warpsmith.spec.entry import split_entry
 from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel_tuner.argument_lines import ArgumentLines
 from warpsmith.spec.kernel_tuner.defaults import default_of, defined_in, with_own_values
-from warpsmith.spec.kernel_tuner.problem import Problem
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Problem
 from warpsmith.spec.kernel_tuner.python.values import Number
 from warpsmith.spec.kernel_tuner.sizes import Sizes, sizes_of
 from warpsmith.spec.kernel_tuner.sources import relative
@@ -26,7 +26,6 @@ from warpsmith.spec.skeleton_arguments import arguments_of, constant_lines
 from warpsmith.spec.toml_writing import toml_value
 
 _GRID_NAMES = ("grid_size_x", "grid_size_y", "grid_size_z")
-_BLOCK_MACROS = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
 _SMALLER = 16  # a held-out size is less than the script's by a part of so many
 
 
@@ -105,7 +104,7 @@ class Written:
         names, source = self.problem.parameter_names, self.declarations.text
         found = {n: v for n, v in self.problem.defines.items() if n not in names and re.fullmatch(r"[A-Za-z_]\w*", n)}
         own = defined_in(source)
-        for name, value in {**_BLOCK_MACROS, "kernel_tuner": 1}.items():
+        for name, value in {**BLOCK_SIZES, "kernel_tuner": 1}.items():
             if name not in {*names, *own, *found} and re.search(rf"\b{name}\b", source):
                 found[name] = value
         return found
@@ -174,7 +173,6 @@ class Written:
 
     def _launch_lines(self, sizes: Sizes) -> list[str]:
         problem = self.problem
-        block = list(problem.block)
         note = ""
         if problem.size is None:
             grid, note = ["1"], "   # FILL IN: problem_size could not be followed"
@@ -183,7 +181,7 @@ class Written:
         found = [
             f"[launch]   # {problem.place}",
             f"grid  = [{', '.join(map(quoted_unless_number, grid))}]{note}",
-            f"block = [{', '.join(map(quoted_unless_number, block))}]",
+            f"block = [{', '.join(map(quoted_unless_number, problem.block))}]",
         ]
         if problem.shared is not None:
             found.append(f"shared = {quoted_unless_number(sizes.text(problem.shared))}")

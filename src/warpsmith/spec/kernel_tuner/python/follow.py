@@ -107,7 +107,7 @@ class Follower(Assignments):
         unpacked = [self.of(k.value, scope) for k in node.keywords if k.arg is None]
         is_unpacked = any(not isinstance(value, Table) or value.missing for value in unpacked)
         # Lists and dictionaries may change after the call.
-        values = {name: _frozen(value) for name, value in values.items()}
+        values = {name: value.copied() if isinstance(value, Listed | Table) else value for name, value in values.items()}
         self.calls.append(TuneCall(node.lineno, values, nodes, scope, is_unpacked))
 
     def _run_what_nobody_called(self, tree: ast.Module) -> None:
@@ -204,16 +204,6 @@ class Follower(Assignments):
                     self.changed_array(name, array, replace(array, fill=constant_fill(value), line=node.lineno), scope)
             case _:
                 self.of(node, scope)
-
-
-def _frozen(value: Value) -> Value:
-    match value:
-        case Listed(items=items):
-            return Listed(list(items))
-        case Table():
-            return Table(dict(value.entries), dict(value.lines), dict(value.unsure), list(value.missing))
-        case _:
-            return value
 
 
 def _mentions(node: ast.FunctionDef, words: Collection[str]) -> bool:

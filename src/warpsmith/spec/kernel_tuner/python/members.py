@@ -77,7 +77,7 @@ def method(bound: Bound, given: Given) -> Value:  # noqa: C901, PLR0911, PLR0912
             owner.items.extend((items_of(first) or [Unknown(given.line)])[:MAX_ITEMS])
             return NONE
         case Listed() if name in {"copy", "tolist"}:
-            return Listed(list(owner.items))
+            return owner.copied()
         case Table() if name == "update":
             update(owner, given)
             return NONE
@@ -88,7 +88,7 @@ def method(bound: Bound, given: Given) -> Value:  # noqa: C901, PLR0911, PLR0912
         case Table() if name == "items":
             return Listed([Listed([key, value]) for key, value in owner.entries.items()])
         case Table() if name == "copy":
-            return Table(dict(owner.entries), dict(owner.lines), dict(owner.unsure), list(owner.missing))
+            return owner.copied()
         case Table() if name in {"get", "pop"} and isinstance(first, str):
             found = owner.entries.get(first, given.positional[1] if len(given.positional) > 1 else NONE)
             if name == "pop":

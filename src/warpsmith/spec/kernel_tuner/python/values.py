@@ -89,6 +89,9 @@ class Listed:
 
     items: list[Value]
 
+    def copied(self) -> Listed:
+        return Listed(list(self.items))
+
 
 @dataclass(eq=False, slots=True)
 class Table:
@@ -98,6 +101,9 @@ class Table:
     lines: dict[str, int] = field(default_factory=dict)
     unsure: dict[str, int] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)  # lines that add entries which could not be followed
+
+    def copied(self) -> Table:
+        return Table(dict(self.entries), dict(self.lines), dict(self.unsure), list(self.missing))
 
 
 @dataclass(eq=False, slots=True)
