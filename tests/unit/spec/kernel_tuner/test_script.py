@@ -299,6 +299,15 @@ def test_nothing_is_run(made, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("joined", ["{**more, **tune_params}", "tune_params | more", "dict(tune_params, **{}) | more"])
+def test_what_was_not_followed_stays_so_where_dictionaries_are_joined(made, joined):
+    head, call, rest = ADD_SCRIPT.partition("tune_kernel(")
+    start = head.rindex("\n") + 1
+    script = f"{head[:start]}more = {{}}\nmore[named()] = [1, 2]\ntune_params = {joined}\n{head[start:]}{call}{rest}"
+    text, _ = made(script)
+    assert "FILL IN: a parameter of tune.py:" in text
+
+
 @pytest.mark.parametrize(
     ("options", "grid", "block"),
     [

@@ -90,8 +90,7 @@ class Assignments(Expressions):
             case Listed(items=items), _ if isinstance(sign, ast.Add):
                 items.extend((items_of(value) or [Unknown(target.lineno)])[: MAX_ITEMS - len(items)])
             case Table() as table, Table():
-                table.entries |= value.entries
-                table.lines |= value.lines
+                table.take(value)
             case _:
                 self.assign(target, binary(before, sign, value, target.lineno), scope)
 

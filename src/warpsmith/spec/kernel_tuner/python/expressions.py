@@ -161,8 +161,7 @@ class Expressions(ABC):
             value = self.of(value_node, scope)
             key = self.of(key_node, scope) if key_node is not None else None
             if key is None and isinstance(value, Table):
-                table.entries |= value.entries
-                table.lines |= value.lines
+                table.take(value)
             elif isinstance(key, str):
                 table.entries[key] = value
                 table.lines[key] = value_node.lineno

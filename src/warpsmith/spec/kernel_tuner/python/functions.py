@@ -100,12 +100,10 @@ def update(table: Table, given: Given) -> None:
         if pairs is None:
             table.missing.append(given.line)
             continue
-        for key, entry in pairs:
-            table.entries[key] = entry
-            table.lines[key] = value.lines.get(key, given.line) if isinstance(value, Table) else given.line
+        table.entries.update(pairs)
+        table.lines.update(dict.fromkeys((key for key, _ in pairs), given.line))
         if isinstance(value, Table):
-            table.missing.extend(value.missing)
-            table.unsure.update(value.unsure)
+            table.take(value)
     for key, entry in given.named.items():
         table.entries[key] = entry
         table.lines[key] = given.line

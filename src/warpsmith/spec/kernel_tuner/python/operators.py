@@ -29,7 +29,9 @@ def binary(left: Value, sign: ast.operator, right: Value, line: int) -> Value:  
         case Listed(items=items), Number(value=int(count)) if isinstance(sign, ast.Mult):
             return Listed(items * count) if 0 <= count * len(items) <= MAX_ITEMS else Unknown(line)
         case Table(), Table() if isinstance(sign, ast.BitOr):
-            return Table(left.entries | right.entries, left.lines | right.lines)
+            both = left.copied()
+            both.take(right)
+            return both
         case FilePath(text=text), str() | FilePath() if isinstance(sign, ast.Div):
             return FilePath(os.path.join(text, right if isinstance(right, str) else right.text))  # noqa: PTH118
         case _:

@@ -102,6 +102,13 @@ class Table:
     unsure: dict[str, int] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)  # lines that add entries which could not be followed
 
+    def take(self, other: Table) -> None:
+        """The entries of another, with all that is known of them."""
+        self.entries |= other.entries
+        self.lines |= other.lines
+        self.unsure |= other.unsure
+        self.missing += other.missing
+
     def copied(self) -> Table:
         return Table(dict(self.entries), dict(self.lines), dict(self.unsure), list(self.missing))
 
