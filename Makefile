@@ -9,7 +9,7 @@ install = for pause in 15 60 stop; do \
 	  [ $$pause = stop ] || { echo "pip failed; once more in $$pause s"; sleep $$pause; }; \
 	done; exit 1
 
-.PHONY: help venv demo test lint format bench clean
+.PHONY: help venv demo test lint format bench docs clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:.*  ##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -47,5 +47,13 @@ $(VENV)/.peers: $(VENV)/.ready
 	@$(call install,--group bench)
 	@touch $@
 
+docs: $(VENV)/.docs   ## the documentation as a site with search: site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html is written; $(BIN)/mkdocs serve shows it, with search, and follows changes"
+
+$(VENV)/.docs: $(VENV)/.ready
+	@$(call install,--group docs)
+	@touch $@
+
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

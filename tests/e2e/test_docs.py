@@ -55,6 +55,14 @@ def test_commands_exist(page: Path):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def test_the_site_and_the_index_have_every_page():
+    site, index = (ROOT / "mkdocs.yml").read_text(), (ROOT / "docs" / "README.md").read_text()
+    for page in (ROOT / "docs").glob("*/*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert f"- {name}\n" in site
+        assert f"]({name})" in index or page.parent.name == "adr", name
+
+
 def test_the_guide_has_every_pass():
     text = (ROOT / "docs" / "guides" / "from-the-original.md").read_text()
     table = text[text.index("| pass |") :].split("\n\n", 1)[0]
