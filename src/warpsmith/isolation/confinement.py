@@ -25,7 +25,6 @@ class ConfinementReport:
     """What workers of this system get. `missing` says what it lacks for code that nobody trusts."""
 
     setting: Confinement
-    landlock_abi: int
     missing: tuple[str, ...]
 
     @property
@@ -41,7 +40,7 @@ def confinement_report() -> ConfinementReport:
         missing.append(f"Landlock version {_LANDLOCK_NEEDED} (Linux 6.2; here: {has})")
     if (filters := seccomp.missing()) is not None:
         missing.append(filters)
-    return ConfinementReport(read_confinement(), version, tuple(missing))
+    return ConfinementReport(read_confinement(), tuple(missing))
 
 
 def require_confinement() -> None:

@@ -13,10 +13,6 @@ from warpsmith.spec.problems import nearest
 GROUP = "warpsmith.passes"
 
 
-def pass_names() -> tuple[str, ...]:
-    return tuple(sorted(_found()))
-
-
 def load_passes(names: Iterable[str] | None = None) -> list[Pass]:
     """The named passes (all, when none are named), by stage, then priority, then name.
 

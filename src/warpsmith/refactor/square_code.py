@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-LINE = 16  # elements of a cache line: a block has a whole number of them, so that DEEP must be a multiple
-
 NAMES = ("Eight", "Four", "turn_eight", "turn_lines", "turn_square", "turn_part", "T", "WIDE", "DEEP")
 
 _CODE = """\

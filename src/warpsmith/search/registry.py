@@ -19,10 +19,6 @@ GROUP = "warpsmith.strategies"
 DEFAULT_STRATEGY = "gp"
 
 
-def strategy_names() -> tuple[str, ...]:
-    return tuple(sorted(_found()))
-
-
 def load_strategy(name: str) -> StrategyFactory:
     """The strategy's class. Raises InputError, with the names there are, for an unknown or broken one."""
     found = _found()

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 _PRIMARY = frozenset({"identifier", "number_literal", "call_expression", "field_expression"})
-_MORE_THAN_NAMES = (
-    "subscript_expression",
-    "pointer_expression",
-    "call_expression",
-    "field_expression",
-    "update_expression",
-    "assignment_expression",
-    "lambda_expression",
-)
 _DEEPEST = 40
 _SINGLE = re.compile(r"[\w.]+|(?:static_cast<int>)?\([\w.]+\)|\(int\)[\w.]+(?:\(\d\))?")  # binds closer than any operator
 

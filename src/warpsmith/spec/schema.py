@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from warpsmith.spec.document import Document
     from warpsmith.spec.toml_positions import TomlPath
 
-Number: TypeAlias = bool | int | float
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Formula: TypeAlias = int | str
 Bound: TypeAlias = int | float | str

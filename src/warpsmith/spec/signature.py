@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from warpsmith.spec.toml_positions import Positions
 
 _AS_BITS = re.compile(r"\b__\w+_as_\w+|\bas_u?(?:int|long|short|char)\w*\s*\(|\bbit_cast\b|\bunion\b")
-_CASTS = (r"_cast\s*<([^;{}()]*?)\*[^;{}()*]*>\s*\(", r"\(([\w\s:<>,]+?)\*[\s\w]*\)")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|(?:__)?(?:global|constant|local|private|restrict)(?:__)?)\b")
 
 

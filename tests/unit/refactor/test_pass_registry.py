@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import pytest
 from refactor_support import Failing, Naming
 
 from warpsmith.core.errors import InputError
 from warpsmith.refactor.base import Stage
-from warpsmith.refactor.registry import in_order, load_passes, pass_names
+from warpsmith.refactor.registry import GROUP, in_order, load_passes
 
 
 def test_stages_come_in_order() -> None:
     stages = [transform.stage for transform in load_passes()]
     assert stages == sorted(stages)
     assert {Stage.LIFT, Stage.RESTRUCTURE, Stage.DECORATE} == set(stages)
-    assert {transform.name for transform in load_passes()} == set(pass_names())
+    assert {transform.name for transform in load_passes()} == {entry.name for entry in entry_points(group=GROUP)}
 
 
 def test_inside_a_stage_priority_decides_then_the_name() -> None:

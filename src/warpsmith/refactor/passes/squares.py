@@ -27,7 +27,7 @@ from warpsmith.source.statements import indent_unit
 from warpsmith.source.threads import teamwork
 
 _WIDE = (128, 512, 1024, 2048)
-_DEEP = (64, 256, 512, 1024)
+_DEEP = (64, 256, 512, 1024)  # whole cache lines, of 16 elements
 _TYPES = frozenset({"float", "int", "unsigned", "unsigned int", "int32_t", "uint32_t"})
 
 

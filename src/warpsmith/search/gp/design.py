@@ -7,14 +7,10 @@ does: of a few the half that is more likely slow is dropped, and the farthest of
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
 from warpsmith.search.gp.columns import Columns
 from warpsmith.space import Space
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _DRAWN = 2_000
 _DRAWN_WITH_HINTS = 16

@@ -95,7 +95,6 @@ def constant_value(declarations: Declarations, text: str) -> int | None:
 class _Facts:
     def __init__(self, follower: Follower, kernel: KernelDeclaration, readings: list[Reading]) -> None:
         self._origins = follower.origins
-        self._value_of = follower.value_of
         self._kernel = kernel
         self._reading, *self._others = readings
         reading = self._reading
