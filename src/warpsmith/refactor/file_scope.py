@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
+from warpsmith.core.brackets import ANY, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.template.directives import object_defines
@@ -182,12 +183,8 @@ def _is_transparent(head: Sequence[str]) -> bool:
 
 def closed(words: Sequence[str], opening: int) -> int:
     """The place behind the bracket that closes the one there."""
-    depth = 0
-    for place in range(opening, len(words)):
-        depth += (words[place] in _OPENING) - (words[place] in _CLOSING)
-        if depth <= 0:
-            return place + 1
-    return len(words)
+    taken = until_closed((words[place] for place in range(opening, len(words))), ANY)
+    return len(words) if taken is None else opening + taken
 
 
 def angle_closed(words: Sequence[str], opening: int) -> int:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
@@ -30,7 +31,7 @@ _BASIC_TYPES = frozenset(
 )
 _ENDS = frozenset({";", "=", "[", "{", ","})
 _BODY = "{}"
-_CLOSING = {"(": ")", "{": "}", "<": ">"}
+_DEPTHS = {"(": ROUND, "{": {"{": 1, "}": -1}, "<": {"<": 1, ">": -1, ">>": -2}}  # only a bracket's own kind closes it
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)\((.*)", re.DOTALL)
 _DEEPEST_MACRO = 4
@@ -90,14 +91,8 @@ def _functions(words: Sequence[str]) -> Iterator[str]:
 
 def _closed(words: Sequence[str], opening: int) -> int:
     """The place behind the bracket that closes the one there."""
-    depth, bracket = 0, words[opening]
-    for place in range(opening, len(words)):
-        depth += (words[place] == bracket) - (words[place] == _CLOSING[bracket])
-        # `>>` closes two, and a comparison in a template's arguments is none of our brackets
-        depth -= 2 * (bracket == "<" and words[place] == ">>")
-        if depth <= 0:
-            return place + 1
-    return len(words)
+    taken = until_closed((words[place] for place in range(opening, len(words))), _DEPTHS[words[opening]])
+    return len(words) if taken is None else opening + taken
 
 
 def _variable(words: Sequence[str], functions: Collection[str]) -> str | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize, words
 
 _DEVICE_WORDS = frozenset(
@@ -186,15 +187,13 @@ def _macro_call_end(tokens: Sequence[Token], start: int) -> int | None:
     """One past a macro call that stands for a whole declaration (`INSTANTIATE(float)`): nothing follows it on its line."""
     if tokens[start].kind is not Kind.WORD or tokens[start].text in _ATTRIBUTES or text_at(tokens, start + 1) != "(":
         return None
-    depth = 0
-    for position in range(start + 1, len(tokens)):
-        depth += tokens[position].text == "("
-        depth -= tokens[position].text == ")"
-        if depth == 0:
-            following = tokens[position + 1] if position + 1 < len(tokens) else None
-            ends = following is None or (following.line > tokens[position].line and following.text not in {"{", ":", ";"})
-            return position + 1 if ends else None
-    return None
+    taken = until_closed((tokens[place].text for place in range(start + 1, len(tokens))), ROUND)
+    if taken is None:
+        return None
+    end = start + 1 + taken
+    following = tokens[end] if end < len(tokens) else None
+    ends = following is None or (following.line > tokens[end - 1].line and following.text not in {"{", ":", ";"})
+    return end if ends else None
 
 
 def _spaces(match: re.Match[str]) -> str:

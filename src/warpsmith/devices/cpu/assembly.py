@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 
 MARKER = "__warpsmith_inline_assembly"
@@ -45,10 +46,5 @@ def _statement_end(tokens: list[Token], index: int) -> int | None:
     position = _opening(tokens, index)
     if position + 1 >= len(tokens) or tokens[position].text != "(" or tokens[position + 1].kind is not Kind.STRING:
         return None
-    depth = 0
-    for end in range(position, len(tokens)):
-        depth += tokens[end].text == "("
-        depth -= tokens[end].text == ")"
-        if depth == 0:
-            return end
-    return None
+    taken = until_closed((tokens[place].text for place in range(position, len(tokens))), ROUND)
+    return None if taken is None else position + taken - 1

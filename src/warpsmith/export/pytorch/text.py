@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterable, Sequence
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.expression import Expression
 from warpsmith.core.plain_text import on_one_line
 from warpsmith.export.expressions import spelled
@@ -50,11 +51,5 @@ def prose(text: str) -> str:
 
 def _without_brackets(text: str) -> str:
     """Around the whole of it, where people would write none."""
-    if not text.startswith("("):
-        return text
-    depth = 0
-    for place, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else text
-    return text
+    is_around = text.startswith("(") and until_closed(text, ROUND) == len(text)
+    return text[1:-1] if is_around else text

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.syntax import split_commas
 from warpsmith.source.extract.uses import Mentions, mentions
@@ -58,7 +59,8 @@ def expanded(call: Sequence[Token], known: Mapping[str, Macro]) -> str:
         end = index + 1
         arguments: list[str] = []
         if macro.parameters is not None:
-            end = _closing(tokens, index + 1)
+            taken = until_closed((token.text for token in tokens[end:]), ROUND)
+            end = len(tokens) if taken is None else end + taken
             arguments = [" ".join(t.text for t in part) for part in split_commas(tokens[index + 2 : end - 1])]
         body = _substituted(macro, arguments)
         text = " ".join([*(t.text for t in tokens[:index]), body, *(t.text for t in tokens[end:])])
@@ -67,16 +69,6 @@ def expanded(call: Sequence[Token], known: Mapping[str, Macro]) -> str:
 
 def _is_call(tokens: Sequence[Token], index: int, known: Mapping[str, Macro]) -> bool:
     return known[tokens[index].text].parameters is None or (index + 1 < len(tokens) and tokens[index + 1].text == "(")
-
-
-def _closing(tokens: Sequence[Token], position: int) -> int:
-    depth = 0
-    while position < len(tokens):
-        depth += (tokens[position].text == "(") - (tokens[position].text == ")")
-        position += 1
-        if depth == 0:
-            break
-    return position
 
 
 def _substituted(macro: Macro, arguments: Sequence[str]) -> str:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from warpsmith.core.brackets import ANY, until_closed
 from warpsmith.devices._clang.items import text_at
 from warpsmith.devices._clang.tokens import Kind, Token
 
-_OPENING = {"(": ")", "[": "]", "{": "}"}
-_CLOSING = frozenset(_OPENING.values())
+_OPENING = frozenset("([{")
 
 
 def past_brackets(tokens: Sequence[Token], position: int) -> int:
     """One past the bracket that closes the one at `position`."""
-    depth = 0
-    while position < len(tokens):
-        text = tokens[position].text
-        depth += (text in _OPENING) - (text in _CLOSING)
-        position += 1
-        if depth == 0:
-            break
-    return position
+    taken = until_closed((tokens[place].text for place in range(position, len(tokens))), ANY)
+    return len(tokens) if taken is None else position + taken
 
 
 def past_angles(tokens: Sequence[Token], position: int) -> int:

@@ -6,6 +6,7 @@ import os.path
 import re
 from pathlib import Path
 
+from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.spec.comments import without_noise
@@ -45,12 +46,10 @@ def without_body(text: str, name: str) -> str:
     """The text up to the kernel's body, where macros hide braces in it: the declaration can still be read."""
     plain = without_noise(text)
     for mark in re.finditer(rf"\b(?:__global__|__kernel|kernel)\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
-        depth, place = 1, mark.end()
-        while depth and place < len(plain):
-            depth += (plain[place] == "(") - (plain[place] == ")")
-            place += 1
-        if re.match(r"\s*\{", plain[place:]):
-            return f"{text[:place]} {{}}\n"
+        opening = mark.end() - 1
+        taken = until_closed(plain[opening:], ROUND)
+        if taken is not None and re.match(r"\s*\{", plain[opening + taken :]):
+            return f"{text[: opening + taken]} {{}}\n"
     return text
 
 
