@@ -15,11 +15,11 @@ from typing import TypeAlias
 from warpsmith.core.brackets import ANY, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+from warpsmith.refactor.written_out import written_out
 from warpsmith.template.directives import object_defines
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)(.*)", re.DOTALL)
-_DEEPEST_MACRO = 4
 _TRANSPARENT = ("namespace", "extern")  # what stands in their braces is still outside of functions
 _MOST_CONDITIONS = 7  # of branches that leave different brackets open: each doubles what must be read
 
@@ -80,7 +80,7 @@ def _nodes(tokens: Sequence[Token], macros: dict[str, str]) -> list[_Node]:
     for token in tokens:
         here = open_groups[-1].branches[-1] if open_groups else whole
         if token.kind is not Kind.DIRECTIVE:
-            here.extend(_expanded(token, macros, _DEEPEST_MACRO))
+            here.extend(written_out([token], macros))
             continue
         found = _DIRECTIVE.match(token.text)
         word, rest = (found[1], " ".join(found[2].split())) if found else ("", "")
@@ -104,14 +104,6 @@ def _nodes(tokens: Sequence[Token], macros: dict[str, str]) -> list[_Node]:
         group.conditions.append(None)
         group.branches.append([])
     return whole
-
-
-def _expanded(token: Token, macros: dict[str, str], depth: int) -> Iterator[str]:
-    if token.kind is Kind.WORD and token.text in macros and depth:
-        for part in tokenize(macros[token.text]):
-            yield from _expanded(part, macros, depth - 1)
-    else:
-        yield token.text
 
 
 def _depth(nodes: Sequence[_Node]) -> tuple[int, bool]:

@@ -14,7 +14,8 @@ from itertools import pairwise
 from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
-from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+from warpsmith.devices._clang.tokens import Kind, tokenize
+from warpsmith.refactor.written_out import written_out
 from warpsmith.template.directives import object_defines
 
 _MARKS = {
@@ -34,7 +35,6 @@ _BODY = "{}"
 _DEPTHS = {"(": ROUND, "{": {"{": 1, "}": -1}, "<": {"<": 1, ">": -1, ">>": -2}}  # only a bracket's own kind closes it
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)\((.*)", re.DOTALL)
-_DEEPEST_MACRO = 4
 
 
 def persistent_variables(source: str, language: Language) -> frozenset[str]:
@@ -42,18 +42,10 @@ def persistent_variables(source: str, language: Language) -> frozenset[str]:
     macros = {define.name: define.body for define in object_defines(source)}
     marks = _MARKS[language]
     tokens = [token for token in tokenize(source) if token.kind is not Kind.DIRECTIVE]
-    written = list(_expanded(tokens, macros, _DEEPEST_MACRO))
+    written = list(written_out(tokens, macros))
     directives = (token.text for token in tokenize(source) if token.kind is Kind.DIRECTIVE)
     hidden = {found[1] for text in directives if (found := _MACRO.match(text)) and set(re.findall(r"\w+", found[2])) & marks}
     return frozenset(_declared(written, marks, language) | hidden)
-
-
-def _expanded(tokens: Sequence[Token], macros: dict[str, str], depth: int) -> Iterator[str]:
-    for token in tokens:
-        if token.kind is Kind.WORD and token.text in macros and depth:
-            yield from _expanded(list(tokenize(macros[token.text])), macros, depth - 1)
-        else:
-            yield token.text
 
 
 def _declared(words: Sequence[str], marks: frozenset[str], language: Language) -> set[str]:
