@@ -18,7 +18,8 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.run import RunHeader
+from warpsmith.record.store import Store
 from warpsmith.search.base import Learner, Prior
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
 from warpsmith.space import Space

@@ -26,8 +26,10 @@ from warpsmith.export.earlier import is_export, read_export
 from warpsmith.export.registry import DEFAULT_FORMAT
 from warpsmith.export.shipment import shipment_of
 from warpsmith.record.faults import system_fault
+from warpsmith.record.lock import as_seen
 from warpsmith.record.required import require_result
-from warpsmith.record.store import RunRecord, Store, as_seen
+from warpsmith.record.run import RunRecord
+from warpsmith.record.store import Store
 from warpsmith.refactor.emit import check_folder
 from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes

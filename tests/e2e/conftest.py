@@ -23,7 +23,8 @@ import pytest
 from warpsmith.cli import main
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.run import RunHeader
+from warpsmith.record.store import Store
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.order import kernel_fingerprint
 

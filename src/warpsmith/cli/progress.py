@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID
 
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Kind
 from warpsmith.report.wording import price_text
 from warpsmith.spec.kernel import Workload
-from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.events import (
     AdversariesChosen,
     AgentGaveUp,

@@ -12,7 +12,7 @@ from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
 from warpsmith.export.base import Choices, Pick, Shipment
 from warpsmith.record.required import require_result
-from warpsmith.record.store import RunRecord
+from warpsmith.record.run import RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
 
 _NOT_CLAIMED = frozenset({"config", "workloads", "heldout"})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpsmith.core.errors import InputError
-from warpsmith.record.store import RunRecord, Status
+from warpsmith.record.run import RunRecord, Status
 
 
 def require_result(record: RunRecord, what_for: str) -> Mapping[str, Any]:

@@ -3,79 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location, UnavailableError
-from warpsmith.core.file_names import as_file_name
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
+from warpsmith.record.run import RoundRecord, RunHeader, RunRecord, Status, new_run_name
 from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.spec.kernel import Workload
-
-NO_AGENT = "none"  # in a run's header: the kernel's own template was searched as it is
-_LOCK = "lock"
-_LOOKING_S = 0.2  # for which somebody who only looks whether it is locked may have the lock
-
-
-class Status(StrEnum):
-    """Of a run. The record has no `killed` and no `unreadable`: it is found out when a run is looked at."""
-
-    RUNNING = "running"
-    FINISHED = "finished"
-    SEARCHED = "searched"  # of a comparison, which claims for all of its runs together
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-    KILLED = "killed"  # its process is gone without a word
-    UNREADABLE = "unreadable"  # what the record has of it is damaged
-
-
-@dataclass(frozen=True, slots=True)
-class RunHeader:
-    """What a run is about; fixed when it starts."""
-
-    kernel: str
-    kernel_path: str
-    fingerprint: str
-    device: str
-    agent: str
-    strategy: str
-    seed: int
-    settings: Mapping[str, Any]
-    device_info: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    run: str
-    header: RunHeader
-    created_at: float
-    seconds: float
-    status: Status
-    result: Mapping[str, Any] | None
-    error: Mapping[str, Any] | None = None  # of a failed run: as `--json` prints it
-
-
-@dataclass(frozen=True, slots=True)
-class RoundRecord:
-    """A round as it was planned, with the template that was searched in it."""
-
-    number: int
-    plan: Mapping[str, Any]
-    kernel_path: str
-    fingerprint: str
-    report: Mapping[str, Any]
 
 
 class Store:
@@ -302,44 +246,6 @@ class Store:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
-
-
-def new_run_name(kernel: str) -> str:
-    return f"{as_file_name(kernel, 'kernel')}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-
-
-@contextlib.contextmanager
-def run_lock(folder: Path) -> Iterator[None]:
-    """At most one process works on a run; the lock goes with its process, however that ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as file:
-        deadline = time.monotonic() + _LOOKING_S
-        while not _locked(file, fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
-                raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end")
-            time.sleep(_LOOKING_S / 20)
-        yield
-
-
-def as_seen(record: RunRecord, folder: Path) -> RunRecord:
-    """A run that the record calls running is killed when nobody holds its lock. `folder` is the run's own."""
-    if record.status is not Status.RUNNING:
-        return record
-    try:
-        with (folder / _LOCK).open("rb") as file:
-            return replace(record, status=Status.KILLED) if _locked(file, fcntl.LOCK_SH) else record
-    except (FileNotFoundError, NotADirectoryError):
-        return replace(record, status=Status.KILLED)
-    except OSError:
-        return record  # somebody else's: it cannot be told
-
-
-def _locked(file: IO[Any], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _columns(evaluation: Evaluation) -> dict[str, Any]:

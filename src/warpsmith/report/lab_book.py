@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from warpsmith.core.outcome import OUTCOME_KINDS, Evaluation
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.run import RunRecord
+from warpsmith.record.store import Store
 from warpsmith.record.transcript import Kind, Message
 
 

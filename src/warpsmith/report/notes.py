@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warpsmith.record.store import NO_AGENT
+from warpsmith.record.run import NO_AGENT
 from warpsmith.report.wording import configuration_text, counted, price_text, short, speedup_text
 
 _MUCH = 0.2  # of the cores, taken by others while claims were measured

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
-from warpsmith.record.store import NO_AGENT, RunRecord, Store
+from warpsmith.record.run import NO_AGENT, RunRecord
+from warpsmith.record.store import Store
 from warpsmith.report.html.facts import RunFacts, TemplateFacts
 from warpsmith.report.lab_book import lab_book
 from warpsmith.search.importance import Importance, importance_of

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from warpsmith.record.store import RoundRecord
+from warpsmith.record.run import RoundRecord
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.proposal import FORM, PROPOSALS, Proposal
 from warpsmith.spec.kernel import Kernel

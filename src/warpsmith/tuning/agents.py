@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import TypeAlias, cast
 
 from warpsmith.core.errors import InputError
-from warpsmith.record.store import NO_AGENT as NO_AGENT  # noqa: PLC0414 - this is where others look for it
+from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload

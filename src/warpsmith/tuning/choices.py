@@ -14,7 +14,8 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Limits
 from warpsmith.export.base import Choices, Standalone
 from warpsmith.export.templated import Templated
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.run import RunRecord
+from warpsmith.record.store import Store
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.space import space_of

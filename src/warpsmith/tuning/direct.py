@@ -16,7 +16,7 @@ import numpy as np
 
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.outcome import Evaluation
-from warpsmith.record.store import RoundRecord
+from warpsmith.record.run import RoundRecord
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.space import Space

@@ -7,7 +7,8 @@ from typing import Any, assert_never
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.run import RunRecord
+from warpsmith.record.store import Store
 from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
 from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel

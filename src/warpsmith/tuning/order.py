@@ -9,14 +9,14 @@ from typing import Any
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.fingerprint import fingerprint
+from warpsmith.record.run import NO_AGENT, RoundRecord, RunRecord
 from warpsmith.record.source import Source
-from warpsmith.record.store import RoundRecord, RunRecord, Store
+from warpsmith.record.store import Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.spec.replacing import without_replaces
-from warpsmith.tuning.agents import NO_AGENT
 from warpsmith.tuning.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from warpsmith.core.outcome import OUTCOME_KINDS
 from warpsmith.measure.statistics import Ratio, weighted_mean
+from warpsmith.record.run import RoundRecord, RunRecord
 from warpsmith.record.source import SourceSummary
-from warpsmith.record.store import RoundRecord, RunRecord, Store
+from warpsmith.record.store import Store
 from warpsmith.tuning.finalists import Claim
 from warpsmith.tuning.planning import RoundReport
 

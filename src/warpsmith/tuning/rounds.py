@@ -13,7 +13,7 @@ from typing import Any
 from warpsmith.core.hardware import Counters
 from warpsmith.core.outcome import Evaluation
 from warpsmith.measure.bench import Candidate
-from warpsmith.record.store import RoundRecord
+from warpsmith.record.run import RoundRecord
 from warpsmith.refactor.proposal import FORM
 from warpsmith.search.importance import Importance, importance_of
 from warpsmith.spec.kernel import Kernel

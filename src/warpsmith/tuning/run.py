@@ -17,11 +17,13 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import Stopped, WarpsmithError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.faults import explained
-from warpsmith.record.store import RunHeader, RunRecord, Status, Store, new_run_name, run_lock
+from warpsmith.record.lock import run_lock
+from warpsmith.record.run import NO_AGENT, RunHeader, RunRecord, Status, new_run_name
+from warpsmith.record.store import Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings, are_races_checked, claim_processes
-from warpsmith.tuning.agents import NO_AGENT, load_agent
+from warpsmith.tuning.agents import load_agent
 from warpsmith.tuning.claims import Claimant
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.events import (

@@ -17,7 +17,7 @@ from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.record.required import require_result
-from warpsmith.record.store import RunRecord
+from warpsmith.record.run import RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore

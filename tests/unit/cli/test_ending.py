@@ -19,7 +19,8 @@ from warpsmith.cli import main
 from warpsmith.cli.ending import as_exit_code, heed_signals, write_what_the_terminal_can
 from warpsmith.cli.options import print_json
 from warpsmith.core.errors import InputError, Location, Stopped, UnavailableError
-from warpsmith.record.store import RunHeader, Status, Store
+from warpsmith.record.run import RunHeader, Status
+from warpsmith.record.store import Store
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 

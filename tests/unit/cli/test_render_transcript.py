@@ -1,7 +1,8 @@
 """What was said in a run, as people read it."""
 
 from warpsmith.cli.render_transcript import render_transcript
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.run import RunHeader
+from warpsmith.record.store import Store
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.report.lab_book import lab_book
 

@@ -16,7 +16,7 @@ from warpsmith.export.delivery import deliver
 from warpsmith.export.parts import with_defines
 from warpsmith.export.shipment import NothingToShip, shipment_of
 from warpsmith.export.templated import Templated
-from warpsmith.record.store import RunHeader, RunRecord
+from warpsmith.record.run import RunHeader, RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 

@@ -31,9 +31,11 @@ from warpsmith.core.outcome import (
     WrongResult,
 )
 from warpsmith.record.faults import record_fault
+from warpsmith.record.lock import as_seen, run_lock
+from warpsmith.record.run import RoundRecord, RunHeader, Status
 from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
-from warpsmith.record.store import RoundRecord, RunHeader, Status, Store, as_seen, run_lock
+from warpsmith.record.store import Store
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 GOOD = Verdict((ArgumentCheck("w", "out", True, 1e-7, (0, 3), "1", "1"),))
@@ -102,7 +104,8 @@ def test_what_was_reported_survives_kill_9(tmp_path: Path):
         from test_store import HEADER
         from warpsmith.core.configuration import Configuration
         from warpsmith.core.outcome import Crashed, Evaluation
-        from warpsmith.record.store import RoundRecord, Store
+        from warpsmith.record.run import RoundRecord
+        from warpsmith.record.store import Store
         store = Store(Path(sys.argv[1]))
         run = store.begin(HEADER)
         for i in range(100000):

@@ -11,7 +11,8 @@ import pytest
 from stored_runs import LIMITS, SOURCE, TEMPLATE, TOML, searched
 
 from warpsmith.core.outcome import Evaluation
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.run import RunHeader
+from warpsmith.record.store import Store
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.account import account_of

@@ -11,7 +11,8 @@ from stored_runs import HOSTILE, ORIGINAL, SOURCE, claim, evaluated, finished, o
 
 from page_reading import Page
 from warpsmith.core.outcome import CompileFailed
-from warpsmith.record.store import RoundRecord, Store
+from warpsmith.record.run import RoundRecord
+from warpsmith.record.store import Store
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.proposal import Proposal

@@ -14,7 +14,8 @@ from warpsmith.export.base import Pick, Shipment
 from warpsmith.export.header import HeaderExporter
 from warpsmith.export.kernel_tuner import KernelTunerExporter
 from warpsmith.export.source import SourceExporter
-from warpsmith.record.store import RoundRecord, RunHeader, RunRecord, Store
+from warpsmith.record.run import RoundRecord, RunHeader, RunRecord
+from warpsmith.record.store import Store
 from warpsmith.refactor.base import Rule
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.load import load_kernel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Limits
-from warpsmith.record.store import RunHeader, RunRecord
+from warpsmith.record.run import RunHeader, RunRecord
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.explain import searched_space
 

@@ -15,8 +15,9 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Outcome, Verdict
+from warpsmith.record.run import RunHeader
 from warpsmith.record.source import Source
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.store import Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Launch, Parameter, Workload

@@ -10,8 +10,9 @@ import pytest
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.outcome import Crashed, Evaluation
+from warpsmith.record.run import RunHeader
 from warpsmith.record.source import Source
-from warpsmith.record.store import RunHeader, Store
+from warpsmith.record.store import Store
 from warpsmith.testing.strategies import measured, small_space
 from warpsmith.tuning.events import Event, SourceLearned, Warned
 from warpsmith.tuning.warm import KEPT_AT_MOST, announce, check_sources, find_sources

@@ -14,7 +14,8 @@ from warpsmith.mcp import replies
 from warpsmith.mcp.jobs import JobEntry, JobRegister
 from warpsmith.mcp.tools.kernels import DeviceName, KernelName
 from warpsmith.mcp.workspace import Workspace
-from warpsmith.record.store import Status, Store
+from warpsmith.record.run import Status
+from warpsmith.record.store import Store
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings
 from warpsmith.tuning.agents import default_agent

@@ -8,7 +8,7 @@ from typing import Any
 
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.outcome import Evaluation
-from warpsmith.record.store import RoundRecord, RunRecord
+from warpsmith.record.run import RoundRecord, RunRecord
 from warpsmith.search.importance import Importance
 from warpsmith.space.removal import Removal
 from warpsmith.spec.kernel import Parameter, Workload

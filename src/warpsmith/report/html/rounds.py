@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from warpsmith.record.store import RoundRecord
+from warpsmith.record.run import RoundRecord
 from warpsmith.record.transcript import Kind
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.report.html.markup import (

@@ -9,7 +9,8 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.measure.bench import Candidate
-from warpsmith.record.store import RunRecord, Store
+from warpsmith.record.run import RunRecord
+from warpsmith.record.store import Store
 from warpsmith.tuning.choices import choices_of
 from warpsmith.tuning.order import Mode
 

@@ -13,7 +13,8 @@ import numpy as np
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Measured
 from warpsmith.measure.bench import Bench
-from warpsmith.record.store import RunRecord, Status, Store
+from warpsmith.record.run import RunRecord, Status
+from warpsmith.record.store import Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.settings import Settings
 from warpsmith.tuning import run as tuning_run

@@ -1,0 +1,51 @@
+"""Who works on a run: one process at most, and whether it still does."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from warpsmith.core.errors import InputError
+from warpsmith.record.run import RunRecord, Status
+
+_LOCK = "lock"
+_LOOKING_S = 0.2  # for which somebody who only looks whether it is locked may have the lock
+
+
+@contextlib.contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """At most one process works on a run; the lock goes with its process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as file:
+        deadline = time.monotonic() + _LOOKING_S
+        while not _locked(file, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                raise InputError(f"run {folder.name} is being worked on by another process", hint="wait for it to end")
+            time.sleep(_LOOKING_S / 20)
+        yield
+
+
+def as_seen(record: RunRecord, folder: Path) -> RunRecord:
+    """A run that the record calls running is killed when nobody holds its lock. `folder` is the run's own."""
+    if record.status is not Status.RUNNING:
+        return record
+    try:
+        with (folder / _LOCK).open("rb") as file:
+            return replace(record, status=Status.KILLED) if _locked(file, fcntl.LOCK_SH) else record
+    except (FileNotFoundError, NotADirectoryError):
+        return replace(record, status=Status.KILLED)
+    except OSError:
+        return record  # somebody else's: it cannot be told
+
+
+def _locked(file: IO[Any], kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
