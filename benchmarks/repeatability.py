@@ -21,8 +21,8 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning import finalists
 from warpsmith.tuning.beside import Speedups
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.claims import Claimant
-from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import ignore
 from warpsmith.verify.prepared import PreparedWorkload
 

@@ -19,8 +19,8 @@ from warpsmith.devices.hip import HipDevice
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, template_of
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.certify import certify
-from warpsmith.tuning.evaluate import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
 ORIGINAL = """

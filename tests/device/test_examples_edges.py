@@ -18,7 +18,7 @@ from warpsmith.measure.bench import Candidate
 from warpsmith.spec.kernel import Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.verify.inputs import make_inputs
 from warpsmith.verify.oracle import expected_outputs
 from warpsmith.verify.prepared import PreparedWorkload

@@ -19,7 +19,7 @@ from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.original import establish_original
 from warpsmith.tuning.probes import laboratory
 from warpsmith.verify.prepared import prepare_all

@@ -22,7 +22,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.probes import Lab, problem_with
 
 _ORIGIN = "submitted"

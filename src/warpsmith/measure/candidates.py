@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
@@ -13,6 +14,8 @@ from warpsmith.measure.bench import Candidate
 from warpsmith.spec.kernel import Scalar, Workload
 from warpsmith.verify.inputs import scalar_bytes
 
+BuildOutcome: TypeAlias = Candidate | CompileFailed | Crashed | TimedOut
+
 
 def assemble(
     pool: CompilePool,
@@ -22,7 +25,7 @@ def assemble(
     workloads: Sequence[Workload],
     *,
     name: str | None = None,
-) -> Candidate | CompileFailed | Crashed | TimedOut:
+) -> BuildOutcome:
     """Compile for every workload (the pool sees to it that equal requests are compiled once) and bind the launch."""
     futures = {w.name: pool.submit(requests[w.name]) for w in workloads}
     binaries: dict[str, Binary] = {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from warpsmith.core.outcome import CompileFailed, Crashed, LaunchFailed, TimedOut
+from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import CheckReport, Device, RaceFound, watches
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.candidates import BuildOutcome
 from warpsmith.measure.checks import LAUNCH_DEADLINE_S
 from warpsmith.settings import are_races_checked
 from warpsmith.verify.prepared import PreparedWorkload, smallest_first
@@ -21,9 +22,7 @@ def are_looked_for(device: Device) -> bool:
     return watches(device) and are_races_checked()
 
 
-def races(
-    device: str, watched: Candidate | CompileFailed | Crashed | TimedOut, workloads: Sequence[PreparedWorkload]
-) -> CheckReport:
+def races(device: str, watched: BuildOutcome, workloads: Sequence[PreparedWorkload]) -> CheckReport:
     """Of what was compiled from watched requests, on a device that `Watches`.
 
     The smallest workloads first, as many as there is time for: races rarely need large ones.

@@ -14,7 +14,7 @@ from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Verdict
 from warpsmith.measure.bench import Bench
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.original import judge_original
 from warpsmith.verify.inputs import shape_of
 from warpsmith.verify.prepared import PreparedWorkload

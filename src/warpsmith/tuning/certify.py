@@ -12,7 +12,7 @@ from warpsmith.devices.base import HasMachineCode
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.paired import PairedTime, PairPlan, time_beside
 from warpsmith.template import Certificate, first_difference
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
 _NEUTRAL_WITHIN = 0.03

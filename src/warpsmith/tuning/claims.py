@@ -20,8 +20,8 @@ from warpsmith.measure.roofline import Roofline, make_roofline
 from warpsmith.settings import claim_processes
 from warpsmith.tuning import finalists
 from warpsmith.tuning.beside import Pace, ProcessMeasurement, Speedups, Table, is_to_be_repeated, measure_table
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.endurance import lasts
-from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
 from warpsmith.tuning.finalists import Choice, Claim, Shortlist
 from warpsmith.tuning.profile import Profiler

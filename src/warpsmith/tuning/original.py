@@ -8,7 +8,7 @@ from warpsmith.core.errors import BaselineError, InputError, Location
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict, WrongResult
 from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.spec.kernel import Kernel, Role
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
 from warpsmith.verify.prepared import PreparedWorkload, smallest_first
 

@@ -12,9 +12,10 @@ from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, Location, WarpsmithError
-from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut, Verdict, WrongResult
+from warpsmith.core.outcome import TimedOut, Verdict, WrongResult
 from warpsmith.devices.base import CompileRequest, DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.candidates import BuildOutcome
 from warpsmith.measure.races import are_looked_for, races
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.emit import template_path, template_text
@@ -24,8 +25,8 @@ from warpsmith.space import Space
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template, first_difference, template_of
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.cores import all_cores
-from warpsmith.tuning.evaluate import Builder
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.verify.inputs import shape_of
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all
@@ -169,9 +170,7 @@ class Probe:
         return built if isinstance(built, Candidate) else None
 
 
-def problem_with(
-    built: Candidate | CompileFailed | Crashed | TimedOut, workloads: Iterable[Workload], bench: Bench
-) -> str | None:
+def problem_with(built: BuildOutcome, workloads: Iterable[Workload], bench: Bench) -> str | None:
     """Why it is not right on one of the workloads; None when it is right on all of them."""
     if not isinstance(built, Candidate):
         return f"does not compile: {built.reason.strip()}"

@@ -25,7 +25,7 @@ from warpsmith.space.rules import NO_LIMITS
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template, template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.targets import NO_TARGETS, Targets
 
 REWRITE = "REWRITE"

@@ -14,7 +14,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import Template, template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.targets import NO_TARGETS, Targets
 
 

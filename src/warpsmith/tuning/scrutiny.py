@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from warpsmith.core.errors import UnavailableError
-from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
 from warpsmith.devices.base import CheckReport, Device, HasChecks
 from warpsmith.devices.registry import load_device
 from warpsmith.measure.bench import Candidate
+from warpsmith.measure.candidates import BuildOutcome
 from warpsmith.measure.checks import checked
 from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, Warned
@@ -27,7 +27,7 @@ class Subject:
     """A candidate, and how it is compiled so that a device can watch it."""
 
     candidate: Candidate
-    watched: Callable[[], Candidate | CompileFailed | Crashed | TimedOut]
+    watched: Callable[[], BuildOutcome]
 
 
 class Scrutiny:

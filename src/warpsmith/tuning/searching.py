@@ -22,11 +22,12 @@ from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Certificate
 from warpsmith.tuning.adversaries import Adversaries
 from warpsmith.tuning.agenda import Agenda, Templating
+from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.certify import certify
 from warpsmith.tuning.comparison.templates import SharedTemplates
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.direct import Direct
-from warpsmith.tuning.evaluate import Builder, Evaluator
+from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
 from warpsmith.tuning.order import Mode, Order
 from warpsmith.tuning.original import establish_original, require_measured

@@ -15,7 +15,7 @@ from warpsmith.core.outcome import ArgumentCheck, Verdict
 from warpsmith.devices.base import runs_plainly
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.settings import is_second_opinion_wanted
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
 _ENOUGH_S = 15.0  # plain launches take up to a hundred times as long

@@ -9,7 +9,7 @@ from typing import Any
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Verdict
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 
 
 class Kind(StrEnum):

@@ -10,7 +10,7 @@ from warpsmith.compile.binding import Binder
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.evaluate import Builder
+from warpsmith.tuning.builder import Builder
 
 KERNEL = """
 [kernel]
