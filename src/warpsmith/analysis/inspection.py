@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TypeAlias
 
-from warpsmith.analysis.report import ConfigurationReport
+from warpsmith.analysis.report import Compiling, ConfigurationReport
 from warpsmith.compile.pool import CompileOutcome, CompilePool
 from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
@@ -39,7 +39,7 @@ class Inspector:
         for workload, (request, future) in (submitted or self.submit(configuration)).items():
             outcome = future.result()
             if not isinstance(outcome, Binary):
-                return ConfigurationReport(configuration, problem=outcome.reason, kind="failed")
+                return ConfigurationReport(configuration, problem=outcome.reason, kind=Compiling.FAILED)
             resources = resources or outcome.resources
             found = occupancy_of(self.pool.device, outcome.resources, request.geometry)
             if found is not None:
@@ -48,7 +48,7 @@ class Inspector:
             if problem is not None:
                 there = {workload: found} if found is not None else {}
                 problem = f"{problem} (workload {workload!r})"
-                return ConfigurationReport(configuration, outcome.resources, there, problem, "infeasible")
+                return ConfigurationReport(configuration, outcome.resources, there, problem, Compiling.INFEASIBLE)
         return ConfigurationReport(configuration, resources, occupancies)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from warpsmith.analysis.targets import Target
@@ -11,6 +12,14 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Occupancy, Resources
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.space import Removal
+
+
+class Compiling(StrEnum):
+    """What came of it."""
+
+    COMPILED = "compiled"
+    INFEASIBLE = "infeasible"  # it compiles, and cannot be launched
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +30,7 @@ class ConfigurationReport:
     resources: Resources | None = None
     occupancies: Mapping[str, Occupancy] = field(default_factory=dict)
     problem: str | None = None
-    kind: str = "compiled"  # or "infeasible", "failed"
+    kind: Compiling = Compiling.COMPILED
 
     @property
     def occupancy(self) -> Occupancy | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from warpsmith.analysis.inspection import Inspector, launch_problem, occupancy_of
+from warpsmith.analysis.report import Compiling
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.compile.requests import Requests
@@ -57,7 +58,7 @@ class Builder:
         for name, target in self.targets.items():
             report = target.report(configuration)
             if report.problem is not None:
-                return (CompileFailed if report.kind == "failed" else Infeasible)(f"{name}: {report.problem}")
+                return (CompileFailed if report.kind is Compiling.FAILED else Infeasible)(f"{name}: {report.problem}")
         return None
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from warpsmith.analysis import parse_target
 from warpsmith.analysis.inspection import Inspector
+from warpsmith.analysis.report import Compiling
 from warpsmith.analysis.targets import Target
 from warpsmith.compile.pool import CompilePool
 from warpsmith.compile.requests import Requests
@@ -90,6 +91,6 @@ def require_original(inspectors: Mapping[str, Inspector], kernel: Kernel) -> Non
     for name, inspector in inspectors.items():
         report = inspector.report(default, submitted[name])
         if report.problem is not None:
-            what = "does not compile for" if report.kind == "failed" else "cannot run on"
+            what = "does not compile for" if report.kind is Compiling.FAILED else "cannot run on"
             hint = f"leave {name} out of --also-compile"
             raise InputError(f"the original kernel {what} {name}: {report.problem}", location=Location(kernel.source), hint=hint)
