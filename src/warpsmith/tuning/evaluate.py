@@ -85,7 +85,7 @@ class Evaluator:
         self._plan = plan or PairPlan()
         self._workloads = builder.binder.kernel.tuning_workloads
         self._weights = {w.name: w.weight for w in self._workloads}
-        self._best: Evaluation | None = None
+        self._best: tuple[Configuration, Measured] | None = None
         self._measured: dict[str, Measured] = {}
         self._incumbent: _Incumbent | None = None
 
@@ -104,12 +104,13 @@ class Evaluator:
         return [self._builder.resources(configuration, self._workloads[0]) for configuration in configurations]
 
     def observe(self, evaluation: Evaluation) -> None:
-        if isinstance(evaluation.outcome, Measured) and evaluation.outcome.identity:
-            self._measured.setdefault(evaluation.outcome.identity, evaluation.outcome)
-        if evaluation.score is not None and (
-            self._best is None or self._best.score is None or evaluation.score < self._best.score
-        ):
-            self._best = evaluation
+        outcome = evaluation.outcome
+        if not isinstance(outcome, Measured):
+            return
+        if outcome.identity:
+            self._measured.setdefault(outcome.identity, outcome)
+        if self._best is None or outcome.score < self._best[1].score:
+            self._best = evaluation.configuration, outcome
 
     def __call__(self, configuration: Configuration) -> Evaluation:
         started_at, began = time.time(), time.perf_counter()
@@ -138,7 +139,8 @@ class Evaluator:
         if not verdict.passed:
             return WrongResult(verdict)
         measured = self._time(candidate, verdict)
-        if not isinstance(measured, Measured) or measured.score >= (self._best.score if self._best and self._best.score else 1.0):
+        best_score = 1.0 if self._best is None else self._best[1].score
+        if not isinstance(measured, Measured) or measured.score >= best_score:
             return measured
         # Whoever would be the best has to be right on its hundredth launch too.
         again = self._verify(candidate, self._workloads)
@@ -182,12 +184,12 @@ class Evaluator:
 
     def _current_incumbent(self) -> _Incumbent | None:
         """The best evaluation as something to launch; rebuilt (from the cache) after a change or a resume."""
-        best = self._best
-        if best is None or not isinstance(best.outcome, Measured):
+        if self._best is None:
             return None
-        if self._incumbent is None or self._incumbent.score != best.outcome.score:
-            candidate = self._builder.build(best.configuration, self._workloads)
+        configuration, measured = self._best
+        if self._incumbent is None or self._incumbent.score != measured.score:
+            candidate = self._builder.build(configuration, self._workloads)
             if not isinstance(candidate, Candidate):
                 return self._incumbent
-            self._incumbent = _Incumbent(candidate, {t.workload: t.relative for t in best.outcome.times}, best.outcome.score)
+            self._incumbent = _Incumbent(candidate, {t.workload: t.relative for t in measured.times}, measured.score)
         return self._incumbent
