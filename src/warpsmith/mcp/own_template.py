@@ -11,10 +11,11 @@ from pathlib import Path
 from warpsmith.compile.binding import Binder
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
+from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.combine import Refactored
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import kernel_toml, template_path
-from warpsmith.refactor.proposal import Proposal, require_allowed
+from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.values import nearest_with
 from warpsmith.space import Space, space_of
 from warpsmith.spec.bundled import FILE_NAME

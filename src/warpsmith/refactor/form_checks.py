@@ -5,11 +5,12 @@ from __future__ import annotations
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
+from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.base import Variant
 from warpsmith.refactor.checks import Faulty, check_variant
 from warpsmith.refactor.draft import Draft, names_used
 from warpsmith.refactor.names import taken_names
-from warpsmith.refactor.proposal import FORM, Proposal, require_allowed
+from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.source import parse_kernel
 from warpsmith.spec.kernel import Kernel
 

@@ -11,12 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpsmith.core.errors import InputError
-from warpsmith.core.hardware import Language
-from warpsmith.devices._clang.tokens import spliced
+from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.device_code import require_device_code
-from warpsmith.refactor.persistence import require_no_memory
-from warpsmith.refactor.readable import require_readable
 
 PROPOSALS = "proposals"  # the pass's name, in plans and reports
 FORM = "FORM"
@@ -86,14 +82,3 @@ class ProposedForms:
         said = "; ".join(f"{p.number}: {' '.join(p.hypothesis.split())}" for p in self._proposals)
         choice = Tunable(FORM, (0, *forms), 0, f"which form of the kernel; 0: the original; {said}")
         return Rewrite(plain, choice, forms)
-
-
-def require_allowed(source: str, original: str, language: Language) -> None:
-    """Raises InputError for what no form may do, whoever wrote it: hide what it says, read other files, keep more from launch to
-    launch, or be more than device code.
-    """
-    source, original = spliced(source), spliced(original)
-    require_readable(source, original, language)
-    require_no_memory(source, original, language)
-    if language is not Language.OPENCL:  # which has no host code
-        require_device_code(source, original)

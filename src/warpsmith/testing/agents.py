@@ -18,10 +18,11 @@ from typing import TypeVar
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Concern
 from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.proposal import Proposal, ProposedForms, require_allowed
+from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.document import read_source

@@ -19,7 +19,8 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.devices.base import CompileRequest
 from warpsmith.export.base import Standalone
-from warpsmith.refactor.proposal import Proposal, require_allowed
+from warpsmith.refactor.allowed import require_allowed
+from warpsmith.refactor.proposal import Proposal
 from warpsmith.space import Space, Violation
 from warpsmith.space.rules import NO_LIMITS
 from warpsmith.spec.document import read_source

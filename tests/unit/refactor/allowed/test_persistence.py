@@ -3,7 +3,7 @@
 import pytest
 
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.persistence import persistent_variables
+from warpsmith.refactor.allowed.persistence import persistent_variables
 
 
 @pytest.mark.parametrize(

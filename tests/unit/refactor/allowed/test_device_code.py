@@ -4,7 +4,7 @@ import pytest
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.proposal import require_allowed
+from warpsmith.refactor.allowed import require_allowed
 from warpsmith.spec.bundled import bundled_path
 from warpsmith.spec.load import load_kernel
 

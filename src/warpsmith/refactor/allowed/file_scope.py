@@ -15,7 +15,7 @@ from typing import TypeAlias
 from warpsmith.core.brackets import ANY, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.refactor.written_out import written_out
+from warpsmith.refactor.allowed.written_out import written_out
 from warpsmith.template.directives import object_defines
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")

@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.tokens import Kind, tokenize
-from warpsmith.refactor.file_scope import Item, ambiguous_macros, angle_closed, closed, items_of
+from warpsmith.refactor.allowed.file_scope import Item, ambiguous_macros, angle_closed, closed, items_of
 
 _MARKS = frozenset(
     {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "constinit"}

@@ -15,7 +15,7 @@ from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind, tokenize
-from warpsmith.refactor.written_out import written_out
+from warpsmith.refactor.allowed.written_out import written_out
 from warpsmith.template.directives import object_defines
 
 _MARKS = {
