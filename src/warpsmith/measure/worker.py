@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Geometry, NotCounted
 from warpsmith.core.outcome import LaunchFailed
@@ -23,7 +24,6 @@ from warpsmith.isolation.serving import serve
 from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
 from warpsmith.verify.arena import poison
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Blobs: TypeAlias = tuple[bytes, ...]
 Fds: TypeAlias = tuple[int, ...]
 Answer: TypeAlias = tuple[Any, Sequence[bytes]]

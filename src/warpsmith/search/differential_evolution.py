@@ -12,7 +12,8 @@ from math import inf
 
 import numpy as np
 
-from warpsmith.search.repair import Array, Repair
+from warpsmith.core.arrays import Array
+from warpsmith.search.repair import Repair
 from warpsmith.search.stepwise import Stepwise
 from warpsmith.space import Space
 

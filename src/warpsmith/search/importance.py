@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.outcome import Evaluation
 from warpsmith.space import Space
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 FEWEST = 15
 PREDICTED_AT_MOST = 20_000

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.errors import UnavailableError
-from warpsmith.search.repair import Array, Repair
+from warpsmith.search.repair import Repair
 from warpsmith.search.stepwise import Stepwise
 from warpsmith.space import Space
 

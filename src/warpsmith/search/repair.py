@@ -7,14 +7,11 @@ from a feasible configuration towards the point; a few parameters changed; anywh
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.visits import Visits
 from warpsmith.space import Space
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _SHAKES = 64
 

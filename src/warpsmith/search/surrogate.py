@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.search.gp.encoding import distances
 from warpsmith.search.gp.hyper import Fit
 from warpsmith.search.gp.kernel import covariance
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # A fit costs by the cube of its points, a hundred times over; holding them costs it once.
 _FITTED_AT_MOST = 250

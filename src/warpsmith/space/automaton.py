@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.space.codes import distinct_rows, numbered
 from warpsmith.space.problem import Problem, crossed
 from warpsmith.space.rules import Rule
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # Up to this many assignments are evaluated one by one: Python is done before NumPy has begun.
 _ONE_BY_ONE = 4

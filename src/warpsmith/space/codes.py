@@ -7,11 +7,11 @@ number from 0 up to a known span. All results depend on the codes alone, so they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+from warpsmith.core.arrays import Array
 
 # Codes below this many per element are numbered by looking them up in a table instead of by sorting.
 _DENSE = 4

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from itertools import chain
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.errors import InputError
 from warpsmith.space.automaton import automaton_of
 from warpsmith.space.codes import combined, numbered
@@ -22,8 +23,6 @@ from warpsmith.space.ordering import better_order, groups_of
 from warpsmith.space.problem import Problem
 from warpsmith.space.readers import Early, Late, Reader
 from warpsmith.space.rules import Rule
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 Scope: TypeAlias = frozenset[int]
 Bundle: TypeAlias = tuple[tuple[Rule, ...], Scope]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
@@ -23,8 +23,6 @@ from warpsmith.space.carry import Bits, bits_of, carried
 from warpsmith.space.codes import combined, value_codes
 from warpsmith.space.rules import Rule
 from warpsmith.spec.kernel import Parameter
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ all that could follow, and is given the codes at the new nodes by whoever makes 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.space.automaton import Automaton
 from warpsmith.space.codes import combined, numbered
 from warpsmith.space.problem import Problem
 from warpsmith.space.rules import Rule
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def _start() -> Array:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
@@ -23,7 +24,6 @@ from warpsmith.core.hardware import MOST_BLOCKS, Limits
 from warpsmith.space.conjuncts import conjuncts
 from warpsmith.spec.kernel import Constraint, Launch
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Columns: TypeAlias = Mapping[str, Array | Value]
 Names: TypeAlias = Mapping[str, Value]
 

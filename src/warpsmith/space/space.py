@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
@@ -24,8 +25,6 @@ from warpsmith.space.unlikely import unlikely_of
 from warpsmith.space.waste import waste_of
 from warpsmith.spec.kernel import Constraint, Kernel, Launch, Parameter, Workload
 from warpsmith.template import Template
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 LIST_LIMIT = 50_000_000
 _BLOCK = 4096

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.kernel import Parameter, Workload
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 COMBINATIONS_AT_MOST = 10_000
 

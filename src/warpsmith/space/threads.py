@@ -12,11 +12,12 @@ from math import log2, prod
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.space.problem import Problem
 from warpsmith.space.rules import LimitRule
-from warpsmith.space.tables import COMBINATIONS_AT_MOST, Array, Table
+from warpsmith.space.tables import COMBINATIONS_AT_MOST, Table
 from warpsmith.spec.kernel import Parameter
 
 GPU_THREADS_AT_MOST = 1_024

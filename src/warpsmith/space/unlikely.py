@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
-from warpsmith.space.tables import Array, Table, tabled
+from warpsmith.space.tables import Table, tabled
 from warpsmith.spec.kernel import Constraint, Parameter, Workload
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Call
 from warpsmith.core.hardware import Limits
-from warpsmith.space.tables import Array, Table, tabled
+from warpsmith.space.tables import Table, tabled
 from warpsmith.spec.kernel import Launch, Parameter, Workload
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Crashed, Evaluation, Measured, Outcome, TimedOut, Verdict
 from warpsmith.search.base import Strategy
 from warpsmith.space import Space
-from warpsmith.space.space import Array
 from warpsmith.spec.kernel import Constraint, Launch, Parameter, Workload
 
 _LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)

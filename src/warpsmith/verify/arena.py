@@ -13,14 +13,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.dtype import DType
 from warpsmith.spec.kernel import Role
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _PAGE = mmap.PAGESIZE
 _MIN_GUARD, _MAX_GUARD = 64 << 10, 1 << 20

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.outcome import ArgumentCheck
 from warpsmith.verify.arena import FLOAT_POISON
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _CHUNK = 1 << 15
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.expression import Expression
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
 from warpsmith.verify.userfunctions import call_by_name, load_function
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _SCALED = frozenset({"normal", "uniform"})
 _NOT_IN_NUMPY = frozenset({DType.BF16, DType.F8E4M3, DType.F8E5M2})

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Geometry
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
-from warpsmith.verify.inputs import Array, as_python, shape_of
+from warpsmith.verify.inputs import as_python, shape_of
 from warpsmith.verify.userfunctions import call_by_name, load_function
 
 _NARROW = (DType.F16, DType.F32)

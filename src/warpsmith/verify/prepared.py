@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import Self
 
 from warpsmith.compile.binding import Binder
+from warpsmith.core.arrays import Array
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import ArgumentCheck, Verdict
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Workload
 from warpsmith.verify.arena import Arena, Region
 from warpsmith.verify.compare import compare
-from warpsmith.verify.inputs import Array, make_inputs, shape_of
+from warpsmith.verify.inputs import make_inputs, shape_of
 from warpsmith.verify.oracle import expected_outputs, normalised, outputs_of
 
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
 
 import numpy as np
 
 from warpsmith.agents.rules import analyst
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.fingerprint import fingerprint
@@ -70,7 +70,7 @@ class Moves:
         return found
 
     @cached_property
-    def rows(self) -> np.ndarray[Any, np.dtype[Any]]:
+    def rows(self) -> Array:
         """Configurations to look for a near one in: all, or a sample of a large space."""
         if self.space.size <= _LISTED_AT_MOST:
             return self.space.rows

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.expression.operations import MAX_EXPONENT, MAX_SHIFT
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Shortcut: TypeAlias = Callable[..., Array | None]
 
 

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.expression import integers
-from warpsmith.core.expression.integers import INT64, Array, Shortcut
+from warpsmith.core.expression.integers import INT64, Shortcut
 from warpsmith.core.expression.nodes import (
     Binary,
     Call,

@@ -8,14 +8,12 @@ looked up at their values; columns are joined into a few groups so that one look
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.columns import Columns
 from warpsmith.space import Space
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 LISTED_AT_MOST = 20_000
 _SAMPLED = 4_000

@@ -7,10 +7,10 @@ be an interaction, to be learnt from many results; with one it is a length like 
 from __future__ import annotations
 
 from math import log2, prod
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.encoding import (
     IDENTITY,
     UNLIKELY,
@@ -23,8 +23,6 @@ from warpsmith.search.gp.encoding import (
 )
 from warpsmith.space import Quantity, Space
 from warpsmith.spec.kernel import Parameter
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _QUANTITIES_AT_MOST = 8
 _COMBINATIONS_AT_MOST = 10_000

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.search.base import Prior
 from warpsmith.search.gp.columns import Columns
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Parameter
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # The more points, the slower; the best of a long run and a sample of the rest say as much.
 POINTS_AT_MOST = 200

@@ -13,13 +13,11 @@ usually written for: small ones leave a GPU short of warps, large ones take its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _ALIGNMENT = 0.7
 _HIGHEST_POWER = 6  # 64: beyond it, alignment no longer matters to memory or warps

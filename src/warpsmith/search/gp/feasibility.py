@@ -7,13 +7,11 @@ the first few of them and never rules anything out for good.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.candidates import Candidates
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _SHARPNESS = 6.0
 _OPTIMISM = 3.0  # as if so many like it had succeeded

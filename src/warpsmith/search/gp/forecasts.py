@@ -8,19 +8,17 @@ like any other wrong expectation. One without any rule in it is found out before
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import Context
 from warpsmith.search.gp.hyper import Fit
 from warpsmith.search.gp.kernel import covariance, matern
 from warpsmith.search.gp.targets import modelled
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # Before there are results: how much of a forecast comes true, and how sure that is. All sources together.
 _SHARE = 0.8

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log1p
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.hardware import Resources
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # Log time for each unit of burden: the first guess, and how many results (of one unit apart) it weighs.
 _SLOPE = 0.3

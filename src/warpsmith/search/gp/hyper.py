@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import minimize
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.kernel import matern_and_slope
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 JITTER = 1e-6
 _SIGNAL = (0.0, 1.0)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST
@@ -18,8 +18,6 @@ from warpsmith.search.gp.forecasts import Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _REFIT_GROWTH = 1.2
 _REFIT_AFTER_AT_MOST = 50

@@ -7,16 +7,14 @@ it already: their target is then what the model expects, which moves no predicti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from warpsmith.core.arrays import Array
 from warpsmith.search.gp.candidates import Candidates
 from warpsmith.search.gp.hyper import JITTER, Hyper
 from warpsmith.search.gp.kernel import covariance, matern
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 # Single precision over the candidates: a small addition to the diagonal keeps the factor positive.
 _RIDGE = 1e-5

@@ -7,12 +7,12 @@ be special. Kernels are of both kinds, and where one model sees nothing to gain 
 from __future__ import annotations
 
 from math import inf, log, pi, sqrt
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
 
+from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Evaluation, Measured
@@ -27,8 +27,6 @@ from warpsmith.search.gp.foresight import Foresight
 from warpsmith.search.gp.model import Model, Predictions, Result
 from warpsmith.search.visits import Visits
 from warpsmith.space import Space
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _IDENTITIES = (0.1, 0.9)  # of the two models
 _FIRST = 8

@@ -6,11 +6,9 @@ So distances from the best are compressed: nearly kept below the scale, logarith
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+from warpsmith.core.arrays import Array
 
 _SCALE_QUANTILE = 0.5
 _SMALLEST_SCALE = 0.02
