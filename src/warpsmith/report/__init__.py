@@ -1,1 +1,1 @@
-"""Pictures of what was found. Takes figures, knows nothing of how they came about."""
+"""What was found, in words, plots and pages. Takes figures, knows nothing of how they came about."""

@@ -1,4 +1,4 @@
-"""What a run says while it works. The loop emits; terminal, log and later the dashboard subscribe."""
+"""What a run says while it works. The loop emits; terminal and MCP server subscribe."""
 
 from __future__ import annotations
 
