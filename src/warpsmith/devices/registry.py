@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from importlib import metadata
 
 from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.core.plugins import plugins
 from warpsmith.devices.base import Device
 
 GROUP = "warpsmith.devices"
 
 
 def device_names() -> list[str]:
-    return sorted({point.name for point in metadata.entry_points(group=GROUP)})
+    return sorted(plugins(GROUP))
 
 
 def load_device(name: str) -> Device:
     """The device of that name. Loading says nothing about its being there: `describe` does."""
     base, _, selector = name.partition(":")
-    points = {point.name: point for point in metadata.entry_points(group=GROUP)}
+    points = plugins(GROUP)
     point = points.get(base)
     if point is None:
         near = difflib.get_close_matches(base, points, n=1)

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from warpsmith.core.errors import InputError
+from warpsmith.core.plugins import broken_plugin, plugins
 from warpsmith.export.base import Exporter
 
 GROUP = "warpsmith.exporters"
@@ -13,16 +14,15 @@ DEFAULT_FORMAT = "source"
 
 
 def exporter_names() -> tuple[str, ...]:
-    return tuple(sorted(entry.name for entry in entry_points(group=GROUP)))
+    return tuple(sorted(plugins(GROUP)))
 
 
 def load_exporter(name: str) -> Exporter:
     """Raises InputError for a name that is not there and for a plug-in that cannot be loaded."""
-    entry = next(iter(entry_points(group=GROUP, name=name)), None)
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)  # the first of several that share it
     if entry is None:
         raise InputError(f"no export format {name!r}", hint=f"there are: {', '.join(exporter_names()) or 'none'}")
     try:
         return cast("Exporter", entry.load()())
     except (ImportError, AttributeError, TypeError) as error:
-        hint = f"reinstall the package that provides {entry.value!r}"
-        raise InputError(f"export format {name!r} cannot be loaded: {error}", hint=hint) from error
+        raise broken_plugin("export format", entry, error) from error

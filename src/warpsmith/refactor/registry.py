@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import cast
 
 from warpsmith.core.errors import InputError
+from warpsmith.core.plugins import broken_plugin, plugins
 from warpsmith.refactor.base import Pass
-from warpsmith.spec.problems import nearest
+from warpsmith.spec.problems import did_you_mean
 
 GROUP = "warpsmith.passes"
 
@@ -18,13 +19,12 @@ def load_passes(names: Iterable[str] | None = None) -> list[Pass]:
 
     Raises InputError for a name that is not there and for a plug-in that cannot be loaded.
     """
-    found = _found()
+    found = plugins(GROUP)
     wanted = sorted(found) if names is None else list(dict.fromkeys(names))
     for name in wanted:
         if name not in found:
             listed = ", ".join(sorted(found)) or "none"
-            near = nearest(name, found)
-            raise InputError(f"no pass {name!r}; there are: {listed}", hint=near if near and near.startswith("did") else None)
+            raise InputError(f"no pass {name!r}; there are: {listed}", hint=did_you_mean(name, found))
     return in_order(_load(found[name]) for name in wanted)
 
 
@@ -37,9 +37,4 @@ def _load(entry: EntryPoint) -> Pass:
     try:
         return cast("Pass", entry.load()())
     except (ImportError, AttributeError, TypeError) as error:
-        hint = f"reinstall the package that provides {entry.value!r}"
-        raise InputError(f"pass {entry.name!r} cannot be loaded: {error}", hint=hint) from error
-
-
-def _found() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+        raise broken_plugin("pass", entry, error) from error

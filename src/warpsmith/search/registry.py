@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.metadata import EntryPoint, entry_points
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from warpsmith.core.errors import InputError
+from warpsmith.core.plugins import broken_plugin, plugins
 from warpsmith.search.base import Learner, Prior, Strategy
 from warpsmith.space import Space
-from warpsmith.spec.problems import nearest
+from warpsmith.spec.problems import did_you_mean
 
 StrategyFactory: TypeAlias = Callable[[Space, np.random.Generator], Strategy]
 
@@ -21,17 +21,14 @@ DEFAULT_STRATEGY = "gp"
 
 def load_strategy(name: str) -> StrategyFactory:
     """The strategy's class. Raises InputError, with the names there are, for an unknown or broken one."""
-    found = _found()
+    found = plugins(GROUP)
     if name not in found:
-        near = nearest(name, found)
         listed = ", ".join(sorted(found)) or "none"
-        raise InputError(f"no strategy {name!r}; there are: {listed}", hint=near if near and near.startswith("did") else None)
-    entry = found[name]
+        raise InputError(f"no strategy {name!r}; there are: {listed}", hint=did_you_mean(name, found))
     try:
-        return cast("StrategyFactory", entry.load())
+        return cast("StrategyFactory", found[name].load())
     except (ImportError, AttributeError) as error:
-        hint = f"reinstall the package that provides {entry.value!r}"
-        raise InputError(f"strategy {name!r} cannot be loaded: {error}", hint=hint) from error
+        raise broken_plugin("strategy", found[name], error) from error
 
 
 def start_strategy(name: str, space: Space, rng: np.random.Generator, priors: Iterable[Prior] = ()) -> Strategy:
@@ -41,7 +38,3 @@ def start_strategy(name: str, space: Space, rng: np.random.Generator, priors: It
         assert isinstance(strategy, Learner), name
         strategy.learn(prior)
     return strategy
-
-
-def _found() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -41,10 +41,14 @@ class Problems:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """A hint for a name that is not among the known ones."""
     names = sorted(known)
+    return did_you_mean(name, names) or (f"one of: {', '.join(names)}" if names else None)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """As `nearest`, where all names are listed anyway: None unless one is close."""
+    names = sorted(known)
     near = [known for known in names if known.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"one of: {', '.join(names)}" if names else None
+    return f"did you mean {near[0]!r}?" if near else None
 
 
 def _position(error: InputError) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import entry_points
 from typing import TypeAlias, cast
 
 from warpsmith.core.errors import InputError
+from warpsmith.core.plugins import plugins
 from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
@@ -21,6 +21,7 @@ from warpsmith.tuning.planning import Agent, Attempt, Desk, Facts, Finding, Plan
 from warpsmith.tuning.relief import Nobody, Relieved
 
 RULES = "rules"
+_GROUP = "warpsmith.agents"
 _FALLBACK = "fallback"  # not a role, but written like one
 _LANGUAGE_MODEL = "llm"  # the entry point behind every PROVIDER:MODEL
 
@@ -67,7 +68,7 @@ def _stand_in(name: str, desk: Desk) -> Agent:
 
 
 def _load(name: str, desk: Desk) -> Agent:
-    known = {entry.name: entry for entry in entry_points(group="warpsmith.agents")}
+    known = plugins(_GROUP)
     entry = known.get(_LANGUAGE_MODEL if ":" in name else name)
     if entry is None or name == _LANGUAGE_MODEL:
         listed = ", ".join([*sorted(known.keys() - {_LANGUAGE_MODEL}), NO_AGENT])
