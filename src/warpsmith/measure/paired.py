@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpsmith.core.outcome import Crashed, LaunchFailed, TimedOut
-from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.bench import Bench, BenchFailure, Candidate
 from warpsmith.measure.statistics import Ratio, paired_ratio
 
 
@@ -36,7 +35,7 @@ class PairedTime:
 
 def time_beside(
     bench: Bench, workload: str, candidate: Candidate, incumbent: Candidate, *, plan: PairPlan, rng: np.random.Generator
-) -> PairedTime | LaunchFailed | Crashed | TimedOut:
+) -> PairedTime | BenchFailure:
     began = time.perf_counter()
     warm_up = bench.time(workload, [incumbent, candidate])
     if not isinstance(warm_up, list):
@@ -62,7 +61,7 @@ def time_beside(
 
 def _launch_pairs(
     bench: Bench, workload: str, pair: tuple[Candidate, Candidate], count: int, rng: np.random.Generator
-) -> tuple[list[int], list[int]] | LaunchFailed | Crashed | TimedOut:
+) -> tuple[list[int], list[int]] | BenchFailure:
     flips = rng.integers(0, 2, size=count)
     sequence: list[Candidate] = []
     for flip in flips:
@@ -77,7 +76,7 @@ def _launch_pairs(
 
 def time_interleaved(
     bench: Bench, workload: str, candidates: Sequence[Candidate], rounds: int, rng: np.random.Generator
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | LaunchFailed | Crashed | TimedOut:
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | BenchFailure:
     """Launch every candidate once a round, each round in a new random order; times in ns, one row a round."""
     warm_up = bench.time(workload, candidates)
     if not isinstance(warm_up, list):

@@ -134,16 +134,16 @@ class Claimant:
         """On every declared workload: what ships must be right on the held-out shapes too."""
         for workload in self._prepared:
             verdict = bench.verify(candidate, workload)
-            if not isinstance(verdict, Verdict) or not verdict.passed:
-                if configuration == self._default:
-                    reason = (
-                        verdict.failure.problem
-                        if isinstance(verdict, Verdict) and verdict.failure
-                        else getattr(verdict, "reason", "")
-                    )
-                    raise BaselineError(f"the original kernel does not pass on workload {workload!r}: {reason}")
+            if isinstance(verdict, Verdict) and verdict.passed:
+                self._verdicts[configuration, workload] = verdict
+                continue
+            if configuration != self._default:
                 return False
-            self._verdicts[configuration, workload] = verdict
+            if isinstance(verdict, Verdict):
+                reason = verdict.failure.problem if verdict.failure is not None else ""
+            else:
+                reason = verdict.reason
+            raise BaselineError(f"the original kernel does not pass on workload {workload!r}: {reason}")
         return True
 
     def _table(

@@ -28,8 +28,8 @@ from warpsmith.core.outcome import (
     WorkloadTime,
     WrongResult,
 )
-from warpsmith.measure.bench import Bench, Candidate
-from warpsmith.measure.paired import PairPlan, time_beside
+from warpsmith.measure.bench import Bench, BenchFailure, Candidate
+from warpsmith.measure.paired import PairedTime, PairPlan, time_beside
 from warpsmith.measure.statistics import weighted_mean
 from warpsmith.space import Violation
 from warpsmith.spec.kernel import Workload
@@ -45,7 +45,7 @@ class _Incumbent:
     score: float
 
 
-def _of_later_launches(found: Verdict | LaunchFailed | Crashed | TimedOut) -> WrongResult | LaunchFailed | Crashed | TimedOut:
+def _of_later_launches(found: Verdict | BenchFailure) -> WrongResult | BenchFailure:
     if not isinstance(found, Verdict):
         return found
     checks = (
@@ -151,7 +151,7 @@ class Evaluator:
         names = self._builder.binder.names
         return (*self._workloads, *(w for w in self._adversaries if self._space.allows(names(configuration, w))))
 
-    def _verify(self, candidate: Candidate, workloads: Sequence[Workload]) -> Verdict | LaunchFailed | Crashed | TimedOut:
+    def _verify(self, candidate: Candidate, workloads: Sequence[Workload]) -> Verdict | BenchFailure:
         checks: list[ArgumentCheck] = []
         for workload in workloads:
             answer = self._bench.verify(candidate, workload.name)
@@ -166,12 +166,12 @@ class Evaluator:
                     assert_never(never)
         return Verdict(tuple(checks))
 
-    def _time(self, candidate: Candidate, verdict: Verdict) -> Measured | LaunchFailed | Crashed | TimedOut:
+    def _time(self, candidate: Candidate, verdict: Verdict) -> Measured | BenchFailure:
         incumbent = self._current_incumbent() or _Incumbent(candidate, dict.fromkeys(self._weights, 1.0), 1.0)
         times: list[WorkloadTime] = []
         for workload in self._weights:
             paired = time_beside(self._bench, workload, candidate, incumbent.candidate, plan=self._plan, rng=self._rng)
-            if isinstance(paired, LaunchFailed | Crashed | TimedOut):
+            if not isinstance(paired, PairedTime):
                 return paired
             scale = incumbent.relative[workload]
             # The baseline beside itself is 1 by definition: what it measured there is only noise.

@@ -70,13 +70,13 @@ def require_right(builder: Builder, original: Candidate, bench: Bench, prepared:
     """The original must agree with the oracle before anything is compared with it."""
     kernel = prepared.kernel
     verdict = bench.verify(original, prepared.name)
-    passed = isinstance(verdict, Verdict) and verdict.passed
-    if not passed:
-        failure = verdict.failure if isinstance(verdict, Verdict) else None
-        changed = _changed_input(kernel, verdict) if isinstance(verdict, Verdict) else None
-        reason = _reason(failure) if failure else getattr(verdict, "reason", "verification did not run")
-        agree = "what is made of it is compared with the same oracle, so it must agree first"
-        doubt = SecondOpinion(builder, bench).on(prepared, verdict) if isinstance(verdict, Verdict) else None
+    agree = "what is made of it is compared with the same oracle, so it must agree first"
+    if not isinstance(verdict, Verdict):
+        raise _failure(kernel, _passes_not(prepared.name, verdict.reason), agree, None)
+    if not verdict.passed:
+        reason = _reason(verdict.failure) if verdict.failure is not None else "verification did not run"
+        doubt = SecondOpinion(builder, bench).on(prepared, verdict)
+        changed = _changed_input(kernel, verdict)
         hint = _role_hint(changed) if changed is not None else agree
         raise _failure(kernel, _passes_not(prepared.name, reason), hint, doubt)
 
