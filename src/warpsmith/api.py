@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.core.output_folder import require_output_folder
@@ -41,7 +40,6 @@ from warpsmith.settings import Settings, read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.study import KernelStudy, Study
-from warpsmith.template import Template
 from warpsmith.tuning import run as tuning_run
 from warpsmith.tuning.account import account_of
 from warpsmith.tuning.agents import RULES, default_agent, load_agent
@@ -78,13 +76,13 @@ __all__ = [
     "list_devices",
     "list_runs",
     "load_kernel",
-    "parse_configuration",
     "replay",
     "report_run",
     "resume",
     "show_run",
     "templatize",
     "tune",
+    "verify_kernel",
     "verify_run",
 ]
 
@@ -368,20 +366,3 @@ def _evaluation_entry(evaluation: Evaluation) -> dict[str, Any]:
         "summary": summary,
         "seconds": evaluation.seconds,
     }
-
-
-def parse_configuration(template: Template, text: str) -> Configuration:
-    """`A=1 B=2`, the rest at their defaults."""
-    values: dict[str, Value] = {p.name: p.default for p in template.parameters}
-    candidates = {p.name: p.values for p in template.parameters}
-    for item in text.replace(",", " ").split():
-        name, _, written = item.partition("=")
-        if name not in candidates:
-            raise InputError(f"{name!r} is not a parameter", hint=f"the parameters are {', '.join(candidates)}")
-        matching = [value for value in candidates[name] if str(value) == written]
-        if not matching:
-            raise InputError(
-                f"{name}={written} is not among its values", hint=f"{name} may be {', '.join(map(str, candidates[name]))}"
-            )
-        values[name] = matching[0]
-    return Configuration.of(values)
