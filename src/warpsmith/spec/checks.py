@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +27,8 @@ def check_kernel(kernel: Kernel, document: Document, problems: Problems) -> None
     check = _Checks(kernel, document, problems)
     check.distinct_names()
     check.workloads()
-    if check.names() and not problems:
-        # Values are only worth computing once all names are known.
+    if kernel.workloads and check.names() and not problems:
+        # Names are only worth looking up where there are workloads, values only once all names are known.
         check.values()
         check.constraints()
     check_source(kernel, document, problems)
@@ -144,6 +145,8 @@ class _Checks:
                             self._integer(extent, names, 1, f"an extent of {name!r}", workload.name)
                     case Scalar(name=name, dtype=dtype, value=value):
                         self._scalar(name, dtype, value, names, workload.name)
+            self._amount(kernel.traffic.bytes, names, "bytes", workload.name)
+            self._amount(kernel.traffic.flops, names, "flops", workload.name)
             launch = kernel.launch
             for what, entries in (("grid", launch.grid), ("block", launch.block)):
                 for entry in self._without_limits(entries):
@@ -172,6 +175,16 @@ class _Checks:
             found = f"{what}, {str(expression)!r}, is {value!r} for workload {workload!r}{given}"
             hint = "int(…) makes it an integer" if isinstance(value, float) else f"expected an integer of at least {least}"
             self._problems.add(found, expression.location, hint)
+
+    def _amount(self, expression: Expression | None, names: dict[str, Value], what: str, workload: str) -> None:
+        """Of traffic. A kernel may do no arithmetic, but it writes something."""
+        value = self._evaluate(expression, names, workload) if expression is not None else None
+        if expression is None or value is None:
+            return
+        least = 1 if what == "bytes" else 0
+        if not isinstance(value, int | float) or not least <= value < math.inf:
+            found = f"{what}, {str(expression)!r}, is {value!r} for workload {workload!r}{_given(expression, names)}"
+            self._problems.add(found, expression.location, f"expected a number of at least {least}")
 
     def _scalar(self, name: str, dtype: DType, expression: Expression, names: dict[str, Value], workload: str) -> None:
         value = self._evaluate(expression, names, workload)

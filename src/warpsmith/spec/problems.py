@@ -46,7 +46,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """As `nearest`, where all names are listed anyway: None unless one is close."""
-    names = sorted(known)
+    names = sorted(str(name) for name in known)  # members of a StrEnum are shown as what is written
     near = [known for known in names if known.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {near[0]!r}?" if near else None
 

@@ -83,8 +83,9 @@ class WorkloadTable(BaseModel):
 
 class ReferenceTable(_Table):
     python: Text | None = None
-    rtol: Annotated[float, Field(ge=0)] | None = None
-    atol: Annotated[float, Field(ge=0)] | None = None
+    # From 1 on nothing but zeros would pass; an infinite atol passes everything.
+    rtol: Annotated[float, Field(ge=0, lt=1)] | None = None
+    atol: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class TrafficTable(_Table):
@@ -169,6 +170,7 @@ _EXPECTED = {
     "bool_type": "true or false",
     "int_type": "an integer",
     "float_type": "a number",
+    "finite_number": "a finite number",
     "list_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",
@@ -227,7 +229,9 @@ def _reworded(detail: ErrorDetails) -> str:
         case "too_long":
             return f"at most {context['max_length']} entries"
         case "greater_than_equal":
-            return f"at least {context['ge']}"
+            return f"at least {context['ge']:g}"
+        case "less_than":
+            return f"less than {context['lt']:g}"
         case _:
             return "a number or text"
 

@@ -25,7 +25,6 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 # Literals that may hide where others begin and end.
 _HARD_LITERAL = re.compile(r"R\"|\d'\d")
-_MANY_WORDS = 2000
 
 
 def check_source(kernel: Kernel, document: Document, problems: Problems) -> None:
@@ -45,9 +44,8 @@ def check_source(kernel: Kernel, document: Document, problems: Problems) -> None
     home = _declaring(kernel, text, base)
     if home is None:
         if "##" not in text and not has_own_headers(text):
-            words = set(_IDENTIFIER.findall(with_blank_comments(text)))
-            hint = nearest(base, {w for w in words if re.search(rf"\b{w}\s*\(", text)} if len(words) < _MANY_WORDS else words)
-            problems.add(f"{kernel.source.name} has no kernel {base!r}", place, hint)
+            kernels = [k.plain_name for k in Declarations(text, kernel.language).kernels]
+            problems.add(f"{kernel.source.name} has no kernel {base!r}", place, nearest(base, kernels))
         return
     declarations = Declarations(home, kernel.language)
     marker = _function_marker(declarations, base)

@@ -160,6 +160,9 @@ MISTAKES = [
     ('role = "in"', '@@roll = "in"', "unknown key 'roll' in [arguments.in]", "'role'"),
     ('kind = "uniform"', '@@knd = "uniform"', "unknown key 'knd' in [arguments.noise.init]", "'kind'"),
     ("rtol = 1e-5", "rtol = @@-1", "reference.rtol is -1, expected at least 0", None),
+    ("rtol = 1e-5", "rtol = @@inf", "reference.rtol is inf, expected less than 1", None),
+    ("rtol = 1e-5", "rtol = @@1", "reference.rtol is 1, expected less than 1", None),
+    ("rtol = 1e-5", "atol = @@inf", "reference.atol is inf, expected a finite number", None),
     ("tokens = 512", 'tokens = @@"512"', "workloads.llama-7b.tokens is '512', expected an integer", None),
     ("tokens = 512", "tokens = @@51.2", "workloads.llama-7b.tokens is 51.2, expected an integer", None),
     ("heldout = true", "heldout = @@1", "is 1, expected true or false", None),
@@ -181,6 +184,7 @@ MISTAKES = [
     ('source = "silu.cu"', 'source = @@"reference.py"', "no language belongs to the suffix '.py'", "language ="),
     ('name   = "silu"', 'name = "silu"\nlanguage = @@"cudda"', "unknown language 'cudda'", "'cuda'"),
     ("silu_kernel<float>", "@@sliu_kernel<float>", "silu.cu has no kernel 'sliu_kernel'", "'silu_kernel'"),
+    ("silu_kernel<float>", "@@other", "silu.cu has no kernel 'other'", "one of: silu_kernel"),
     ("silu_kernel<float>", "@@silu_kernel<float", "is not the name of a kernel", None),
     # the default configuration
     ('expr = "d % VEC == 0"', 'expr = "@@VEC > 1000"', "VEC > 1000 does not hold (VEC=4): no tail handling", "original kernel"),
@@ -193,7 +197,7 @@ MISTAKES = [
     # arguments
     ('dtype = "u8"', 'dtype = @@"F32"', "unknown dtype 'F32'", "'f32'"),
     ('dtype = "u8"', 'dtype = @@"half"', "unknown dtype 'half'", "'f16'"),
-    ('role = "inout"', 'role = @@"inut"', "unknown role 'inut'", "'inout'"),
+    ('role = "inout"', 'role = @@"inut"', "unknown role 'inut'", "did you mean 'inout'?"),
     ('init = "normal"', 'init = @@"nrmal"', "unknown init 'nrmal'", "'normal'"),
     ('init = "normal"', '@@init = "normal", low = 1', "low and high belong to uniform and randint", None),
     ('init = "randint", low = 0, high', '@@init = "randint", low = 16, high', "low = 16 is not below high = 16", "exclusive"),
@@ -233,6 +237,8 @@ MISTAKES = [
     ('shape = ["tokens"]', 'shape = ["@@tokens - 8"]', "is -1 for workload 'odd tail'", "at least 1"),
     ('shape = "d"', 'shape = "@@d / 2.0"', "is 5504.0 for workload 'llama-7b' (d=11008)", "int(…)"),
     ('shape = "d"', 'shape = "@@1 / (d - 1000)"', "division by zero in '1 / (d - 1000)' with d=1000", None),
+    ('bytes = "12 *', 'bytes = "@@-12 *', "bytes, '-12 * tokens * d', is -67633152 for workload 'llama-7b'", "at least 1"),
+    ("flops = 1000", "flops = @@-1", "flops, '-1', is -1 for workload 'llama-7b'", "at least 0"),
     ('shared = "4 * BLOCK"', 'shared = "@@BLOCK - 2048"', "shared, 'BLOCK - 2048', is -1024", "at least 0"),
 ]  # fmt: skip
 
@@ -258,6 +264,12 @@ def test_only_sizes_of_every_workload_can_be_used(folder):
     with pytest.raises(InputError, match="unknown name 'k'") as caught:
         load_kernel(write(folder, extra.replace('"2*d"', '"k*d"')))
     assert "workload 'odd tail' has no size 'k'" in caught.value.hint
+
+
+def test_without_workloads_nothing_is_said_of_their_sizes(folder):
+    with pytest.raises(InputError) as caught:
+        load_kernel(write(folder, re.sub(r"(?s)\[workloads\].*?\n\n", "[workloads]\n\n", GOOD)))
+    assert caught.value.message == "no workload"
 
 
 def test_sources_in_other_encodings_are_read(folder):
