@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID
 
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.core.plain_text import printable
 from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Kind
 from warpsmith.report.wording import price_text
@@ -119,6 +120,7 @@ class _Reporter:
                 assert_never(never)
 
     def _say(self, text: str) -> None:
+        text = printable(text, also="\n")  # compilers and models are quoted, and a terminal would obey them
         if self._console.is_terminal:  # elsewhere a line stays one line, for those who search it
             text = textwrap.fill(text, self._console.width, subsequent_indent=_INDENT, break_on_hyphens=False)
         self._console.print(text, highlight=False, soft_wrap=True, markup=False)

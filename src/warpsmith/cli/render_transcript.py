@@ -10,6 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from warpsmith.cli.terminal import terminal
+from warpsmith.core.plain_text import printable
 from warpsmith.record.transcript import Kind
 from warpsmith.report.wording import cost_text, counted
 
@@ -39,7 +40,7 @@ def _lines(message: Mapping[str, Any]) -> Iterator[Text]:
     kind = Kind(message["kind"])
     yield Text(f"{message['role']:<9} {_what(kind, message)}", style=f"bold {_STYLES[kind]}".strip())
     body = _summary(message["text"]) if kind is Kind.PROMPT else _told(message["text"]) if kind is Kind.REPLY else message["text"]
-    for line in body.strip().splitlines():
+    for line in map(printable, body.strip().expandtabs(4).splitlines()):  # a model's words are not for the terminal to obey
         for piece in textwrap.wrap(line, _WIDTH, drop_whitespace=False, replace_whitespace=False) or [""]:
             yield Text(_INDENT + piece, style=_STYLES[kind])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.plain_text import on_one_line
+from warpsmith.core.plain_text import in_a_comment
 from warpsmith.export.base import Build, Pick, Shipment, Standalone
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template.directives import object_defines
@@ -71,14 +71,7 @@ def heading(shipment: Shipment, part: Part) -> str:
         *([f"The idea: {shorten(part.alone.idea, _LONGEST_IDEA, placeholder=' ...')}"] if part.alone.idea else []),
         *(f"Only where {c.expression.text}" + (f": {c.reason}." if c.reason else ".") for c in part.alone.conditions),
     ]
-    return "".join(f"// {_one_line(line)}\n" for line in lines)
-
-
-def _one_line(text: str) -> str:
-    """Ideas and reasons may be a model's: none of it may stand outside of the comment. After a backslash, or a trigraph that is
-    one, the comment would go on in the next line.
-    """
-    return re.sub(r"\?{2,}", "?", on_one_line(text).replace("\\", "/"))
+    return "".join(f"// {in_a_comment(line)}\n" for line in lines)
 
 
 def file_stem(kernel: Kernel) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Literal
+from warpsmith.core.plain_text import in_a_comment, on_one_line
 from warpsmith.refactor.base import Tunable
 from warpsmith.refactor.combine import Refactored
 from warpsmith.spec.bundled import FILE_NAME
@@ -112,12 +113,13 @@ def _parameter(parameter: Tunable) -> dict[str, Any]:
 
 def _described(parameter: Tunable) -> list[str]:
     values = ", ".join(map(str, parameter.values))
-    return [f"// {line}" for line in textwrap.wrap(f"{parameter.name}: {parameter.meaning} ({values})", _WIDTH)]
+    text = in_a_comment(f"{parameter.name}: {parameter.meaning} ({values})")  # the meaning may be a model's
+    return [f"// {line}" for line in textwrap.wrap(text, _WIDTH)]
 
 
 def _origin(found: Refactored, parameter: Tunable) -> str:
     where = f", line {parameter.line}" if parameter.line is not None else ""
-    return " ".join(f"{parameter.meaning} ({found.draft.origins[parameter.name]}{where})".split())
+    return on_one_line(f"{parameter.meaning} ({found.draft.origins[parameter.name]}{where})")
 
 
 def _kernel_table(kernel: Kernel, table: Mapping[str, Any], move: _Moving) -> dict[str, Any]:

@@ -269,6 +269,10 @@ def test_paths_of_this_machine_stay_here(text, expected):
     assert without_paths(text) == expected
 
 
+def test_words_are_plain_text():
+    assert read({**FORM, "hypothesis": "\x1b[31mfaster\x00\nand \u202eshorter "}).hypothesis == "[31mfaster \nand  shorter"
+
+
 def test_long_texts_keep_their_beginning_and_their_end():
     found = cut("a" * 1000 + "the point", 300)
     assert len(found) < 350

@@ -32,6 +32,10 @@ def test_a_log_gets_one_line():
     assert said(Warned(LONG), terminal=False) == [f"warning   {LONG}"]
 
 
+def test_a_terminal_is_not_driven_by_what_is_quoted():
+    assert said(Warned("a \x1b[31mred\x07 \u202eword"), terminal=False) == ["warning   a  [31mred   word"]
+
+
 @pytest.mark.parametrize(("second", "lines"), [(("A",), 1), (("A", "B"), 2)])
 def test_a_space_that_is_searched_again_is_told_once(second, lines):
     events = [RoundStarted(1, names, 2 * len(names), 4 * len(names), None) for names in (("A",), second)]

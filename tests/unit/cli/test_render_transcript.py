@@ -57,6 +57,16 @@ def test_the_lab_book_tells_who_said_what_and_what_it_cost(tmp_path, capsys):
     assert [at[line] for line in order] == sorted(at[line] for line in order)
 
 
+def test_a_terminal_is_not_driven_by_what_a_model_says(tmp_path, capsys):
+    with Store(tmp_path / "runs.sqlite") as store:
+        run = store.begin(HEADER)
+        store.say(run, Message(Role.PLANNER, Kind.REPLY, "\x1b]0;title\x07 and\tmore", round=1, model="m"))
+        render_transcript(lab_book(store.find(run), store))
+    out = capsys.readouterr().out
+    assert "]0;title" in out
+    assert all(c.isprintable() or c == "\n" for c in out)
+
+
 def test_a_run_without_a_model_says_so(tmp_path, capsys):
     with Store(tmp_path / "runs.sqlite") as store:
         run = store.begin(HEADER)

@@ -18,6 +18,7 @@ from warpsmith.refactor.base import Rewrite, Rule
 from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.emit import template_text, write_template
+from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.values import space_of_refactored
 from warpsmith.space import space_of
 from warpsmith.spec.bundled import bundled_names
@@ -55,6 +56,17 @@ def test_the_folder_is_a_kernel_like_any_other(tmp_path: Path) -> None:
     assert template.used == {"BLOCK", "MAP"}
     assert list(space_of(kernel, template, LIMITS)) == list(space_of_refactored(found))
     assert "#define BLOCK 64" in render(template, Configuration.of({"BLOCK": 64, "MAP": 2}))
+
+
+def test_what_a_form_is_for_stays_in_its_comment(tmp_path: Path) -> None:
+    kernel = scale_kernel(tmp_path / "original", TOML)
+    for idea in ("a \x1b[31m form\x00\x7f", "\\ " * 99, "??/ " * 99):
+        form = Proposal(1, SOURCE.replace("FACTOR * in", "in[i] * FACTOR + 0 * in"), ("n",), ("128",), hypothesis=idea)
+        found = combined(apply_passes(Draft.of(kernel, LIMITS), [ProposedForms([form])]))
+        assert load_kernel(write_template(found, tmp_path / "made")).parameters[0].name == "FORM"
+        comment, _, header = template_text(found).partition("#ifndef FORM")
+        assert header
+        assert not any(line.endswith(("\\", "??/")) for line in comment.splitlines())
 
 
 def test_paths_stay_valid_wherever_the_folder_is(tmp_path: Path) -> None:

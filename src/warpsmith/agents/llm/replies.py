@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from warpsmith.core.plain_text import printable
 from warpsmith.refactor.base import Concern
 
 
@@ -39,7 +40,9 @@ ExpressionText = Annotated[str, BeforeValidator(_text), Field(max_length=400)]
 Extents = Annotated[list[ExpressionText], BeforeValidator(_several), Field(min_length=1, max_length=3)]
 # Too many words are no reason to ask again.
 Words = Annotated[
-    str, BeforeValidator(lambda value: "" if value is None else value), AfterValidator(lambda text: text.strip()[:1000])
+    str,
+    BeforeValidator(lambda value: "" if value is None else value),
+    AfterValidator(lambda text: printable(text, also="\n").strip()[:1000]),
 ]
 
 
