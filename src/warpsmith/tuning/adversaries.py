@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from math import prod
 
 from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.outcome import CompileFailed, Verdict
@@ -16,7 +15,7 @@ from warpsmith.measure.bench import Bench
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.original import judge_original
-from warpsmith.verify.inputs import shape_of
+from warpsmith.verify.inputs import nbytes_of
 from warpsmith.verify.prepared import PreparedWorkload
 
 MOST = 2  # each costs a compilation and a launch in every evaluation
@@ -63,7 +62,7 @@ def _implausible(workload: Workload, kernel: Kernel, others: Mapping[str, object
     if any(size < 1 for size in workload.sizes.values()):
         return "a size is below 1"
     try:
-        nbytes = sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
+        nbytes = nbytes_of(kernel, workload)
     except WarpsmithError as error:
         return error.message
     return f"{nbytes:,} bytes, more than {_MOST_BYTES:,}" if nbytes > _MOST_BYTES else None

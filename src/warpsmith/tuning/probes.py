@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from math import prod
+from functools import partial
 from pathlib import Path
 
 from warpsmith.compile.binding import Binder
@@ -28,7 +28,7 @@ from warpsmith.template import Template, first_difference, template_of
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.cores import all_cores
 from warpsmith.tuning.original import establish_original, require_right
-from warpsmith.verify.inputs import shape_of
+from warpsmith.verify.inputs import nbytes_of
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 
 _PROBE_DEADLINE_S = 20.0  # to compile: what takes longer is of no use to a search
@@ -57,10 +57,7 @@ def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
 
     That the second may be held out does not matter: nothing is chosen by it, only what is wrong there is left out.
     """
-
-    def nbytes(workload: Workload) -> int:
-        return sum(prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
-
+    nbytes = partial(nbytes_of, kernel)
     found = {w.name: w for w in (min(kernel.tuning_workloads, key=nbytes), min(kernel.workloads, key=nbytes))}
     return tuple(found.values())
 

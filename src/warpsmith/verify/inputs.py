@@ -46,6 +46,11 @@ def shape_of(buffer: Buffer, kernel: Kernel, workload: Workload) -> tuple[int, .
     return shape
 
 
+def nbytes_of(kernel: Kernel, workload: Workload) -> int:
+    """Of all buffers that the arguments point to."""
+    return sum(math.prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
+
+
 def default_names(kernel: Kernel, workload: Workload) -> dict[str, Value]:
     """What expressions about memory may use. All candidates share the memory, so parameters have their defaults here."""
     return {**kernel.defines, **kernel.default_configuration, **workload.sizes}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -10,13 +11,17 @@ from typing import Self
 
 from warpsmith.compile.binding import Binder
 from warpsmith.core.arrays import Array
+from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import ArgumentCheck, Verdict
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Workload
 from warpsmith.verify.arena import Arena, Region
 from warpsmith.verify.compare import compare
-from warpsmith.verify.inputs import make_inputs, shape_of
+from warpsmith.verify.inputs import make_inputs, nbytes_of, shape_of
 from warpsmith.verify.oracle import expected_outputs, normalised, outputs_of
+
+_COPIES = 2  # the values that launches begin with, and those that they work on
+_GIB = 2**30
 
 
 class PreparedWorkload:
@@ -37,6 +42,7 @@ class PreparedWorkload:
     @classmethod
     def prepare(cls, kernel: Kernel, workload: Workload, seed: int, geometry: Geometry) -> PreparedWorkload:
         """Seeded inputs, and the reference's outputs when there is one. `geometry` is the original's, for references that ask."""
+        _require_memory(kernel, workload)
         inputs = make_inputs(kernel, workload, seed)
         return cls(kernel, workload, inputs, expected_outputs(kernel, workload, inputs, geometry))
 
@@ -90,6 +96,18 @@ class PreparedWorkload:
         """Without a reference the original is the oracle: call after its launch, once its outputs are known to repeat."""
         arrays = {buffer: self.arena.array(buffer.name).copy() for buffer in outputs_of(self.kernel)}
         self.expected = {buffer.name: normalised(array, buffer.dtype, array.shape) for buffer, array in arrays.items()}
+
+
+def _require_memory(kernel: Kernel, workload: Workload) -> None:
+    """Said before the system is asked for it: that may end the process, or promise what it does not have."""
+    needed = _COPIES * nbytes_of(kernel, workload)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise InputError(
+            f"workload {workload.name!r} needs {needed / _GIB:,.1f} GiB of memory, and this machine has {there / _GIB:,.1f}",
+            location=Location(kernel.path),
+            hint="give it smaller sizes in [workloads]",
+        )
 
 
 def prepare_all(binder: Binder, workloads: Iterable[Workload], seed: int, stack: ExitStack) -> dict[str, PreparedWorkload]:

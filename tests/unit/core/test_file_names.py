@@ -15,6 +15,7 @@ from warpsmith.core.file_names import as_file_name
         ("/", "kernel"),
         (".hidden", "hidden"),
         ("größe.1", "größe.1"),
+        ("a" * 99 + "ß" + "b", "a" * 99),
     ],
 )
 def test_one_component_that_leads_nowhere_else(text: str, name: str):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from handmade_kernels import buffer, kernel, scalar
 
+from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Geometry
 from warpsmith.spec.kernel import Reference
 from warpsmith.verify.prepared import PreparedWorkload
@@ -45,6 +46,12 @@ def test_a_right_launch_passes(prepared):
     assert 0 < verdict.max_error < 0.01
     assert not prepared.memory_damaged
     assert prepared.constants == {"c": bytes([1, 0, 0, 0, 1, 0, 0, 0])}
+
+
+def test_what_the_machine_has_no_memory_for_is_said_before_it_is_asked_for():
+    large = kernel(buffer("x", "f32", "n"), buffer("out", "f32", "n", role="out"), sizes={"n": 1 << 50})
+    with pytest.raises(InputError, match=r"workload 'w' needs 16,777,216.0 GiB of memory, and this machine has"):
+        PreparedWorkload.prepare(large, large.workloads[0], 0, GEOMETRY)
 
 
 def test_no_launch_at_all_fails(prepared):
