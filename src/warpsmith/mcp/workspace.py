@@ -20,6 +20,11 @@ _LONGEST_PATH = 4_000  # what no file system has
 _FORM_NAME = re.compile(r"form-\d+")
 
 
+def _from_here(path: Path) -> str:
+    """A client may have started the server anywhere: without this nobody could tell what a relative path begins at."""
+    return "" if path.is_absolute() else f"relative paths begin at {Path.cwd()}: use absolute ones; "
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """`root` is a folder of the server's own, or the one that the user named when starting it."""
@@ -37,7 +42,7 @@ class Workspace:
             shown = named if len(named) <= _LONGEST_NAME else f"{named[:_LONGEST_NAME]}…"
             raise InputError(
                 f"{shown!r} is no kernel",
-                hint=f"name a folder with a {FILE_NAME}, that file, or a bundled kernel such as rope;"
+                hint=f"{_from_here(path)}name a folder with a {FILE_NAME}, that file, or a bundled kernel such as rope;"
                 f" draft_kernel begins a {FILE_NAME} for source that has none",
             )
         return load_kernel(named)

@@ -21,6 +21,7 @@ from warpsmith.mcp.server import make_server
 from warpsmith.mcp.skill import skill_text
 from warpsmith.mcp.tools.templates import Extents
 from warpsmith.mcp.tools.tuning import TuningTools
+from warpsmith.record.store import RunHeader, Store
 from warpsmith.settings import read_settings
 from warpsmith.tuning.events import StageAdvanced
 
@@ -63,7 +64,7 @@ def test_an_error_reaches_the_client_with_fact_value_and_hint(home) -> None:
         ("start_tuning", {"kernel": "rope", "strategy": "luck"}),
     )
     assert all(answer.is_error for answer in (wrong, both, unknown, nowhere))
-    assert "'no-such-kernel' is no kernel\nhint: name a folder" in wrong.content[0].text
+    assert "'no-such-kernel' is no kernel\nhint: relative paths begin at " in wrong.content[0].text
     assert "a run or a kernel, and not both" in both.content[0].text
     assert "no job '../../etc'" in unknown.content[0].text
     assert "luck" in nowhere.content[0].text
@@ -113,6 +114,21 @@ def test_a_job_that_is_stopped_before_its_run_began_is_stopped(home, workspace) 
     answer = tuning.stop_job(entry.job)
     assert (answer.state, answer.run) == ("stopped", None)
     assert "before its run began" in answer.stage
+
+
+def test_what_is_left_of_a_search_is_not_told_of_what_comes_after_it(home, workspace) -> None:
+    settings = read_settings()
+    with Store(settings.database) as store:
+        run = store.begin(RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "gp", 0, {}, {}))
+    register = JobRegister(home / "jobs", (sys.executable, "-c"))
+    tuning = TuningTools(workspace, settings, register)
+    for line, is_told in (("search    1/9", True), ("claims    1 steps", False)):
+        words = f"import sys, time; sys.stderr.write('run       {run}\\n{line}\\nend\\n'); sys.stderr.flush(); time.sleep(60)"
+        entry = register.start("k/kernel.toml", [words], evaluations=None, seconds=100)
+        while "end" not in register.log(entry):
+            pass
+        assert (tuning.job_status(entry.job).seconds_left is not None) is is_told
+        tuning.stop_job(entry.job)
 
 
 def test_a_draft_of_kernel_toml_comes_from_text_and_leads_on(home) -> None:

@@ -20,6 +20,7 @@ def test_only_kernels_are_opened(workspace: Workspace, tmp_path, monkeypatch, na
     with pytest.raises(InputError, match="is no kernel") as caught:
         workspace.kernel(named)
     assert "hunter2" not in str(caught.value)
+    assert (f"relative paths begin at {tmp_path}" in caught.value.hint) is not named.startswith("/")
 
 
 def test_folders_are_new_below_the_root_whatever_they_are_called(workspace: Workspace) -> None:

@@ -29,6 +29,7 @@ _NEXT = {
     "stopped": "resume_tuning with run={run!r} goes on with it",
     "failed": "read `stage`, mend what it says, and start_tuning again",
 }
+_AFTER_THE_SEARCH = ("finalists", "checks", "claims")  # how lines of the log begin
 _STATES: dict[Status, Literal["finished", "stopped"]] = {Status.FINISHED: "finished", Status.INTERRUPTED: "stopped"}
 
 
@@ -131,7 +132,8 @@ class TuningTools:
             record, known = store.find(run), store.evaluations(run)
             counts = store.outcome_counts(run)
         spent = time.time() - entry.started_at if alive else record.seconds
-        left = Budget(entry.evaluations, entry.seconds).seconds_left(len(known), spent) if alive else None
+        searching = alive and not any(line.startswith(_AFTER_THE_SEARCH) for line in lines)
+        left = Budget(entry.evaluations, entry.seconds).seconds_left(len(known), spent) if searching else None
         best = min((e for e in known if isinstance(e.outcome, Measured)), key=lambda e: e.score or 0.0, default=None)
         ended = "stopped" if stopped and record.status is not Status.FINISHED else _STATES.get(record.status, "failed")
         return reply.model_copy(
