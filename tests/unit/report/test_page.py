@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -238,3 +239,19 @@ def test_a_page_appears_whole_or_not_at_all(record: Record, tmp_path: Path):
     with pytest.raises(OSError, match="irectory"):
         write_page(facts, tmp_path / "taken")
     assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".taken")]
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(record: Record, tmp_path: Path):
+    link = tmp_path / "new" / "report.html"
+    link.parent.mkdir()
+    link.symlink_to("/dev/null")  # replacing the link stands for replacing a device
+    write_page(record(finished(GAIN), evaluations=FEW), link)
+    assert link.is_symlink()
+    assert [path.name for path in link.parent.iterdir()] == ["report.html"]
+
+
+def test_nothing_is_wider_than_a_phone_unless_it_says_so(record: Record):
+    styles = page(record(finished(GAIN), evaluations=FEW)).partition("</style>")[0]
+    widest = [float(width) for width in re.findall(r"min-width: ([\d.]+)rem", styles)]
+    assert widest
+    assert max(widest) * 16 <= 390 - 2 * 0.85 * 16

@@ -71,13 +71,16 @@ def page(facts: RunFacts) -> str:
 def write_page(facts: RunFacts, file: Path) -> None:
     """All of it or nothing: a report that somebody has open is not seen half written. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = page(facts)
+    # The record may hold halves of characters that a kernel or a model produced.
+    text = page(facts).encode("utf-8", "replace")
+    if file.exists() and not file.is_file():
+        file.write_bytes(text)  # a pipe or a device takes it; it must not be replaced by a file
+        return
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     written = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            # The record may hold halves of characters that a kernel or a model produced.
-            stream.write(text.encode("utf-8", "replace").decode("utf-8"))
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text)
         written.chmod(0o644)
         written.replace(file)
     except BaseException:
