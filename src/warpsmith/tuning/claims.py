@@ -229,6 +229,7 @@ class Claimant:
                 "process_spread": round(finalists.spread_between_processes(chosen, processes, self._weights), 4),
                 "others_share": round(max(others), 3) if others else None,
                 "oracle": "the NumPy reference" if self._kernel.reference.file else "the original kernel",
+                "passed_by_zeros": {name: found for name, ready in self._prepared.items() if (found := ready.passed_by_zeros())},
                 "readings": [asdict(p.reading) for p in processes if p.reading is not None],
                 "checks": self._scrutiny.entry,
                 "counters": self._counted,

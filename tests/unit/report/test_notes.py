@@ -71,3 +71,10 @@ def test_a_machine_that_others_used_is_named():
     assert not [note for note in result_notes(result(evidence={**evidence, "others_share": 0.1})) if "Other programs" in note]
     said = [note for note in result_notes(result(evidence={**evidence, "others_share": 0.72})) if "Other programs" in note]
     assert said == ["Other programs took up to 72% of the cores meanwhile: on a quiet machine the intervals are narrower."]
+
+
+def test_outputs_that_were_not_really_verified_are_named():
+    evidence = {**result()["evidence"], "passed_by_zeros": {"small": ["out", "rest"]}}
+    said = [note for note in result_notes(result(evidence=evidence)) if "Zeros" in note]
+    assert len(said) == 1
+    assert "out, rest on small. Set a smaller atol" in said[0]

@@ -255,3 +255,12 @@ def test_nothing_is_wider_than_a_phone_unless_it_says_so(record: Record):
     widest = [float(width) for width in re.findall(r"min-width: ([\d.]+)rem", styles)]
     assert widest
     assert max(widest) * 16 <= 390 - 2 * 0.85 * 16
+
+
+def test_outputs_that_were_not_really_verified_are_told_beside_the_speedup(record: Record):
+    result = finished(GAIN)
+    assert "Every output was verified" in page(record(result, evaluations=FEW))
+    loose = {**result, "evidence": {**result["evidence"], "passed_by_zeros": {"a": ["y"]}}}
+    top = page(record(loose, evaluations=FEW)).partition("<main")[0]
+    assert "Every output was verified" not in top
+    assert "not really verified: y on a" in top

@@ -87,6 +87,14 @@ def test_the_tolerance_of_the_reference_wins(prepared):
         assert other.tolerance(out) == (0.5, 1e-3)
 
 
+def test_outputs_that_zeros_would_pass_for_are_named(prepared):
+    assert prepared.passed_by_zeros() == []
+    prepared.expected["out"] = prepared.expected["out"] * 1e-6  # of float16, whose tolerance is far above that
+    assert prepared.passed_by_zeros() == ["out"]
+    prepared.expected["out"] = prepared.expected["out"] * 0
+    assert prepared.passed_by_zeros() == [], "who expects zeros is right to pass them"
+
+
 def test_the_originals_outputs_can_be_the_oracle():
     k = kernel(*ARGUMENTS, sizes={"n": 100})
     with PreparedWorkload.prepare(k, k.workloads[0], 0, GEOMETRY) as prepared:
