@@ -19,7 +19,6 @@ from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.linking import AXES, Links
 from warpsmith.refactor.lifting.surplus import asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
-from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.effects import waits
@@ -162,18 +161,6 @@ def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults
             )
 
 
-def first_threads(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
-    """Work that the source gives to the first so many threads needs as many."""
-    for axis, extent in zip(AXES, block, strict=False):
-        if not names_of(extent) & lifted.constants.keys():
-            continue
-        for use in thread_uses(lifted.names, axis):
-            needed = needed_threads(use, lifted.names)
-            if needed is not None:
-                line = lifted.source.line_of(use.node)
-                yield Rule(f"{extent} >= {needed}", f"line {line} is for the first {needed} threads")
-
-
 def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterator[Rule]:
     """Arrays that threads index must have room for all of them."""
     threads = tidy(" * ".join(f"({extent})" for extent in block))
@@ -183,9 +170,12 @@ def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterato
         number = AXES.find(claim.axes) if claim.axes else -1
         if claim.strength is not Strength.EXTENT or not 0 <= number < len(block) or same(claim.extent, block[number]):
             continue
-        if names_of(f"({block[number]}) + ({claim.extent})") & lifted.constants.keys():
+        rule = f"{block[number]} <= {tidy(claim.extent)}"
+        if value_at(rule, lifted.defaults) == 0:
+            continue  # not all of the author's own threads have an element: the kernel asks which of them do
+        if names_of(rule) & lifted.constants.keys():
             reason = f"an array has room for {tidy(claim.extent)} threads along {claim.axes} (line {claim.line})"
-            yield Rule(f"{block[number]} <= {tidy(claim.extent)}", reason)
+            yield Rule(rule, reason)
 
 
 def asserted(lifted: Symbolic) -> Iterator[Rule]:

@@ -21,6 +21,7 @@ from warpsmith.refactor.extents import names_of, value_at
 from warpsmith.refactor.lifting import gathering, rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
+from warpsmith.refactor.lifting.first_threads import first_threads, told_by_memory
 from warpsmith.refactor.lifting.linking import AXES, Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
@@ -87,6 +88,7 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     if apart and (stored := combined_in_block(lifted.names)) is not None:
         refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
     refused |= _turns(lifted, links, geometry.mixed)
+    refused |= told_by_memory(lifted, links.block)
     refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = variant.shared if shared is None else shared
@@ -157,7 +159,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.divisibility(subject, lifted, links, divisions_of(lifted.names)),
         *rules.shares(subject, lifted, links),
         *rules.block_size(subject, lifted, links.block, tunables),
-        *rules.first_threads(lifted, links.block),
+        *first_threads(subject, lifted, links.block),
         *gathering.bounds(lifted, _sizes(lifted, links)),
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),

@@ -232,6 +232,86 @@ def test_work_for_the_first_threads_needs_them():
     assert "THREADS >= 16" in _rules(made)
 
 
+_HALO = """
+  __shared__ float s[T + 64];
+  int t = threadIdx.x, i = blockIdx.x * T + t;
+  s[t + r] = i < n ? x[i] : 0.0f;
+  if ({asked}) s[t] = i - r >= 0 ? x[i - r] : 0.0f;
+  __syncthreads();
+  if (i < n) out[i] = s[t] + s[t + r];
+"""
+
+
+@pytest.mark.parametrize("asked", ["t < r", "r > t", "t <= r - 1", "!(t >= r)", "t < (int)r && n > 0"])
+def test_work_for_as_many_threads_as_an_argument_says_needs_them(asked: str):
+    text = _kernel(_HALO.format(asked=asked), "#define T 128\n").replace("int n)", "int n, int r)")
+    subject = small(
+        text,
+        grid=("ceildiv(n, 128)",),
+        block=("128",),
+        scalars={"n": "n", "r": "radius"},
+        sizes={"rows": 1, "n": 1000, "radius": 17},
+    )
+    assert "T >= radius" in [rule.replace("radius - 1 + 1", "radius") for rule in _rules(_lifted(subject))]
+
+
+def test_the_first_threads_of_a_flat_number_are_of_the_whole_block():
+    body = (
+        "  __shared__ float w[64];\n  int t = threadIdx.y * BX + threadIdx.x;\n  if (t < n) w[t] = x[t];\n  __syncthreads();\n"
+        "  int i = blockIdx.x * BX + threadIdx.x, j = blockIdx.y * BY + threadIdx.y;\n"
+        "  if (i < width && j < width) out[j * width + i] = w[(i + j) % n];"
+    )
+    text = _kernel(body, "#define BX 16\n#define BY 8\n").replace("int n)", "int n, int width)")
+    made = _lifted(
+        small(
+            text,
+            grid=("ceildiv(rows, 16)", "ceildiv(rows, 8)"),
+            block=("16", "8"),
+            scalars={"n": "n", "width": "rows"},
+            sizes={"rows": 100, "n": 49},
+        )
+    )
+    assert "BX * BY >= n" in _rules(made)
+
+
+@pytest.mark.parametrize(
+    "count",
+    ["const int count = (int)x[0];", "__shared__ int count; if (threadIdx.x == 0) count = 5; __syncthreads();"],
+)
+def test_as_many_threads_as_memory_says_may_be_all_of_them(count: str):
+    body = f"  {count}\n  if (threadIdx.x < count) out[blockIdx.x * T + threadIdx.x] = x[blockIdx.x * T + threadIdx.x];"
+    subject = small(_kernel(body, "#define T 64\n"), grid=("n / 64",), block=("64",), sizes={"rows": 1, "n": 640})
+    assert "T: line 4 is for the first count threads, and how many that may be is not known" in declined(LiftConstants(), subject)
+
+
+def test_a_tile_with_room_for_some_threads_is_for_those():
+    """The author's own values break the rule that all threads have room, so it is none."""
+    body = """
+  __shared__ float a[TM][TK];
+  __shared__ float b[TK][TN];
+  int row = blockIdx.y * TM + threadIdx.y, col = blockIdx.x * TN + threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 0; k < n; k += TK) {
+    if (threadIdx.x < TK) a[threadIdx.y][threadIdx.x] = k + threadIdx.x < n && row < n ? x[row * n + k + threadIdx.x] : 0.0f;
+    if (threadIdx.y < TK) b[threadIdx.y][threadIdx.x] = k + threadIdx.y < n && col < n ? x[(k + threadIdx.y) * n + col] : 0.0f;
+    __syncthreads();
+    for (int j = 0; j < TK; ++j) sum += a[threadIdx.y][j] * b[j][threadIdx.x];
+    __syncthreads();
+  }
+  if (row < n && col < n) out[row * n + col] = sum;"""
+    subject = small(
+        _kernel(body, "#define TM 16\n#define TN 32\n#define TK 8\n"),
+        grid=("ceildiv(n, 32)", "ceildiv(n, 16)"),
+        block=("32", "16"),
+        sizes={"rows": 100, "n": 100},
+    )
+    made = _lifted(subject)
+    defaults = {t.name: t.default for t in made.tunables}
+    names = {**subject.limits.names(), "rows": 100, "n": 100, **defaults}
+    assert all(Expression.parse(rule).evaluate(names) for rule in _rules(made))
+    assert {"TN >= TK", "TM >= TK"} <= set(_rules(made))
+
+
 _SUM = """
   __shared__ float slot[T];
   float sum = 0;

@@ -1,0 +1,108 @@
+"""Work that the source gives to the first so many threads of a block: another block must have as many.
+
+`if (threadIdx.x < radius)`, `if (taps > tid)`, `if (tid >= 32) return`: one thread for each of so many things. How many may be a
+number, another constant, or an argument that kernel.toml knows; where memory says it, no size of a block is known to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from warpsmith.refactor.base import Rule, Subject
+from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
+from warpsmith.refactor.lifting.linking import AXES
+from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
+from warpsmith.source.comparisons import MIRRORED, NEGATED
+from warpsmith.source.geometry import as_text
+from warpsmith.source.names import Names
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.threads import teamwork
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_EQUAL = frozenset({"==", "!="})
+_MEMORY = ("subscript_expression", "pointer_expression", "field_expression")
+
+
+def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+    """What each of them asks of the block, where the author's block has it on every workload."""
+    for axis, extent in zip(AXES, block, strict=False):
+        for use in thread_uses(lifted.names, axis) if _is_lifted(extent, lifted) else ():
+            needed = needed_threads(use, lifted.names)
+            if needed is not None:
+                line = lifted.source.line_of(use.node)
+                yield Rule(f"{extent} >= {needed}", f"line {line} is for the first {needed} threads")
+    for threads, asked, other in _compared(lifted, block):
+        last = lifted.names.expression(other)
+        if last is None or not _is_lifted(threads, lifted):
+            continue
+        needed_of_them = tidy(last if asked in {"<", ">="} else f"({last}) + 1")
+        rule = f"{threads} >= {needed_of_them}"
+        if all(value_at(rule, {**w.sizes, **lifted.defaults}) == 1 for w in subject.kernel.workloads):
+            line = lifted.source.line_of(other)
+            yield Rule(rule, f"line {line} is for the first {needed_of_them} threads")
+
+
+def told_by_memory(lifted: Symbolic, block: Sequence[str]) -> dict[str, str]:
+    """By parameter: why a block must have just as many threads. Its memory says for how many of them something is."""
+    refused: dict[str, str] = {}
+    for threads, _, other in _compared(lifted, block):
+        if lifted.names.expression(other) is None and _is_loaded(other, lifted.names):
+            line = lifted.source.line_of(other)
+            reason = f"line {line} is for the first {text_of(unwrapped(other))} threads, and how many that may be is not known"
+            refused |= dict.fromkeys(sorted(names_of(threads) & lifted.constants.keys()), reason)
+    return refused
+
+
+def _is_lifted(extent: str, lifted: Symbolic) -> bool:
+    return bool(names_of(extent) & lifted.constants.keys())
+
+
+def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str, Node]]:
+    """Comparisons of a thread's number: how many threads there are, the operator with the thread on its left, the other side."""
+    for body in lifted.source.reached():
+        for node in of_kind(body, "binary_expression"):
+            operator = text_of(field(node, "operator"))
+            if operator not in NEGATED.keys() | _EQUAL:
+                continue
+            left, right = field(node, "left"), field(node, "right")
+            for thread, other, asked in ((left, right, operator), (right, left, MIRRORED.get(operator, operator))):
+                threads = _numbered(Polynomial.of(thread, lifted.names), block)
+                if threads is not None:
+                    yield threads, asked, other
+
+
+def _numbered(place: Polynomial, block: Sequence[str]) -> str | None:
+    """How many threads are numbered so, from 0 on: those along an axis, or `threadIdx.y * blockDim.x + threadIdx.x`."""
+    extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, block, strict=False)}
+    axes = [axis for axis in AXES if place.mentions(f"threadIdx.{axis}")]
+    together = "1"
+    for number, axis in enumerate(axes):
+        apart = place.coefficient(f"threadIdx.{axis}")
+        text = None if apart is None else as_text(apart)
+        if text is None or not same(substituted(text, extents), together) or AXES.index(axis) >= len(block):
+            return None
+        place = place.without(f"threadIdx.{axis}")
+        following = number + 1 < len(axes)
+        if following and axes[number + 1] != AXES[AXES.index(axis) + 1]:
+            return None  # threads along the axis between them have the same numbers
+        together = tidy(f"({together}) * ({block[AXES.index(axis)]})")
+    return together if axes and not place.terms else None
+
+
+def _is_loaded(node: Node, names: Names) -> bool:
+    """Read from memory, directly or as what a variable begins with and stays; or kept in shared memory for the block."""
+    node = unwrapped(node)
+    if names.is_cast(node):
+        return _is_loaded(field(node, "value"), names)
+    if node.type != "identifier":
+        return node.type in _MEMORY and names.builtin(node) is None
+    shared = {text_of(n) for d in teamwork(names.source).shared for n in d.children_by_field_name("declarator")}
+    found = names.definition(node)
+    if text_of(node) in shared:
+        return True
+    return found.is_fixed and found.value is not None and _is_loaded(found.value, names)
