@@ -33,7 +33,7 @@ _DEEPEST = 40
 
 def halos(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     """One rule for each end of a dimension that reads reach beyond where the block's own elements begin or end."""
-    reach = _Reach(lifted.names, block)
+    reach = Reach(lifted.names, block)
     tiles = {a.name: len(a.extents) for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
     written: dict[str, list[list[Node]]] = {name: [] for name in tiles}
     read: dict[str, list[list[Node]]] = {name: [] for name in tiles}
@@ -114,11 +114,14 @@ def _accesses(names: Names, tiles: dict[str, int]) -> Iterator[tuple[list[Node],
         yield indices, text_of(base), plain
 
 
-class _Reach:
-    """The ends of an index over the threads of a block and the steps of loops, as expressions of kernel.toml."""
+class Reach:
+    """The ends of an index over the threads of a block and the steps of loops, as expressions of kernel.toml.
 
-    def __init__(self, names: Names, block: Sequence[str]) -> None:
-        self._names, self._signs = names, Signs(names)
+    With `limits`, an end may be further than the index really comes: where a loop ends, whatever its steps.
+    """
+
+    def __init__(self, names: Names, block: Sequence[str], *, limits: bool = False) -> None:
+        self._names, self._signs, self._limits = names, Signs(names), limits
         self._last = {f"threadIdx.{axis}": f"({extent} - 1)" for axis, extent in zip(AXES, [*block, "1", "1"], strict=False)}
 
     def of(self, node: Node, end: End, depth: int = 0) -> str | None:  # noqa: PLR0911 - one return for each kind of expression
@@ -158,7 +161,9 @@ class _Reach:
         if found.origin is not Origin.LOOP:
             return self.of(found.value, end, depth) if found.is_fixed and found.value is not None else None
         loop = self._signs.loop_of(use)
-        if loop is None or loop.changes_variable(self._names) or (loop.step is not None and end is End.GREATEST):
+        if loop is None or loop.changes_variable(self._names):
+            return None
+        if loop.step is not None and end is End.GREATEST and not self._limits:
             return None
         if end is End.LEAST:
             return self.of(loop.start, end, depth)

@@ -91,10 +91,10 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     refused |= told_by_memory(lifted, links.block)
     refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
-    links.shared = variant.shared if shared is None else shared
-    if shared is None:
-        reason = f"how the {variant.shared} bytes of dynamic shared memory follow from the block is not clear"
-        refused |= dict.fromkeys(sorted(_sizes(lifted, links)), reason)
+    links.shared = shared if isinstance(shared, str) else variant.shared
+    if not isinstance(shared, str):
+        reason = f"how the {variant.shared} bytes of dynamic shared memory follow from it is not clear"
+        refused |= dict.fromkeys(sorted(shared), reason)
     for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
         if isinstance(waiting, str):
             refused |= dict.fromkeys(sorted(_sizes(lifted, links)), waiting)

@@ -366,6 +366,40 @@ def test_dynamic_shared_memory_with_a_slot_for_each_thread_grows():
     assert made.shared == "4 * T"
 
 
+_TILE = """
+  extern __shared__ float s[];
+  for (int i = threadIdx.y * TW + threadIdx.x; i < (TW + 2) * (TH + 2); i += TW * TH) {
+    int gx = blockIdx.x * TW + i % (TW + 2), gy = blockIdx.y * TH + i / (TW + 2);
+    s[i] = gx < n && gy < n ? x[gy * n + gx] : 0.0f;
+  }
+  __syncthreads();
+  int px = blockIdx.x * TW + threadIdx.x, py = blockIdx.y * TH + threadIdx.y;
+"""
+_DIRECTLY = "  if (px < n && py < n) out[py * n + px] = s[(threadIdx.y + 2) * (TW + 2) + threadIdx.x + 2];"
+_BY_MACRO = (
+    "#define S(dx, dy) s[(threadIdx.y + (dy)) * (TW + 2) + threadIdx.x + (dx)]\n"
+    "  if (px < n && py < n) out[py * n + px] = S(0, 0) + S(2, 2);\n#undef S"
+)
+
+
+def _tile(uses: str, shared: str) -> Subject:
+    text = _kernel(_TILE + uses, "#define TW 16\n#define TH 16\n")
+    subject = small(text, grid=("ceildiv(n, 16)", "ceildiv(n, 16)"), block=("16", "16"), sizes={"rows": 100, "n": 100})
+    return Subject(subject.kernel, subject.limits, replace(subject.variant, shared=shared))
+
+
+@pytest.mark.parametrize("uses", [_DIRECTLY, _BY_MACRO])
+def test_dynamic_shared_memory_follows_the_tile_that_it_holds(uses: str):
+    assert _lifted(_tile(uses, "1296")).shared == "4 * ((TW + 2) * (TH + 2))"
+
+
+@pytest.mark.parametrize("uses", [_DIRECTLY, _BY_MACRO])
+def test_dynamic_shared_memory_of_another_size_fixes_the_tile(uses: str):
+    assert "TW: how the 2048 bytes of dynamic shared memory follow from it is not clear" in declined(
+        LiftConstants(), _tile(uses, "2048")
+    )
+
+
 _STRIDED = "for (int i = threadIdx.x; i < {end}; i += blockDim.x) out[{place}] = {value};"
 _PLACED = "int i = blockIdx.x * T + threadIdx.x;\n  if (i < n) out[i] = x[i];"
 _PARTS = "for (int u = 0; u < 4; ++u) {\n  int i = blockIdx.x * P + u * T + threadIdx.x;\n  if (i < n) out[i] = x[i];\n}"
