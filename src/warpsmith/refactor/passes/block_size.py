@@ -20,6 +20,7 @@ from warpsmith.refactor.extents import tidy, with_part
 from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
 from warpsmith.refactor.lifting.gathering import left_out_of
 from warpsmith.refactor.lifting.grids import follow_grid
+from warpsmith.refactor.lifting.last_threads import says_the_last
 from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.meaning import launch_name_in_data
@@ -84,7 +85,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     waiting = list(waiting_loops(subject, names, block, defaults))
     unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
     unclear = unclear or not_looked_into(names) or _turns(names, axis, found) or left_out_of(names)
-    unclear = unclear or known_from_before(names, axis)
+    unclear = unclear or known_from_before(names, axis) or says_the_last(names, axis, [value])
     if unclear is not None:
         return Declined(unclear)
     for more in bounds(names, block, parameter, value):

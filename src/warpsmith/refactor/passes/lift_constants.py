@@ -22,6 +22,7 @@ from warpsmith.refactor.lifting import gathering, rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.first_threads import first_threads, told_by_memory
+from warpsmith.refactor.lifting.last_threads import says_the_last
 from warpsmith.refactor.lifting.linking import AXES, Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
@@ -130,13 +131,19 @@ def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str
             refused |= dict.fromkeys(sorted(apart), reason)
     for axis, extent in zip(AXES, links.block, strict=False):
         sizes = lifted.constants.keys() & names_of(extent)
-        if sizes and (reason := known_from_before(lifted.names, axis)) is not None:
+        reason = (known_from_before(lifted.names, axis) or _last_of(lifted, axis, extent, links.block)) if sizes else None
+        if reason is not None:
             refused |= dict.fromkeys(sorted(sizes), reason)
     for axis, blocks in zip(AXES, links.grid, strict=False):
         for parameter in sorted(lifted.constants.keys() - names_of(blocks)):
             if (reason := found_by_division(lifted.names, parameter, axis)) is not None:
                 refused[parameter] = reason
     return refused
+
+
+def _last_of(lifted: Symbolic, axis: str, extent: str, block: Sequence[str]) -> str | None:
+    threads = (value_at(text, lifted.defaults) for text in (extent, " * ".join(f"({e})" for e in block)))
+    return says_the_last(lifted.names, axis, [number for number in threads if number is not None])
 
 
 def _width_problem(parameter: str, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> dict[str, str]:

@@ -440,3 +440,13 @@ def test_the_required_size_of_a_work_group_follows(sizes: str, follows: str | No
         assert "reqd_work_group_size" in declined(BlockSize(), subject)
     else:
         assert f"reqd_work_group_size({follows}, 1, 1)" in _freed(subject).text
+
+
+@pytest.mark.parametrize("last", ["carry += s[255];", "if (threadIdx.x == 255) out[0] = carry;"])
+def test_the_last_thread_as_a_number_keeps_the_block(last: str):
+    body = (
+        "  __shared__ float s[256];\n  float carry = 0.0f;\n  for (int b = 0; b < n; b += blockDim.x) {\n"
+        f"    s[threadIdx.x] = 1.0f;\n    __syncthreads();\n    {last}\n    __syncthreads();\n  }}\n"
+        "  for (int i = threadIdx.x; i < n; i += blockDim.x) out[blockIdx.x * n + i] = carry;"
+    )
+    assert "the last of a block of 256 threads" in declined(BlockSize(), small(_kernel(body)))

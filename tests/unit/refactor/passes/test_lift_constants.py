@@ -312,6 +312,43 @@ def test_a_tile_with_room_for_some_threads_is_for_those():
     assert {"TN >= TK", "TM >= TK"} <= set(_rules(made))
 
 
+_RUNNING = """
+  __shared__ float s[{size}];
+  float carry = 0.0f;
+  for (int b = 0; b < n; b += {size}) {{
+    int i = b + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[blockIdx.x * n + i] : 0.0f;
+    __syncthreads();
+    if (i < n) out[blockIdx.x * n + i] = s[threadIdx.x] + carry;
+    {last}
+    __syncthreads();
+  }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "last", "reason"),
+    [
+        ("256", "", "carry += s[255];", "BLOCK: line 10 takes element 255, the last of a block of 256 threads"),
+        ("T", "#define T 256\n", "carry += s[255];", "T: line 11 takes element 255, the last of a block of 256 threads"),
+        (
+            "T",
+            "#define T 256\n",
+            "if (255 == threadIdx.x) out[0] = i;",
+            "T: line 11 asks for thread 255, the last of a block of 256 threads",
+        ),
+    ],
+)
+def test_the_last_thread_as_a_number_fixes_the_block(size: str, before: str, last: str, reason: str):
+    subject = small(_kernel(_RUNNING.format(size=size, last=last), before))
+    assert reason in declined(LiftConstants(), subject)
+
+
+def test_the_last_thread_by_the_size_of_the_block_does_not():
+    made = _lifted(small(_kernel(_RUNNING.format(size="T", last="carry += s[T - 1] + s[100];"), "#define T 256\n")))
+    assert "T" in _values(made)
+
+
 _SUM = """
   __shared__ float slot[T];
   float sum = 0;

@@ -1,0 +1,51 @@
+"""The last thread of a block, said as a number: `carry += sums[255]` for 256 threads. It is not the last of another block."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from warpsmith.source.arrays import arrays_of
+from warpsmith.source.comparisons import NEGATED
+from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.names import Names
+from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.tree import field, of_kind, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LEAST = 8  # the last of fewer threads is a number that stands for too many things
+
+
+def says_the_last(names: Names, axis: str, threads: Collection[int]) -> str | None:
+    """Why a block cannot have more or fewer threads along an axis. `threads`: as many as the author's has, there or in all."""
+    last = {number - 1 for number in threads if number >= _LEAST}
+    for node, value, is_element in (*_elements(names), *_asked(names, axis)):
+        if value in last:
+            what = "takes element" if is_element else "asks for thread"
+            return f"line {names.source.line_of(node)} {what} {value}, the last of a block of {value + 1} threads"
+    return None
+
+
+def _elements(names: Names) -> Iterator[tuple[Node, int | None, bool]]:
+    """Places in shared memory that are numbers."""
+    shared = {array.name for array in arrays_of(names) if array.is_shared}
+    for body in names.source.reached():
+        for node in of_kind(body, "subscript_expression"):
+            indices, base = subscripts_of(node)
+            if text_of(base) in shared:
+                yield from ((index, names.value(index), True) for index in indices)
+
+
+def _asked(names: Names, axis: str) -> Iterator[tuple[Node, int | None, bool]]:
+    """Numbers that a thread's own is compared with."""
+    thread = Polynomial.atom(f"threadIdx.{axis}")
+    for body in names.source.reached():
+        for node in of_kind(body, "binary_expression"):
+            if text_of(field(node, "operator")) not in NEGATED.keys() | {"==", "!="}:
+                continue
+            left, right = field(node, "left"), field(node, "right")
+            for one, other in ((left, right), (right, left)):
+                if Polynomial.of(one, names) == thread:
+                    yield other, names.value(other), False
