@@ -79,7 +79,7 @@ def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array
         found.problem = f"line {line} halves a block that is no power of two"
     if use.kind in _HARMLESS:
         return
-    array, needed = arrays.get(_indexed(use.node)), needed_threads(use, names)
+    array, needed = arrays.get(indexed_array(use.node)), needed_threads(use, names)
     if use.kind is Use.FLAT and needed is None:
         found.needs_grid = True
     elif use.kind is not Use.FLAT and needed is not None:
@@ -87,7 +87,7 @@ def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array
     elif use.kind is Use.SLOT and array is not None:
         _make_room(found, use, names, array, value)
     elif use.kind is Use.WARP and array is not None:
-        extent = _extent(use.node, array)
+        extent = indexed_extent(use.node, array)
         slots = None if extent is None else names.value(extent)
         if slots is None:
             found.problem = f"{array.name} has a slot for each warp, and how many is not known (line {line})"
@@ -110,7 +110,7 @@ def _make_room(found: Freedom, use: ThreadUse, names: Names, array: Array, value
         else:
             found.dynamic_bytes = max(found.dynamic_bytes, size)
         return
-    extent = _extent(use.node, array)
+    extent = indexed_extent(use.node, array)
     if extent is None:
         found.problem = f"line {line} does not index {array.name} as it is declared"
         return
@@ -137,7 +137,7 @@ def bounds(names: Names, extents: list[str], parameter: str, value: int) -> Iter
             yield Rule(f"{threads} <= {tidy(most)}", f"__launch_bounds__ promises at most {tidy(most)} threads")
 
 
-def _indexed(node: Node) -> str:
+def indexed_array(node: Node) -> str:
     """The name of the array that the expression is an index of."""
     parent = node.parent
     while parent is not None and parent.type in {"parenthesized_expression", "subscript_argument_list"}:
@@ -148,7 +148,7 @@ def _indexed(node: Node) -> str:
     return text_of(base)
 
 
-def _extent(index: Node, array: Array) -> Node | None:
+def indexed_extent(index: Node, array: Array) -> Node | None:
     """The size of the dimension that the expression is the index of."""
     whole = [a for a in ancestors(index) if a.type == "subscript_expression" and text_of(subscripts_of(a)[1]) == array.name]
     indices = subscripts_of(whole[-1])[0] if whole else []

@@ -16,9 +16,11 @@ from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
+from warpsmith.refactor.lifting.blocks import indexed_array, indexed_extent
 from warpsmith.refactor.lifting.linking import AXES, Links
 from warpsmith.refactor.lifting.surplus import asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
+from warpsmith.refactor.lifting.threads import Use, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.comparisons import NEGATED
 from warpsmith.source.effects import waits
@@ -176,6 +178,19 @@ def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterato
         if names_of(rule) & lifted.constants.keys():
             reason = f"an array has room for {tidy(claim.extent)} threads along {claim.axes} (line {claim.line})"
             yield Rule(rule, reason)
+
+
+def warp_slots(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+    """`slot[threadIdx.x / 32] = sum`: an array with a slot for each warp has room for as many warps as it has slots."""
+    arrays = {array.name: array for array in arrays_of(lifted.names) if array.is_shared}
+    for axis, extent in zip(AXES, block, strict=False):
+        for use in thread_uses(lifted.names, axis) if names_of(extent) & lifted.constants.keys() else ():
+            array = arrays.get(indexed_array(use.node)) if use.kind is Use.WARP else None
+            room = None if array is None else indexed_extent(use.node, array)
+            slots = None if room is None else lifted.names.expression(room)
+            if array is not None and slots is not None:
+                reason = f"{array.name} has a slot for each of at most {slots} warps (line {lifted.source.line_of(use.node)})"
+                yield Rule(f"{extent} <= {tidy(f'{_WARP} * ({slots})')}", reason)
 
 
 def asserted(lifted: Symbolic) -> Iterator[Rule]:

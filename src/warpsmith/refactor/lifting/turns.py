@@ -132,6 +132,16 @@ def found_by_division(names: Names, parameter: str, axis: str) -> str | None:
     return None
 
 
+def placed_by_shift(names: Names, axis: str) -> str | None:
+    """Why a block's size is not free: `blockIdx.x << 7` puts blocks 128 apart, whatever their size."""
+    for body in names.source.reached():
+        for node in of_kind(body, "binary_expression"):
+            place = Polynomial.of(field(node, "left"), names)
+            if text_of(field(node, "operator")) == "<<" and place.mentions(f"blockIdx.{axis}"):
+                return f"line {names.source.line_of(node)} places blocks by a shift ({text_of(node)})"
+    return None
+
+
 def read_at_thread(names: Names, axis: str) -> str | None:
     """Why a block's size is not free: an array in device memory has elements for the threads of a block, not of the grid."""
     own = _own_arrays(names)

@@ -37,6 +37,7 @@ from warpsmith.refactor.lifting.turns import (
     found_by_division,
     known_from_before,
     not_looked_into,
+    placed_by_shift,
     read_at_thread,
 )
 from warpsmith.refactor.lifting.values import tunable
@@ -131,7 +132,8 @@ def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str
             refused |= dict.fromkeys(sorted(apart), reason)
     for axis, extent in zip(AXES, links.block, strict=False):
         sizes = lifted.constants.keys() & names_of(extent)
-        reason = (known_from_before(lifted.names, axis) or _last_of(lifted, axis, extent, links.block)) if sizes else None
+        reason = known_from_before(lifted.names, axis) or placed_by_shift(lifted.names, axis) if sizes else None
+        reason = reason or (_last_of(lifted, axis, extent, links.block) if sizes else None)
         if reason is not None:
             refused |= dict.fromkeys(sorted(sizes), reason)
     for axis, blocks in zip(AXES, links.grid, strict=False):
@@ -169,6 +171,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *first_threads(subject, lifted, links.block),
         *gathering.bounds(lifted, _sizes(lifted, links)),
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
+        *rules.warp_slots(lifted, links.block),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
         *halos(lifted, links.block),
         *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),

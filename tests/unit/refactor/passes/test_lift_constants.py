@@ -312,6 +312,28 @@ def test_a_tile_with_room_for_some_threads_is_for_those():
     assert {"TN >= TK", "TM >= TK"} <= set(_rules(made))
 
 
+def test_slots_for_warps_bound_the_block():
+    body = (
+        "  __shared__ float slot[8];\n  float sum = 0.0f;\n"
+        "  for (int i = threadIdx.x; i < n; i += kThreads) sum += x[blockIdx.x * n + i];\n"
+        "  for (int d = 16; d > 0; d >>= 1) sum += __shfl_down_sync(0xffffffff, sum, d);\n"
+        "  if (threadIdx.x % 32 == 0) slot[threadIdx.x / 32] = sum;\n  __syncthreads();\n"
+        "  if (threadIdx.x == 0) {\n    float all = 0.0f;\n    for (int w = 0; w < kThreads / 32; ++w) all += slot[w];\n"
+        "    out[blockIdx.x] = all;\n  }"
+    )
+    made = _lifted(small(_kernel(body, "constexpr int kThreads = 256;\n")))
+    assert "THREADS <= 256" in _rules(made)
+
+
+def test_blocks_that_a_shift_puts_apart_keep_their_size():
+    body = (
+        "  __shared__ float s[T];\n  int i = (blockIdx.x << 7) | threadIdx.x;\n  s[threadIdx.x] = i < n ? x[i] : 0.0f;\n"
+        "  __syncthreads();\n  if (i < n) out[i] = s[threadIdx.x];"
+    )
+    subject = small(_kernel(body, "#define T 128\n"), grid=("ceildiv(n, 128)",), block=("128",))
+    assert declined(LiftConstants(), subject) == "T: line 4 places blocks by a shift (blockIdx.x << 7)"
+
+
 _RUNNING = """
   __shared__ float s[{size}];
   float carry = 0.0f;
