@@ -26,6 +26,7 @@ from warpsmith.refactor.lifting.last_threads import says_the_last
 from warpsmith.refactor.lifting.linking import AXES, Links, link
 from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
+from warpsmith.refactor.lifting.own_groups import own_groups
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
 from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.required import REASON, misnamed
@@ -91,6 +92,7 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
         refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
     refused |= _turns(lifted, links, geometry.mixed)
     refused |= told_by_memory(lifted, links.block)
+    refused |= own_groups(lifted)
     refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = shared if isinstance(shared, str) else variant.shared

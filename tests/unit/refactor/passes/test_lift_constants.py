@@ -334,6 +334,27 @@ def test_blocks_that_a_shift_puts_apart_keep_their_size():
     assert declined(LiftConstants(), subject) == "T: line 4 places blocks by a shift (blockIdx.x << 7)"
 
 
+_ITEMS = """
+  float v[E], sum = 0.0f;
+  const int base = (blockIdx.x * 64 + threadIdx.x) * E;
+  for (int k = 0; k < E; ++k) v[k] = base + k < n ? x[base + k] : 0.0f;
+  for (int k = 0; k < E; ++k) sum += v[k];
+  {}
+"""
+
+
+def test_what_a_thread_makes_of_its_elements_and_stores_with_each_fixes_how_many_it_has():
+    each = "for (int k = 0; k < E; ++k) if (base + k < n) out[base + k] = v[k] / sum;"
+    subject = small(_kernel(_ITEMS.format(each), "#define E 4\n"), grid=("ceildiv(n, 256)",), block=("64",))
+    assert "E: line 8 stores what a thread made of all its elements" in declined(LiftConstants(), subject)
+
+
+def test_what_it_hands_on_does_not():
+    together = "atomicAdd(out, sum);"
+    made = _lifted(small(_kernel(_ITEMS.format(together), "#define E 4\n"), grid=("ceildiv(n, 256)",), block=("64",)))
+    assert "E" in _values(made)
+
+
 _RUNNING = """
   __shared__ float s[{size}];
   float carry = 0.0f;
