@@ -67,6 +67,25 @@ def test_what_is_in_order_is_let_be() -> None:
     assert found_in(" __syncthreads();\n".join(f"{{ {body} }}" for body in ORDERLY), shared_bytes=256) == ""
 
 
+# What was read is handed on, and only who has it overwrites the place: the second half of many reductions over a block.
+HANDED_ON = [
+    "for (int i = 16; i; i /= 2) x = max(x, __shfl_xor_sync(0xffffffffu, x, i));",
+    "x = __shfl_down_sync(0xffffffffu, x, 1);",
+    "x = __any_sync(0xffffffffu, x > 3);",
+    "x = __ballot_sync(0xffffffffu, x > 3);",
+    "x = __reduce_max_sync(0xffffffffu, x);",
+]
+
+
+@pytest.mark.parametrize("meeting", HANDED_ON)
+@pytest.mark.parametrize("warps", [1, 2])
+def test_a_shuffle_or_a_vote_orders_the_lanes_of_its_warp_and_no_others(meeting: str, warps: int) -> None:
+    body = f"{SHARED} __syncthreads(); int x = s[t];\nif (t < {32 * warps}) {{ {meeting} if (t % 32 == 1) s[0] = x + t; }}"
+    found = found_in(f"{body} __syncthreads(); out[t] = s[0];")
+    assert "thread 0 reads byte 0 at line 3, thread 1 " not in found
+    assert ("thread 33 writes it" in found) == (warps == 2)
+
+
 # Which of two accesses comes first follows from how the device runs them.
 RACES = {
     f"{SHARED}\nout[t] = s[63 - t];": r"shared memory 's': thread \d+ (writes|reads) byte \d+ at line [34], thread \d+ (reads|writes) it at line",

@@ -24,7 +24,7 @@ from warpsmith.devices.cpu.watch import hooks
 from warpsmith.devices.cpu.watch.facts import Watch
 
 _BLOCK_MET, _WARP_MET = "__warpsmith_block_met", "__warpsmith_warp_met"
-_MEETING = re.compile(r"\bcall\b.*@\"?(?:\w*__spirv_ControlBarrier|__spirv_GroupNonUniform|_Z\d+(?:intel_)?sub_group_)")
+_MEETING = re.compile(r"\bcall\b.*@\"?(?:\w*__spirv_(?:ControlBarrier|GroupNonUniform)|_Z\d+(?:intel_)?sub_group_)")
 _FENCE = re.compile(r"\bcall\b.*(?:__spirv_MemoryBarrier\w*\((?:\w+ )+1,|atomic_work_item_fence|mem_fence)")
 _SHARED_VARIABLE = re.compile(
     rf"^@(?P<name>{NAME}) = .*addrspace\(3\) global (?P<type>.+?) (?:undef|poison|zeroinitializer)(?:,|$)"
