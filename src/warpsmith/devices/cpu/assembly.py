@@ -1,15 +1,17 @@
 """Takes inline assembly out of the text before clang sees it: PTX constraints mean nothing to this target, used or not.
 
-A statement becomes a call of a marker function, which `refusals` finds in what the kernel really reaches. An empty one, which
-only holds back the compiler, disappears.
+PTX that is known becomes C++ (`ptx`). Any other statement becomes a call of a marker function, which `refusals` finds in what the
+kernel really reaches. An empty one, which only holds back the compiler, disappears.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
+from warpsmith.devices.cpu.ptx import statement, translate
 
 MARKER = "__warpsmith_inline_assembly"
 DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'
@@ -26,12 +28,24 @@ def without_assembly(text: str) -> str:
     position = 0
     for index, token in enumerate(tokens):
         if token.text in _KEYWORDS and token.kind is Kind.WORD and (end := _statement_end(tokens, index)) is not None:
-            statement = text[token.start : tokens[end].end]
-            template = tokens[_opening(tokens, index) + 1]
-            replacement = "((void)0)" if template.text == '""' else f"{MARKER}()"
-            pieces += [text[position : token.start], replacement, "\n" * statement.count("\n")]
+            whole = text[token.start : tokens[end].end]
+            replacement = _replacement(tokens[_opening(tokens, index) + 1 : end])
+            pieces += [text[position : token.start], replacement, "\n" * whole.count("\n")]
             position = tokens[end].end
     return "".join(pieces) + text[position:]
+
+
+def headers(texts: Iterable[str]) -> str:
+    """What has to be included before texts that assembly was taken out of."""
+    needed = {name for text in texts for name, sign in translate.HEADERS.items() if sign in text}
+    return "".join(f'#include "{name}"\n' for name in sorted(needed))
+
+
+def _replacement(tokens: list[Token]) -> str:
+    if tokens[0].text == '""':
+        return "((void)0)"
+    parsed = statement.parsed(tokens)
+    return (parsed and translate.translated(parsed)) or f"{MARKER}()"
 
 
 def _opening(tokens: list[Token], index: int) -> int:

@@ -57,7 +57,8 @@ class Sources:
     @property
     def unit(self) -> str:
         """What to compile, before the generated tail."""
-        markers = "" if self._headers_only else assembly.DECLARATION + set_aside.DECLARATION
+        declarations = assembly.DECLARATION + set_aside.DECLARATION + assembly.headers(self._texts.values())
+        markers = "" if self._headers_only else declarations
         return f"{markers}{definitions(self._request.defines)}{begins(self._main)}{self._texts[self._main]}"
 
     @property

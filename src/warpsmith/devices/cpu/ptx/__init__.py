@@ -1,0 +1,1 @@
+"""Inline PTX that means the same in C++: straight-line instructions, written out for clang."""
