@@ -10,6 +10,7 @@ from warpsmith.export.base import Build, Shipment
 from warpsmith.export.header.cpp_text import HELPERS, identifier
 from warpsmith.export.header.enclosing import enclosed
 from warpsmith.export.header.geometry import NamedPart, chosen_scalars, geometry_text, launch_arguments
+from warpsmith.export.header.naming import qualified
 from warpsmith.export.parts import Part, heading, parts_of, with_defines
 from warpsmith.spec.kernel import Kernel
 
@@ -24,13 +25,15 @@ class HeaderExporter:
         outer = f"{identifier(kernel.name)}_tuned"
         named = _named(parts_of(shipment))
         file = folder / f"{identifier(kernel.name)}.tuned.h"
-        kernels = "\n".join(_kernel_text(shipment, entry, outer) for entry in named)
+        texts = [_kernel_text(shipment, entry, outer) for entry in named]
+        entries = [qualified(e.part.alone.entry, text, (outer, e.name)) for e, text in zip(named, texts, strict=True)]
+        kernels = "\n".join(texts)
         host = f"namespace {outer} {{\n\n{HELPERS}\n{geometry_text(shipment, named)}\n}}  // namespace {outer}\n"
         device = f"// A compiler for the host alone sees no kernels.\n#if {_DEVICE_COMPILER}\n\n{kernels}\n#endif\n"
         guard = f"{outer.upper()}_H"
         body = f"#ifndef {guard}\n#define {guard}\n\n{host}\n{device}\n#endif  // {guard}\n"
-        file.write_text(f"{_about(shipment, outer, named)}\n{body}", encoding="utf-8")
-        return tuple(entry.part.build(file, f"{outer}::{entry.name}::{entry.part.alone.entry}") for entry in named)
+        file.write_text(f"{_about(shipment, outer, named, entries)}\n{body}", encoding="utf-8")
+        return tuple(entry.part.build(file, name) for entry, name in zip(named, entries, strict=True))
 
 
 _DEVICE_COMPILER = "defined(__CUDACC__) || defined(__CUDA__) || defined(__HIPCC__) || defined(__HIP__)"
@@ -70,7 +73,7 @@ def _kernel_text(shipment: Shipment, entry: NamedPart, outer: str) -> str:
     return f"{heading(shipment, entry.part)}{enclosed(shipment.kernel, alone.origin, text, (outer, entry.name))}"
 
 
-def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:
+def _about(shipment: Shipment, outer: str, named: list[NamedPart], entries: list[str]) -> str:
     kernel, scalars = shipment.kernel, chosen_scalars(named)
     given = ", ".join(launch_arguments(shipment, named))
     arguments = ", ".join(f"launch.{a.name}" if a.name in scalars else a.name for a in kernel.arguments)
@@ -84,7 +87,7 @@ def _about(shipment: Shipment, outer: str, named: list[NamedPart]) -> str:
         *(_OPT_IN if any(entry.part.alone.launch.shared_bytes.text != "0" for entry in named) else ()),
         "  if (launch.allowed) switch (launch.configuration) {",
     ]
-    for entry in named:
-        call = f"{outer}::{entry.name}::{entry.part.alone.entry}<<<grid, block, launch.shared_bytes>>>({arguments});"
+    for entry, name in zip(named, entries, strict=True):
+        call = f"{name}<<<grid, block, launch.shared_bytes>>>({arguments});"
         lines.append(f"    case {outer}::Configuration::{entry.name}: {call} break;")
     return "".join(f"// {line}".rstrip() + "\n" for line in [*lines, "  }"])
