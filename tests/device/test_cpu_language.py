@@ -308,3 +308,24 @@ def test_functions_of_sub_groups_in_opencl_c() -> None:
     }"""
     out = launch(source, [np.zeros(64, np.int32)], language=Language.OPENCL, shared_bytes=256)
     np.testing.assert_array_equal(out, 1)
+
+
+DEPENDENT = """
+template <class To, class From> struct vec_cast {{
+  template <int n> __device__ static void cast(To* to, const From* from) {{ for (int i = 0; i < n; ++i) to[i] = (To)from[i]; }}
+  {overload}
+  static constexpr int width = 4;
+}};
+template <class To, class From> __device__ void copied(To* to, const From* from) {{
+  if (vec_cast<To, From>::width < 8 && vec_cast<To, From>::width > 2)
+    vec_cast<To, From>::cast<4>(to, from);
+}}
+__global__ void k(float* out, const int* in) {{ copied<float, int>(out + 4 * threadIdx.x, in + 4 * threadIdx.x); }}
+"""
+
+
+@pytest.mark.parametrize("overload", ["", "template <int n> __device__ static void cast(To* to) {}"])
+def test_the_keyword_template_may_be_left_out_as_with_nvidias_compiler(overload: str) -> None:
+    values = np.arange(64, dtype=np.int32)
+    found = launch(DEPENDENT.format(overload=overload), [np.zeros(64, np.float32), values], block=16)
+    np.testing.assert_array_equal(found, values)

@@ -17,6 +17,7 @@ from warpsmith.devices._clang.preprocess import Diagnostic, begins, definitions,
 from warpsmith.devices._clang.tokens import words
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cpu import assembly, clang, diagnostics, set_aside
+from warpsmith.devices.cpu.dependent_names import with_template_keywords
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.refusals import users_line
@@ -109,7 +110,8 @@ class Sources:
             kept = host_code.INCLUDE.findall(text)
             self._headers_left_out += [header for header in host_code.INCLUDE.findall(before) if header not in kept]
         elif seen is not None and not self._headers_only:
-            text = self._without(text, errors)
+            text = with_template_keywords(text, errors)
+            text = self._without(text, errors) if text == seen else text
         self._texts[file] = text
         return text != seen
 
