@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
+from warpsmith.source.assembly import inputs, is_own_calculation, outputs
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
@@ -24,6 +25,7 @@ Reads: TypeAlias = "Callable[[Node], AbstractSet[str]]"
 _BRANCHES = {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement", "switch_statement", "for_range_loop"}
 _CHANGES = {"assignment_expression", "update_expression", "delete_expression", "new_expression", "gnu_asm_expression"}
+_ASSIGNMENTS = {"assignment_expression", "gnu_asm_expression"}
 _PURE = re.compile(
     r"(?:std::|::)?_{0,2}(?:native_|half_)?(?:f?abs|f?max|f?min|fma|mad|exp(?:2|10|m1)?|log(?:2|10|1p)?|r?sqrt|rcp|cbrt|pow|sin"
     r"|cos|tan|tanh|sinh|cosh|asin|acos|atan2?|erfc?|ceil|floor|round|rint|trunc|fmod|fdividef|fdiv_r[nzud]|copysign|isnan|isinf"
@@ -83,7 +85,7 @@ def _is_cast(name: str, source: KernelSource) -> bool:
 def changed_names(within: Node, source: KernelSource) -> frozenset[str]:
     """Variables that are, or may be, changed inside, or whose elements are.
 
-    By assignment, through their address, by a function that may take a reference, by a method of theirs.
+    By assignment, through their address, by a function that may take a reference, by a method of theirs, by assembly.
     """
     found: set[str] = set()
     for node in walk(within):
@@ -97,6 +99,9 @@ def changed_names(within: Node, source: KernelSource) -> frozenset[str]:
                 found.add(base_name(field(called, "argument")))
             if not is_pure_call(node, source):
                 found |= {base_name(a) for a in field(node, "arguments").named_children}
+        elif node.type == "gnu_asm_expression":
+            reached = () if is_own_calculation(node) else inputs(node)  # what an address leads to
+            found |= {base_name(unwrapped(value)) for value in (*outputs(node), *reached)}
     return frozenset(found - {""})
 
 
@@ -160,8 +165,8 @@ def dependents(seeds: Collection[str], within: Iterable[Node], reads: Reads = id
         for node, statement in ((n, s) for s in statements for n in walk(s)):
             if node.type == "init_declarator" and (touches(field(node, "value")) or _is_decided(node, statement, touches)):
                 tainted |= set(identifiers(field(node, "declarator")))
-            elif node.type == "assignment_expression" and (touches(node) or _is_decided(node, statement, touches)):
-                tainted.add(base_name(field(node, "left")))
+            elif node.type in _ASSIGNMENTS and (touches(node) or _is_decided(node, statement, touches)):
+                tainted |= {base_name(value) for value in _assigned(node)}
             elif node.type == "update_expression" and _is_decided(node, statement, touches):
                 tainted.add(base_name(field(node, "argument")))
             elif node.type == "call_expression" and touches(node):
@@ -172,6 +177,10 @@ def dependents(seeds: Collection[str], within: Iterable[Node], reads: Reads = id
         tainted.discard("")
         if len(tainted) == before:
             return frozenset(tainted)
+
+
+def _assigned(node: Node) -> Iterator[Node]:
+    return outputs(node) if node.type == "gnu_asm_expression" else iter((field(node, "left"),))
 
 
 def _is_decided(node: Node, statement: Node, touches: Callable[[Node], bool]) -> bool:

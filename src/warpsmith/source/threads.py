@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.source.assembly import is_own_calculation
 from warpsmith.source.dataflow import is_pure_call
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
@@ -87,7 +88,7 @@ def teamwork(source: KernelSource) -> Teamwork:
     bodies = source.reached()
     calls = [c for body in bodies for c in of_kind(body, "call_expression")]
     named = [(c, text_of(field_of(c, "function")).partition("<")[0].strip()) for c in calls]
-    texts = [source.text_of(body) for body in bodies]
+    texts = [_without_own_assembly(body, source) for body in bodies]
     elsewhere = _defined_elsewhere(source, named)
     library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
     telling = (_first_beside(_WHOLE_BLOCK, texts, (_LIBRARY, _RANK)) if library else None) or elsewhere
@@ -105,6 +106,15 @@ def teamwork(source: KernelSource) -> Teamwork:
         abroad=abroad,
         waits=waits,
     )
+
+
+def _without_own_assembly(body: Node, source: KernelSource) -> str:
+    """An instruction that a thread calculates with is no more to others than an operator."""
+    text = source.text_of(body)
+    for assembly in of_kind(body, "gnu_asm_expression"):
+        if is_own_calculation(assembly):
+            text = text.replace(source.text_of(assembly), "")
+    return text
 
 
 def _first_beside(known: re.Pattern[str], texts: Sequence[str], wanted: Sequence[re.Pattern[str]]) -> str | None:

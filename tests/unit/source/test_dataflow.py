@@ -61,6 +61,18 @@ def test_is_fixed(first: str, rest: str, fixed: bool):
     assert is_fixed(statement, after, source) is fixed
 
 
+def test_assembly_changes_its_outputs_and_what_an_address_may_lead_to():
+    source = _source(
+        'asm("add.s32 %0, %1, 1;" : "=r"(a[i]) : "r"(b)); asm volatile("st.global.b32 [%0], %1;" ::"l"(out), "r"(c) : "memory");'
+    )
+    assert changed_names(source.body, source) == {"a", "out", "c"}
+
+
+def test_what_assembly_computes_follows_from_what_it_reads():
+    source = _source('int a, b, c; asm("add.s32 %0, %1, 1;" : "=r"(a) : "r"(b)); c = a; ')
+    assert dependents({"b"}, [source.body]) == {"a", "b", "c"}
+
+
 def test_changed_names():
     source = _source("int a = 0, b = 0, c[2], d = 0;\na++;\nf(&b);\nc[a] = 1;\nfloat e = sqrtf(d);\nout[0] = e;")
     assert changed_names(source.body, source) == {"a", "b", "c", "out"}

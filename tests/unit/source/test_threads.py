@@ -51,6 +51,24 @@ def test_what_reaches_beyond_a_block(body: str, abroad: str | None):
     assert found.meets
 
 
+@pytest.mark.parametrize(
+    ("code", "is_own"),
+    [
+        ("lop3.b32 %0, %1, %1, %1, 0x96;\\n", True),
+        ("{ .reg .b16 l; .reg .pred p; cvt.rn.f16.f32 l, %1; // note\\n setp.ne.b32 p, %1, 0; @p mov.b32 %0, {l, l}; }", True),
+        ("mov.u32 %0, %%laneid;", False),
+        ("shfl.sync.bfly.b32 %0, %1, 1, 0x1f, -1;", False),
+        ("add.u32 %0, %1, 1; ld.global.u32 %0, [%1];", False),
+        ("bar.sync 0;", False),
+        ("", False),
+    ],
+)
+def test_assembly_that_a_thread_only_calculates_with_is_no_teamwork(code: str, is_own: bool):
+    found = teamwork(_source(f'unsigned a, b = 0; asm volatile("{code}" : "=r"(a) : "r"(b));'))
+    assert found.none is is_own
+    assert (found.telling is None) is is_own
+
+
 def test_system_headers_hide_no_teamwork():
     assert teamwork(_source("out[0] = unheard_of(n);", "#include <math.h>")).none
 
