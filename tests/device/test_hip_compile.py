@@ -219,3 +219,8 @@ def test_a_launch_that_does_not_fit_says_why() -> None:
     result = compiled(pressing(4, 0, 64), "gfx942")
     found = occupancy(TARGETS["gfx942"], result.resources, Geometry((1, 1, 1), (64, 1, 1), 70_000))
     assert found.problem == "70000 bytes of shared memory exceed the 65536 of a block"
+
+
+def test_assembly_of_another_gpu_is_named() -> None:
+    with pytest.raises(CompileError, match=r"inline assembly that is not gfx942's: mov\.u32 \w+, %laneid;"):
+        compiled('__global__ void k(int* p) { int x; asm("mov.u32 %0, %%laneid;" : "=r"(x)); p[0] = x; }', "gfx942")

@@ -100,7 +100,10 @@ class Store:
             return matches[0]
         if matches:
             raise InputError(f"run {name!r} is ambiguous: {', '.join(r.run for r in matches[:5])}", hint="give more of its name")
-        raise InputError(f"no run {name!r} in {self.path}", hint="`warpsmith show` lists the runs")
+        hint = "`warpsmith show` lists the runs"
+        if Path(name, "kernel.toml").is_file():
+            hint += f"; for the kernel in the folder of that name, `warpsmith verify {name.rstrip('/')}/`"
+        raise InputError(f"no run {name!r} in {self.path}", hint=hint)
 
     def _last(self, runs: Sequence[RunRecord]) -> RunRecord:
         """The latest that there is something to say of: one that failed before it evaluated anything only if all did."""

@@ -74,6 +74,15 @@ def test_a_configuration_is_recorded_once(store: Store):
         store.append(run, Evaluation(Configuration.of({"B": 2, "A": 1}), Crashed("x")))
 
 
+def test_a_folder_of_a_kernel_that_is_taken_for_a_run_is_told_apart(store: Store, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kernel.toml").touch()
+    with pytest.raises(InputError) as error:
+        store.find("mine")
+    assert "`warpsmith verify mine/`" in (error.value.hint or "")
+
+
 def test_runs_are_found_by_name_beginning_and_last(store: Store):
     first, second = store.begin(HEADER), store.begin(HEADER)
     assert store.find(first).run == first

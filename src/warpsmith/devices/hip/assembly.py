@@ -13,6 +13,7 @@ from warpsmith.devices.base import CompileError
 from warpsmith.devices.hip.target import HipTarget
 
 _TRIPLE = "amdgcn-amd-amdhsa"
+_REFUSED_LINE = re.compile(r"^<stdin>:\d+:\d+: error: .*\n(.+)$", re.MULTILINE)
 _LOAD = re.compile(r"(?:global|flat|buffer)_load_(\w+)")
 _WIDTHS = {
     "dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
@@ -53,7 +54,15 @@ def read_code(assembly: str, kernel: str) -> CodeFacts:
 def assembled(assembly: bytes, target: HipTarget) -> bytes:
     """Not linked yet."""
     command = ("clang", "-cc1as", "-triple", _TRIPLE, "-target-cpu", target.name, "-filetype", "obj", "-o", "-", "-")
-    return _run(command, assembly, "assemble")
+    try:
+        return _run(command, assembly, "assemble")
+    except CompileError as error:
+        # What clang itself writes can be assembled.
+        line = next(iter(_REFUSED_LINE.findall(error.log)), None)
+        if line is None:
+            raise
+        words = f"the kernel has inline assembly that is not {target.name}'s: {' '.join(line.split())}"
+        raise CompileError(words, error.log) from error
 
 
 def linked(compiled: bytes) -> bytes:
