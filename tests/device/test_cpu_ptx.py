@@ -68,6 +68,7 @@ WHOLE: dict[str, Callable[[], np.ndarray]] = {
     ),
     "cvt.s32.s8 %0, %1;": lambda: UA.astype(np.int8).astype(np.int32),
     "mov.u32 %0, %%laneid;": lambda: np.arange(THREADS) % 32,
+    "mov.s32 %0, %laneid;": lambda: np.arange(THREADS) % 32,
     "mov.u32 %0, %%tid.x;": lambda: np.arange(THREADS),
     "shfl.sync.bfly.b32 %0, %1, 1, 0x1f, 0xffffffff;": lambda: UA[np.arange(THREADS) ^ 1],
     "shfl.sync.idx.b32 %0, %1, 3, 31, -1;": lambda: UA[np.arange(THREADS) // 32 * 32 + 3],

@@ -17,13 +17,15 @@ _CALCULATIONS = frozenset({
     "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "and", "or", "xor", "not", "shl", "shr", "shf", "lop3", "prmt", "bfe", "bfi",
     "bfind", "brev", "popc", "clz", "sad", "dp2a", "dp4a", "set", "setp", "selp", "slct", "cvt", "mov",
 })  # fmt: skip
+# A register of the machine: which thread this is, or what time it is. One sign will do, though two are right beside operands.
+_MACHINE = re.compile(r"%(?:%|[A-Za-z_])")
 _COMMENT = re.compile(r"//[^\n]*?(?=\\n|$)|/\*.*?\*/")
 _INSTRUCTION = re.compile(r"(?:@!?[%\w\[\]]+\s+)?([a-z]\w*)(?:\.[\w:]+)*(?:\s.*)?", re.DOTALL)
 
 
 def is_own_calculation(assembly: Node) -> bool:
     text = "".join(text_of(literal) for literal in of_kind(field(assembly, "assembly_code"), "string_content", "escape_sequence"))
-    if "%%" in text:  # a register of the machine: which thread this is, or what time it is
+    if _MACHINE.search(text):
         return False
     code = re.sub(r"\\[nrt]", " ", _COMMENT.sub(" ", text)).strip()
     code = code[1:-1] if code.startswith("{") and code.endswith("}") else code

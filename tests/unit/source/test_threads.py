@@ -57,6 +57,7 @@ def test_what_reaches_beyond_a_block(body: str, abroad: str | None):
         ("lop3.b32 %0, %1, %1, %1, 0x96;\\n", True),
         ("{ .reg .b16 l; .reg .pred p; cvt.rn.f16.f32 l, %1; // note\\n setp.ne.b32 p, %1, 0; @p mov.b32 %0, {l, l}; }", True),
         ("mov.u32 %0, %%laneid;", False),
+        ("mov.s32 %0, %laneid;", False),
         ("shfl.sync.bfly.b32 %0, %1, 1, 0x1f, -1;", False),
         ("add.u32 %0, %1, 1; ld.global.u32 %0, [%1];", False),
         ("bar.sync 0;", False),
