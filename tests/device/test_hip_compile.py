@@ -224,3 +224,11 @@ def test_a_launch_that_does_not_fit_says_why() -> None:
 def test_assembly_of_another_gpu_is_named() -> None:
     with pytest.raises(CompileError, match=r"inline assembly that is not gfx942's: mov\.u32 \w+, %laneid;"):
         compiled('__global__ void k(int* p) { int x; asm("mov.u32 %0, %%laneid;" : "=r"(x)); p[0] = x; }', "gfx942")
+
+
+def test_warp_primitives_of_cub_compile_too() -> None:
+    body = "__shared__ cub::BlockReduce<float, 256>::TempStorage s; const float v = cub::BlockReduce<float, 256>(s).Sum(p[threadIdx.x]);"
+    found = compiled(
+        f"#include <cub/cub.cuh>\n__global__ void k(float* p) {{ {body} if (threadIdx.x == 0) p[0] = v; }}", "gfx942"
+    )
+    assert found.resources.registers

@@ -43,7 +43,7 @@ template <class T, int Width = 32, int = 0> class WarpReduce {
  private:
   // The last warp of a block may be short.
   static WARPSMITH_METHOD bool other_exists(unsigned int lane) {
-    return lane < __builtin_spirv_subgroup_size();
+    return lane < __warpsmith::lane_count();
   }
 };
 
@@ -88,7 +88,7 @@ template <class T, int Width = 32, int = 0> class WarpScan {
   WARPSMITH_METHOD void ExclusiveSum(T value, T& result) { ExclusiveScan(value, result, T(0), cub::Sum()); }
   WARPSMITH_METHOD void ExclusiveSum(T value, T& result, T& aggregate) { ExclusiveScan(value, result, T(0), cub::Sum(), aggregate); }
   WARPSMITH_METHOD T Broadcast(T value, unsigned int rank) {
-    const unsigned int lane = __warpsmith::lane_id(), last = __builtin_spirv_subgroup_size() - 1;
+    const unsigned int lane = __warpsmith::lane_id(), last = __warpsmith::lane_count() - 1;
     const unsigned int from = lane - lane % Width + rank;
     return cooperative_groups::thread_block_tile<32>().shfl(value, from < last ? from : last);  // the last warp of a block may be short
   }

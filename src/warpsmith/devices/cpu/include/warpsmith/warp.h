@@ -6,6 +6,8 @@
 
 namespace __warpsmith {
 WARPSMITH_FN unsigned int lane_id() { return __builtin_spirv_subgroup_local_invocation_id(); }
+// Of this warp: the last one of a block may be short.
+WARPSMITH_FN unsigned int lane_count() { return __builtin_spirv_subgroup_size(); }
 WARPSMITH_FN unsigned int ballot(bool predicate) { return __spirv_GroupNonUniformBallot(scope_warp, predicate)[0]; }
 
 // A value of up to eight bytes travels as the instruction's type of its size.

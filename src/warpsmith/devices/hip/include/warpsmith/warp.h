@@ -15,6 +15,12 @@ WARPSMITH_FN unsigned int wave_lane() {
   return WARPSMITH_WAVE == 64 ? __builtin_amdgcn_mbcnt_hi(~0u, low) : low;
 }
 WARPSMITH_FN unsigned int lane_id() { return wave_lane() & (warpSize - 1); }
+// Of this warp: the last one of a block may be short.
+WARPSMITH_FN unsigned int lane_count() {
+  const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned int left = blockDim.x * blockDim.y * blockDim.z - (thread - lane_id());
+  return left < warpSize ? left : warpSize;
+}
 WARPSMITH_FN lane_mask ballot(bool predicate) {
 #if WARPSMITH_WAVE == 64
   const unsigned long long wave = __builtin_amdgcn_ballot_w64(predicate);
