@@ -64,6 +64,13 @@ def test_the_first_round_lifts_numbers_and_answers_the_weightiest_findings():
     assert "mine" not in plan.passes
 
 
+def test_a_pass_that_nothing_asks_for_gets_its_turn_where_no_other_applies():
+    only = (PassReport("rows_per_block", "rows of a block", frozenset({Concern.PARALLELISM})),)
+    plan = AGENT.plan(facts(passes=only), ())
+    assert plan is not None
+    assert plan.passes == ("rows_per_block",)
+
+
 def test_later_rounds_keep_the_passes_of_earlier_ones():
     passes = [replace(p, applied_in=1) if p.name != "mine" else p for p in PASSES]
     later = facts(passes=passes, rounds=(RoundReport(1, (), "", 9, 2.0),))

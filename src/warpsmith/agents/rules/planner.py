@@ -24,11 +24,11 @@ def plan(facts: Facts, findings: Sequence[Finding]) -> Plan | None:
         first = [p for p in untried if p.name in ALWAYS_FIRST]
         asked = _by_findings([p for p in untried if p not in first], findings)[:_PER_ROUND]
         chosen, why = [*first, *asked], "what the kernel fixes as numbers becomes parameters"
+        if not chosen:  # a pass with a choice to offer gets its turn, though nothing asks for it
+            chosen, why = untried[:_PER_ROUND], "what has not been tried yet"
     else:
         chosen = _by_findings(untried, findings)[:_PER_ROUND] or untried[:_PER_ROUND]
         why = "what the findings ask for next" if any(_weight(p, findings) for p in chosen) else "what has not been tried yet"
-    if not chosen:
-        return None
     return Plan(
         passes=(*so_far, *(p.name for p in chosen)),
         reason=f"{why}: {', '.join(_because(p, findings) for p in chosen)}",
