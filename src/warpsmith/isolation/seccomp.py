@@ -49,7 +49,7 @@ def missing() -> str | None:
 
 def install(*, may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> None:
     """Needs no_new_privs. `signals_scoped`: Landlock already keeps signals inside; else only those to itself are let through."""
-    program = _program(may_start_processes, may_connect, signals_scoped)
+    program = _program(may_start_processes=may_start_processes, may_connect=may_connect, signals_scoped=signals_scoped)
     code = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
     given = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
@@ -58,7 +58,7 @@ def install(*, may_start_processes: bool, may_connect: bool, signals_scoped: boo
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def _program(may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> list[_Instruction]:
+def _program(*, may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> list[_Instruction]:
     refused = [syscalls.OTHER_PROCESSES, syscalls.FILE_ATTRIBUTES, syscalls.SHARED_OBJECTS, syscalls.SYSTEM, syscalls.TRUNCATE]
     if not may_start_processes:
         refused.append(syscalls.PROCESSES)

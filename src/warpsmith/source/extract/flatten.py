@@ -161,7 +161,7 @@ def _active(lines: Sequence[str], macros: set[str]) -> Iterator[tuple[str, Origi
             if rewritten[1] == "if":
                 position = _past_rewritten(lines, position, opens_include="__CLANG_REWRITTEN" in line)
         elif evaluated := _EVALUATED.match(line):
-            _enter(branches, evaluated[1] is not None, evaluated[2] == "1")
+            _enter(branches, is_another=evaluated[1] is not None, holds=evaluated[2] == "1")
         else:
             if conditional := _CONDITIONAL.match(line):
                 _decide(conditional, branches, macros)
@@ -186,7 +186,7 @@ class _Branch:
         self.is_taken = self.is_taken or holds
 
 
-def _enter(branches: list[_Branch], is_another: bool, holds: bool) -> None:
+def _enter(branches: list[_Branch], *, is_another: bool, holds: bool) -> None:
     if is_another:
         branches[-1].another(holds)
     else:
@@ -200,7 +200,7 @@ def _decide(conditional: re.Match[str], branches: list[_Branch], macros: set[str
     if word == "endif":
         branches.pop()
     else:
-        _enter(branches, not word.startswith("if"), holds)
+        _enter(branches, is_another=not word.startswith("if"), holds=holds)
 
 
 def _past_rewritten(lines: Sequence[str], position: int, *, opens_include: bool) -> int:
