@@ -51,7 +51,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ZERO = Expression.parse(0)
 
 
-class Builder:
+class KernelBuilder:
     """Builds what it can and notes each problem; after a problem the result is only good for finding more of them."""
 
     def __init__(self, document: Document, problems: Problems) -> None:

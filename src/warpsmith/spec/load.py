@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
-from warpsmith.spec.build import Builder
+from warpsmith.spec.build import KernelBuilder
 from warpsmith.spec.bundled import FILE_NAME, bundled_names, bundled_path
 from warpsmith.spec.checks import check_kernel
 from warpsmith.spec.document import Document, read_document
@@ -28,7 +28,7 @@ def kernel_of(document: Document) -> Kernel:
     shaped = read_schema(document, problems)
     problems.raise_if_any()
     assert shaped is not None
-    kernel = Builder(document, problems).kernel(shaped)
+    kernel = KernelBuilder(document, problems).kernel(shaped)
     check_kernel(kernel, document, problems)
     problems.raise_if_any()
     return kernel
