@@ -82,7 +82,7 @@ def test_a_mistake_has_its_reason_and_the_compilers_words(pool):
 
 def test_what_a_device_does_not_offer_says_so(pool):
     failed = pool.compile(
-        ask(source='__global__ void k(const float* x, float* out, int n) {\n  asm volatile("bar.sync 0;");\n}\n')
+        ask(source='__global__ void k(const float* x, float* out, int n) {\n  asm volatile("cp.async.wait_all;");\n}\n')
     )
     assert isinstance(failed, CompileFailed)
     assert failed.reason.startswith("unsupported: ")
