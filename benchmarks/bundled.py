@@ -10,7 +10,7 @@ from typing import Any
 
 import warpsmith
 from warpsmith.spec.bundled import bundled_names
-from warpsmith.tuning.agents import RULES
+from warpsmith.tuning.agent.agents import RULES
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from benchmarks.extraction_kernels.catalogue import Entry, catalogue
 from benchmarks.extraction_kernels.running import placed
 from warpsmith import api
 from warpsmith.core.errors import WarpsmithError
-from warpsmith.tuning.agents import RULES
+from warpsmith.tuning.agent.agents import RULES
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from warpsmith import api
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.settings import read_settings
 from warpsmith.spec.bundled import bundled_names
-from warpsmith.tuning.agents import NO_AGENT, RULES
+from warpsmith.tuning.agent.agents import NO_AGENT, RULES
 from warpsmith.tuning.comparison.figures import Final
 from warpsmith.tuning.comparison.run import race
 from warpsmith.tuning.order import Order, kernel_fingerprint

@@ -23,7 +23,7 @@ from warpsmith.refactor.registry import load_passes
 from warpsmith.space.covering import covering_sample
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.probes import Probe, laboratory
+from warpsmith.tuning.templates.probes import Probe, laboratory
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from benchmarks.downloads import unpacked
 from benchmarks.extraction_kernels.catalogue import catalogue
 from benchmarks.extraction_kernels.running import placed
 from warpsmith import api
-from warpsmith.tuning.agents import RULES
+from warpsmith.tuning.agent.agents import RULES
 
 KERNEL = "act_and_mul"
 

@@ -19,10 +19,10 @@ from warpsmith.measure.bench import Candidate
 from warpsmith.measure.roofline import Roofline
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning import finalists
-from warpsmith.tuning.beside import Speedups
 from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.claims import Claimant
+from warpsmith.tuning.claims import finalists
+from warpsmith.tuning.claims.beside import Speedups
+from warpsmith.tuning.claims.stages import Claimant
 from warpsmith.tuning.events import ignore
 from warpsmith.verify.prepared import PreparedWorkload
 

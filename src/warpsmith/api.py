@@ -41,28 +41,28 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.study import KernelStudy, Study
 from warpsmith.tuning import run as tuning_run
-from warpsmith.tuning.account import account_of
-from warpsmith.tuning.agents import RULES, default_agent, load_agent
-from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.afterwards.account import account_of
+from warpsmith.tuning.afterwards.explain import explain, importance_entry
+from warpsmith.tuning.afterwards.recheck import Adversaries, recheck
+from warpsmith.tuning.afterwards.verification import DEFAULT_SEEDS as DEFAULT_VERIFY_SEEDS
+from warpsmith.tuning.afterwards.verification import fresh_seeds, verify_builds, verify_configurations, winners_of
+from warpsmith.tuning.agent.agents import RULES, default_agent, load_agent
+from warpsmith.tuning.agent.allowance import Allowance
+from warpsmith.tuning.agent.secretary import desk_without_record
+from warpsmith.tuning.agent.writing import form_by
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.choices import OfTemplate, choices_of
 from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
 from warpsmith.tuning.comparison.run import Progress
 from warpsmith.tuning.comparison.run import compare as run_comparison
 from warpsmith.tuning.events import Emit, Warned, ignore
-from warpsmith.tuning.explain import explain, importance_entry
 from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
-from warpsmith.tuning.probes import laboratory
-from warpsmith.tuning.recheck import Adversaries, recheck
 from warpsmith.tuning.result import shown_result
 from warpsmith.tuning.round import extended
-from warpsmith.tuning.secretary import desk_without_record
-from warpsmith.tuning.templating import template_entry
-from warpsmith.tuning.templating import templatize as make_template
-from warpsmith.tuning.verification import DEFAULT_SEEDS as DEFAULT_VERIFY_SEEDS
-from warpsmith.tuning.verification import fresh_seeds, verify_builds, verify_configurations, winners_of
+from warpsmith.tuning.templates.probes import laboratory
+from warpsmith.tuning.templates.templating import template_entry
+from warpsmith.tuning.templates.templating import templatize as make_template
 from warpsmith.tuning.warm import find_sources
-from warpsmith.tuning.writing import form_by
 
 __all__ = [
     "Allowance",

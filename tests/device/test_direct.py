@@ -10,10 +10,10 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.settings import Settings
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.agent.planning import AgentStopped
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import ignore
 from warpsmith.tuning.order import Mode, Order
-from warpsmith.tuning.planning import AgentStopped
 
 TOML = """
 [kernel]

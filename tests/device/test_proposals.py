@@ -15,9 +15,9 @@ from warpsmith.refactor.registry import load_passes
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.probes import Lab, laboratory
-from warpsmith.tuning.templating import templatize
-from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.templates.probes import Lab, laboratory
+from warpsmith.tuning.templates.templating import templatize
+from warpsmith.tuning.templates.workbench import Workbench
 
 SEVERAL_EACH = Proposal(
     number=1,

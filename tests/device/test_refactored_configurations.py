@@ -18,7 +18,7 @@ from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
 from warpsmith.space.covering import covering_sample
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.probes import Lab, Probe, probe_workloads
+from warpsmith.tuning.templates.probes import Lab, Probe, probe_workloads
 from warpsmith.verify.prepared import PreparedWorkload
 
 _TRIED = 3

@@ -12,8 +12,8 @@ from warpsmith.core.errors import UnavailableError
 from warpsmith.core.outcome import CompileFailed
 from warpsmith.devices.base import CheckReport
 from warpsmith.devices.cuda import sanitizer
+from warpsmith.tuning.claims.scrutiny import Scrutiny, Subject
 from warpsmith.tuning.events import Event, Warned
-from warpsmith.tuning.scrutiny import Scrutiny, Subject
 from warpsmith.verify.prepared import PreparedWorkload
 
 DOUBLE = """

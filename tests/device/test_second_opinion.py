@@ -21,7 +21,7 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.original import establish_original
-from warpsmith.tuning.probes import laboratory
+from warpsmith.tuning.templates.probes import laboratory
 from warpsmith.verify.prepared import prepare_all
 
 TOML = """\

@@ -14,9 +14,9 @@ from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subje
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.effort import Effort
-from warpsmith.tuning.probes import Lab, Probe, laboratory
-from warpsmith.tuning.templating import Templated, template_entry, templatize
+from warpsmith.tuning.templates.effort import Effort
+from warpsmith.tuning.templates.probes import Lab, Probe, laboratory
+from warpsmith.tuning.templates.templating import Templated, template_entry, templatize
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from warpsmith.cli.render_verify import render_verification
 from warpsmith.core.configuration import Configuration
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.afterwards.verification import fresh_seeds, verify_configurations
 from warpsmith.tuning.choices import OfTemplate
-from warpsmith.tuning.verification import fresh_seeds, verify_configurations
 
 TOML = """\
 [kernel]

@@ -38,7 +38,7 @@ def compare(
     """Compare direct rewriting with template + search: speedups over seeds, measured together. Goes on where it was stopped."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
-    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
+    from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415
     from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
     from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS  # noqa: PLC0415
 

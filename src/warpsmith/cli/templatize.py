@@ -29,7 +29,7 @@ def templatize(
     """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
-    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
+    from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415
 
     names = [name.strip() for name in passes.split(",") if name.strip()] if passes is not None else None
     with progress() as emit:

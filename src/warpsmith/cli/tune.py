@@ -50,7 +50,7 @@ def tune(
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
-    from warpsmith.tuning.allowance import Allowance  # noqa: PLC0415
+    from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415
     from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
 
     seconds = parse_duration(time) if time is not None else None

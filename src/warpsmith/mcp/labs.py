@@ -12,7 +12,7 @@ from pathlib import Path
 
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.order import kernel_fingerprint
-from warpsmith.tuning.probes import Lab, laboratory
+from warpsmith.tuning.templates.probes import Lab, laboratory
 
 
 class Labs:

@@ -24,7 +24,7 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
 from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.probes import Lab, problem_with
+from warpsmith.tuning.templates.probes import Lab, problem_with
 
 _ORIGIN = "submitted"
 

@@ -17,7 +17,7 @@ from warpsmith.source.places import read_places, written_places
 from warpsmith.source.tree import text_of
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.planning import Facts
+from warpsmith.tuning.agent.planning import Facts
 
 _BARRIERS = frozenset({"__syncthreads", "__syncwarp", "barrier", "work_group_barrier"})
 _MOST = 40  # places of a kind: a longer list is the source again

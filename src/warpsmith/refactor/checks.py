@@ -1,4 +1,4 @@
-"""What must hold of a pass's answer before it enters a draft, as far as reading tells; `tuning.templating` runs it."""
+"""What must hold of a pass's answer before it enters a draft, as far as reading tells; `tuning.templates.templating` runs it."""
 
 from __future__ import annotations
 

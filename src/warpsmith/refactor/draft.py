@@ -2,7 +2,7 @@
 
 A draft starts with one form, the untouched kernel, and grows pass by pass (`refactor.application`): every pass is applied to
 every form on its own, and its structural alternatives become further forms. A draft is immutable: whoever tries a pass goes back
-by keeping the draft before, as `tuning.templating` does when what a pass made does not compile or gives wrong results.
+by keeping the draft before, as `tuning.templates.templating` does when what a pass made does not compile or gives wrong results.
 """
 
 from __future__ import annotations

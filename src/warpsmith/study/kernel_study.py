@@ -20,8 +20,8 @@ from warpsmith.study.study import Study
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.original import establish_original, require_measured
-from warpsmith.tuning.probes import require_language
 from warpsmith.tuning.round import make_round
+from warpsmith.tuning.templates.probes import require_language
 from warpsmith.verify.prepared import prepare_all
 
 

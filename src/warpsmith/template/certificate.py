@@ -1,4 +1,4 @@
-"""The identity certificate: how it was shown that a template at its defaults is the original (by `tuning.certify`)."""
+"""The identity certificate: how it was shown that a template at its defaults is the original (by `tuning.templates.certify`)."""
 
 from __future__ import annotations
 

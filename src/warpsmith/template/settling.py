@@ -2,7 +2,7 @@
 
 `settled` is source to ship, `meaning` a key to compile by. Only what the parameters alone decide is touched: a condition that
 also asks for something else (`__CUDA_ARCH__`) stays as it is. It reads text as `template.directives` does; that what is shipped
-is the same kernel is shown by the device (`tuning.recheck`).
+is the same kernel is shown by the device (`tuning.afterwards.recheck`).
 """
 
 from __future__ import annotations

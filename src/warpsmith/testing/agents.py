@@ -28,11 +28,11 @@ from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.agent.allowance import Allowance
+from warpsmith.tuning.agent.planning import Agent, AgentStopped, Attempt, Desk, Facts, PassReport, Plan, RoundReport
+from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.events import ignore
-from warpsmith.tuning.planning import Agent, AgentStopped, Attempt, Desk, Facts, PassReport, Plan, RoundReport
 from warpsmith.tuning.rewrites import rewrite_configuration
-from warpsmith.tuning.secretary import desk_without_record
 
 _LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
 _MOST_ROUNDS = 60

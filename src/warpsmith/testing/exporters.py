@@ -34,8 +34,8 @@ from warpsmith.export.earlier import read_export
 from warpsmith.export.manifest import FILE_NAME, manifest
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.afterwards.recheck import Adversaries, recheck
 from warpsmith.tuning.choices import OfTemplate
-from warpsmith.tuning.recheck import Adversaries, recheck
 
 LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
 

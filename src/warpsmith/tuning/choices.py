@@ -20,9 +20,9 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.space import space_of
 from warpsmith.spec.kernel import Kernel
+from warpsmith.tuning.afterwards.explain import searched_kernel
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.evaluate import Feasible
-from warpsmith.tuning.explain import searched_kernel
 from warpsmith.tuning.order import Mode, kernel_of
 from warpsmith.tuning.rewrites import Rewrites
 

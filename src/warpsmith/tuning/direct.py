@@ -20,10 +20,10 @@ from warpsmith.record.run import RoundRecord
 from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.space import Space
+from warpsmith.tuning.agent.facts import measured_facts
+from warpsmith.tuning.agent.planning import Agent, AgentStopped, Attempt, BudgetLeft, Facts
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AgentGaveUp, EvaluationFinished, RoundStarted
-from warpsmith.tuning.facts import measured_facts
-from warpsmith.tuning.planning import Agent, AgentStopped, Attempt, BudgetLeft, Facts
 from warpsmith.tuning.rewrites import REWRITE, Rewrites, rewrite_configuration
 from warpsmith.tuning.round import Round
 from warpsmith.tuning.workshop import Workshop

@@ -11,8 +11,8 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.source import SourceSummary
 from warpsmith.record.transcript import Message
 from warpsmith.spec.kernel import Workload
+from warpsmith.tuning.agent.planning import Plan
 from warpsmith.tuning.budget import Budget
-from warpsmith.tuning.planning import Plan
 
 
 @dataclass(frozen=True, slots=True)

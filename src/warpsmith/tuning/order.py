@@ -17,7 +17,7 @@ from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.spec.replacing import without_replaces
-from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 
 DEFAULT_ROUNDS = 3

@@ -11,8 +11,8 @@ from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.run import RoundRecord, RunRecord
 from warpsmith.record.source import SourceSummary
 from warpsmith.record.store import Store
-from warpsmith.tuning.finalists import Claim
-from warpsmith.tuning.planning import RoundReport
+from warpsmith.tuning.agent.planning import RoundReport
+from warpsmith.tuning.claims.finalists import Claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from warpsmith.record.run import RoundRecord
 from warpsmith.refactor.proposal import FORM
 from warpsmith.search.importance import Importance, importance_of
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.agenda import Agenda
+from warpsmith.tuning.agent.agenda import Agenda
+from warpsmith.tuning.agent.facts import measured_facts
+from warpsmith.tuning.agent.planning import BudgetLeft, Facts, ProposalReport, RoundReport
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import EvaluationFinished, RoundFinished, RoundStarted
-from warpsmith.tuning.facts import measured_facts
-from warpsmith.tuning.planning import BudgetLeft, Facts, ProposalReport, RoundReport
 from warpsmith.tuning.result import round_entries
 from warpsmith.tuning.round import Round, make_round
 from warpsmith.tuning.search import search

@@ -23,8 +23,10 @@ from warpsmith.record.store import Store
 from warpsmith.refactor.untouched import untouched
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings, are_races_checked, claim_processes
-from warpsmith.tuning.agents import load_agent
-from warpsmith.tuning.claims import Claimant
+from warpsmith.tuning.agent.agents import load_agent
+from warpsmith.tuning.agent.relief import Relieved
+from warpsmith.tuning.agent.secretary import Secretary
+from warpsmith.tuning.claims.stages import Claimant
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.events import (
     Emit,
@@ -32,13 +34,11 @@ from warpsmith.tuning.events import (
     RunStarted,
 )
 from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
-from warpsmith.tuning.probes import require_language
-from warpsmith.tuning.relief import Relieved
 from warpsmith.tuning.result import header_of, recorded_result
 from warpsmith.tuning.round import make_round
 from warpsmith.tuning.searching import Parts, SearchStage
-from warpsmith.tuning.secretary import Secretary
 from warpsmith.tuning.targets import Targets, open_targets, require_original
+from warpsmith.tuning.templates.probes import require_language
 from warpsmith.tuning.warm import announce, check_sources
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all
 

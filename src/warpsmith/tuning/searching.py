@@ -20,10 +20,11 @@ from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.settings import Settings
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Certificate
-from warpsmith.tuning.adversaries import Adversaries
-from warpsmith.tuning.agenda import Agenda, Templating
+from warpsmith.tuning.agent.adversaries import Adversaries
+from warpsmith.tuning.agent.agenda import Agenda, Templating
+from warpsmith.tuning.agent.planning import Agent, AgentStopped, Facts
+from warpsmith.tuning.agent.prospects import passes_for
 from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.certify import certify
 from warpsmith.tuning.comparison.templates import SharedTemplates
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.direct import Direct
@@ -31,14 +32,13 @@ from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
 from warpsmith.tuning.order import Mode, Order
 from warpsmith.tuning.original import establish_original, require_measured
-from warpsmith.tuning.planning import Agent, AgentStopped, Facts
-from warpsmith.tuning.probes import Lab
 from warpsmith.tuning.profile import Profiler
-from warpsmith.tuning.prospects import passes_for
 from warpsmith.tuning.round import Round
 from warpsmith.tuning.rounds import Rounds
 from warpsmith.tuning.targets import Targets
-from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.templates.certify import certify
+from warpsmith.tuning.templates.probes import Lab
+from warpsmith.tuning.templates.workbench import Workbench
 from warpsmith.tuning.workshop import Workshop
 from warpsmith.verify.prepared import PreparedWorkload
 

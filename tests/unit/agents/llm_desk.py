@@ -14,8 +14,8 @@ from warpsmith.refactor.base import Concern, Tunable
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.allowance import Allowance, Ledger
-from warpsmith.tuning.planning import Desk, Facts, PassReport, ProposalReport, RoundReport
+from warpsmith.tuning.agent.allowance import Allowance, Ledger
+from warpsmith.tuning.agent.planning import Desk, Facts, PassReport, ProposalReport, RoundReport
 
 LIMITS = Limits(1024, 1024, 512, 64, 32768, 32, 2)
 KERNEL = untouched(load_kernel("silu_and_mul"))

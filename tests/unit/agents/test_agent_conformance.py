@@ -6,7 +6,7 @@ from chat_server import ChatServer, answers, fails
 from warpsmith.agents.llm import LlmAgent
 from warpsmith.agents.rules import RulesAgent
 from warpsmith.testing.agents import AgentConformance
-from warpsmith.tuning.agents import load_agent
+from warpsmith.tuning.agent.agents import load_agent
 
 
 class TestRules(AgentConformance):

@@ -7,7 +7,7 @@ from llm_desk import FACTS, Office
 
 from chat_server import Response, answers, completion, fails, refuses_tools, says, serving
 from warpsmith.refactor.base import Concern
-from warpsmith.tuning.planning import AgentStopped, Finding
+from warpsmith.tuning.agent.planning import AgentStopped, Finding
 
 GOOD = {"findings": [{"concern": "Traffic", "text": "too much of it", "weight": "0.4"}]}
 FOUND = (Finding(Concern.TRAFFIC, "too much of it", 0.4),)

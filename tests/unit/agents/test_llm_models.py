@@ -8,9 +8,9 @@ from llm_desk import FACTS, Office
 from chat_server import USAGE, answers, fails, serving
 from warpsmith.agents.llm.models import open_model
 from warpsmith.core.errors import InputError, UnavailableError, WarpsmithError
-from warpsmith.tuning.agents import load_agent
-from warpsmith.tuning.allowance import Allowance, Ledger
-from warpsmith.tuning.planning import AgentStopped, Desk
+from warpsmith.tuning.agent.agents import load_agent
+from warpsmith.tuning.agent.allowance import Allowance, Ledger
+from warpsmith.tuning.agent.planning import AgentStopped, Desk
 
 GOOD = {"findings": []}
 DESK = Desk(0, Ledger(Allowance()), lambda message: None, lambda: None)

@@ -16,7 +16,7 @@ from warpsmith.core.expression.operations import FUNCTIONS
 from warpsmith.core.outcome import Evaluation
 from warpsmith.refactor.base import Concern
 from warpsmith.search.importance import Importance, ParameterEffect, ValueEffect
-from warpsmith.tuning.planning import Attempt, BudgetLeft, Finding, Plan, RoundReport
+from warpsmith.tuning.agent.planning import Attempt, BudgetLeft, Finding, Plan, RoundReport
 
 FINDINGS = (Finding(Concern.TRAFFIC, "rows are read twice", 0.7),)
 PLAN = Plan(("block_size", "map_2d"), "wider blocks first", FINDINGS, write=True)

@@ -20,7 +20,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.refactor.base import Concern, Tunable
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.tuning.planning import Attempt, Finding, Plan, Unanswered
+from warpsmith.tuning.agent.planning import Attempt, Finding, Plan, Unanswered
 
 SOURCE = """template <typename T>
 __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ input, int d) {

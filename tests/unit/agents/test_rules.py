@@ -8,10 +8,10 @@ from warpsmith.agents.rules import RulesAgent
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.refactor.base import Concern
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.agent.allowance import Allowance
+from warpsmith.tuning.agent.planning import Facts, Finding, PassReport, RoundReport
+from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.events import ignore
-from warpsmith.tuning.planning import Facts, Finding, PassReport, RoundReport
-from warpsmith.tuning.secretary import desk_without_record
 
 LIMITS = Limits(8192, 8192, 8192, 8192, 32768, 32, 2)
 PASSES = (

@@ -8,7 +8,7 @@ import pytest
 
 from warpsmith.cli.render_importance import render_importance
 from warpsmith.search.importance import Importance, PairEffect, ParameterEffect, TooFewResults, ValueEffect
-from warpsmith.tuning.explain import importance_entry
+from warpsmith.tuning.afterwards.explain import importance_entry
 
 
 def shown(capsys: pytest.CaptureFixture[str], **changes: Any) -> str:

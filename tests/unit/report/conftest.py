@@ -15,7 +15,7 @@ from warpsmith.record.run import RunHeader
 from warpsmith.record.store import Store
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.account import account_of
+from warpsmith.tuning.afterwards.account import account_of
 from warpsmith.tuning.order import kernel_fingerprint
 
 Record = Callable[..., RunFacts]

@@ -18,8 +18,8 @@ from warpsmith.tuning.comparison.figures import Final, advantage, courses, media
 from warpsmith.tuning.comparison.plan import Plan
 from warpsmith.tuning.comparison.result import ComparisonResult
 from warpsmith.tuning.comparison.templates import SharedTemplates
-from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.order import Mode
+from warpsmith.tuning.templates.effort import Effort
 
 KERNEL = load_kernel("silu_and_mul")
 

@@ -16,7 +16,7 @@ from warpsmith.isolation.confinement import require_confinement
 from warpsmith.record.transcript import Kind, Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Workload
-from warpsmith.tuning.planning import Attempt, Desk, Facts, Finding, Plan
+from warpsmith.tuning.agent.planning import Attempt, Desk, Facts, Finding, Plan
 
 if TYPE_CHECKING:
     from warpsmith.agents.llm.conversation import Conversation

@@ -26,7 +26,7 @@ from warpsmith.agents.llm.reading import REFUSED, TOOL, explained, parsed, raw_a
 from warpsmith.agents.llm.recalled import Recalled
 from warpsmith.agents.llm.scrub import cut, presentable, sound, without_secrets
 from warpsmith.record.transcript import Kind, Message, Role
-from warpsmith.tuning.planning import Desk, Unanswered
+from warpsmith.tuning.agent.planning import Desk, Unanswered
 
 TRIES = 3
 MOST_RECORDED = 60_000  # characters of one message in the record

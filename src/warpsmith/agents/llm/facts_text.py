@@ -12,7 +12,7 @@ from warpsmith.refactor.proposal import PROPOSALS
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Buffer, Kernel, Scalar
 from warpsmith.template.directives import with_includes
-from warpsmith.tuning.planning import Facts, Finding, PassReport, ProposalReport
+from warpsmith.tuning.agent.planning import Facts, Finding, PassReport, ProposalReport
 
 _MOST_SOURCE = 60_000  # characters; longer sources are cut in the middle, and said to be
 _MOST_HEADERS = 20_000

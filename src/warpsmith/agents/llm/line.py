@@ -36,7 +36,7 @@ from pydantic_ai.settings import ModelSettings
 from warpsmith.agents.llm.models import address_of
 from warpsmith.agents.llm.scrub import presentable
 from warpsmith.settings import model_timeout_s
-from warpsmith.tuning.planning import AgentStopped
+from warpsmith.tuning.agent.planning import AgentStopped
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.replies import PlanReply
-from warpsmith.tuning.planning import Facts, Finding, Plan
+from warpsmith.tuning.agent.planning import Facts, Finding, Plan
 
 _LEAST_SHARE = 0.05
 

@@ -16,8 +16,8 @@ from warpsmith.core.hardware import Language, Limits
 from warpsmith.refactor.base import Concern
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.adversaries import MOST
-from warpsmith.tuning.planning import Attempt, Facts, Finding, Plan
+from warpsmith.tuning.agent.adversaries import MOST
+from warpsmith.tuning.agent.planning import Attempt, Facts, Finding, Plan
 
 MOST_PROBLEM = 6_000  # characters of a compiler's or a verifier's words
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from genai_prices import Usage, calc_price
 
-from warpsmith.tuning.allowance import Ledger
-from warpsmith.tuning.planning import AgentStopped
+from warpsmith.tuning.agent.allowance import Ledger
+from warpsmith.tuning.agent.planning import AgentStopped
 
 TOKENS_PER_USD = 100_000  # as if a token cost what the dearer models ask for a million of them: $10
 CHARACTERS_PER_TOKEN = 3  # of source code; an estimate that is rather too high

@@ -1,4 +1,4 @@
-"""From a tester's reply to `Workload`s. Whether the original itself is right on them is decided by `tuning.adversaries`."""
+"""From a tester's reply to `Workload`s. Whether the original itself is right on them is decided by `tuning.agent.adversaries`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from warpsmith.agents.llm.scrub import cut, presentable
 from warpsmith.core.outcome import Measured
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.tuning.planning import Attempt, Facts
+from warpsmith.tuning.agent.planning import Attempt, Facts
 
 _MOST_SOURCE = 30_000  # characters of one
 _MOST_PROBLEM = 1_500

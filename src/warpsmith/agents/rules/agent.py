@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from warpsmith.agents.rules import analyst, author, planner, tester
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Workload
-from warpsmith.tuning.planning import Attempt, Desk, Facts, Finding, Plan
+from warpsmith.tuning.agent.planning import Attempt, Desk, Facts, Finding, Plan
 
 
 class RulesAgent:

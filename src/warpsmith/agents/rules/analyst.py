@@ -13,7 +13,7 @@ from warpsmith.source import LoopKind, Names, loops_of, parse_kernel
 from warpsmith.source.effects import called_functions
 from warpsmith.source.tree import of_kind
 from warpsmith.spec.document import read_source
-from warpsmith.tuning.planning import Facts, Finding
+from warpsmith.tuning.agent.planning import Facts, Finding
 
 # Of one measurement on the search's cores: a reduction that was near 0.9 of that was at 0.7 on all cores, and a pass that had not
 # been tried made it 1.4 times as fast there.

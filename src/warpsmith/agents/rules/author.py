@@ -33,8 +33,8 @@ from warpsmith.refactor.folding import folded
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.values import space_of_refactored
+from warpsmith.tuning.agent.planning import Attempt, Desk, Facts
 from warpsmith.tuning.order import kernel_fingerprint
-from warpsmith.tuning.planning import Attempt, Desk, Facts
 
 _FRESH_START = 1 / 7
 _TWO_MOVES = 0.3

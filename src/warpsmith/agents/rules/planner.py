@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warpsmith.tuning.planning import Facts, Finding, PassReport, Plan
+from warpsmith.tuning.agent.planning import Facts, Finding, PassReport, Plan
 
 ALWAYS_FIRST = frozenset({"lift_constants", "block_size"})
 _PER_ROUND = 5

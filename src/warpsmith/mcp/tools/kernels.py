@@ -22,7 +22,7 @@ from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Buffer, Kernel, Workload
 from warpsmith.spec.skeleton import skeleton
 from warpsmith.template import template_of
-from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.agent.prospects import passes_for
 
 _LONGEST_DRAFTED = 400_000
 _LONGEST_SOURCE = 20_000  # characters: what is still read with profit in one piece

@@ -23,7 +23,7 @@ from warpsmith.record.store import Store
 from warpsmith.settings import Settings
 from warpsmith.space import Space, space_of
 from warpsmith.template import template_of
-from warpsmith.tuning.explain import searched_kernel, searched_space
+from warpsmith.tuning.afterwards.explain import searched_kernel, searched_space
 from warpsmith.tuning.round import carried_over
 
 RunName = Annotated[str, Field(description="As job_status names it; `last` is the latest of all.")]

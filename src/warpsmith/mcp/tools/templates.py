@@ -21,8 +21,8 @@ from warpsmith.refactor.form_checks import check_form
 from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
-from warpsmith.tuning.templating import Templated, template_entry, templatize
-from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.templates.templating import Templated, template_entry, templatize
+from warpsmith.tuning.templates.workbench import Workbench
 
 _LONGEST_SOURCE = 400_000
 _MEND = "mend what `problem` says and submit it again"

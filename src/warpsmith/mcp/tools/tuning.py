@@ -18,7 +18,7 @@ from warpsmith.record.run import Status
 from warpsmith.record.store import Store
 from warpsmith.search.registry import load_strategy
 from warpsmith.settings import Settings
-from warpsmith.tuning.agents import default_agent
+from warpsmith.tuning.agent.agents import default_agent
 from warpsmith.tuning.budget import Budget
 
 JobName = Annotated[str, Field(description="As start_tuning answered it.")]

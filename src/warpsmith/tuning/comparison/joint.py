@@ -19,7 +19,7 @@ from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.statistics import Ratio
 from warpsmith.settings import claim_processes
-from warpsmith.tuning.beside import (
+from warpsmith.tuning.claims.beside import (
     Pace,
     ProcessMeasurement,
     Speedups,
@@ -28,8 +28,8 @@ from warpsmith.tuning.beside import (
     measure_table,
     overall,
 )
+from warpsmith.tuning.claims.endurance import lasts
 from warpsmith.tuning.comparison.contenders import Contender
-from warpsmith.tuning.endurance import lasts
 from warpsmith.verify.prepared import PreparedWorkload
 
 _PACE = Pace(seconds=3.0, least=8)

@@ -12,8 +12,8 @@ from warpsmith.record.run import NO_AGENT
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import Settings
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.agents import RULES
-from warpsmith.tuning.allowance import Allowance
+from warpsmith.tuning.agent.agents import RULES
+from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, kernel_fingerprint
 

@@ -14,15 +14,15 @@ from typing import Any
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.bundled import FILE_NAME
-from warpsmith.tuning.agenda import Templating
-from warpsmith.tuning.effort import Effort
+from warpsmith.tuning.agent.agenda import Templating
+from warpsmith.tuning.templates.effort import Effort
 
 _REPORT = "report.json"
 
 
 @dataclass(frozen=True, slots=True)
 class SharedTemplates:
-    """Implements `tuning.agenda.Templating` over another one."""
+    """Implements `tuning.agent.agenda.Templating` over another one."""
 
     inner: Templating
     shelf: Path

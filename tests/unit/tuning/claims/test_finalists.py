@@ -10,8 +10,8 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Crashed, Evaluation, Measured, Verdict, WorkloadTime
-from warpsmith.tuning.beside import ProcessMeasurement, Speedups, Table
-from warpsmith.tuning.finalists import Choice, Shortlist, certain, choose, claim, shortlist, spread_between_processes
+from warpsmith.tuning.claims.beside import ProcessMeasurement, Speedups, Table
+from warpsmith.tuning.claims.finalists import Choice, Shortlist, certain, choose, claim, shortlist, spread_between_processes
 
 GOOD = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
 WEIGHTS = {"a": 1.0, "b": 1.0}

@@ -16,17 +16,17 @@ from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.values import nearest_with
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.cores import divide_cores
-from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.events import Emit, ignore
-from warpsmith.tuning.probes import Lab, Probe
-from warpsmith.tuning.templating import settled_draft, templatize
+from warpsmith.tuning.templates.effort import Effort
+from warpsmith.tuning.templates.probes import Lab, Probe
+from warpsmith.tuning.templates.templating import settled_draft, templatize
 
 _LONGEST_REPORT = 4000  # characters of a compiler's output that are worth a reader's time
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """Implements `tuning.agenda.Templating`."""
+    """Implements `tuning.agent.agenda.Templating`."""
 
     kernel: Kernel  # untouched
     lab: Lab

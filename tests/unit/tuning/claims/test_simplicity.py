@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.tuning.simplicity import complexity, simplest_of_equals
+from warpsmith.tuning.claims.simplicity import complexity, simplest_of_equals
 
 DEFAULT = Configuration.of({"BLOCK": 128, "EXP": 0, "LAYOUT": "row"})
 

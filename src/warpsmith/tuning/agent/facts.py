@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.planning import Facts
+from warpsmith.tuning.agent.planning import Facts
 
 _FAILURES_TOLD = 12  # the latest, with their reasons
 

@@ -2,7 +2,7 @@
 
 `rules` is one; `PROVIDER:MODEL` (`openai:gpt-5`, `ollama:qwen3-coder`) is a language model. Roles can be mixed:
 `rules,templater=openai:gpt-5` has the rules do everything but write forms of the kernel. Where a model cannot go on the rules do
-(`tuning.relief`), or whom `fallback=AGENT` names; `fallback=none` forbids it.
+(`tuning.agent.relief`), or whom `fallback=AGENT` names; `fallback=none` forbids it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.tuning.planning import Agent, Attempt, Desk, Facts, Finding, Plan
-from warpsmith.tuning.relief import Nobody, Relieved
+from warpsmith.tuning.agent.planning import Agent, Attempt, Desk, Facts, Finding, Plan
+from warpsmith.tuning.agent.relief import Nobody, Relieved
 
 RULES = "rules"
 _GROUP = "warpsmith.agents"

@@ -9,7 +9,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Limits
 from warpsmith.record.run import RunHeader, RunRecord
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.explain import searched_space
+from warpsmith.tuning.afterwards.explain import searched_space
 
 KERNEL = """
 [kernel]

@@ -14,10 +14,10 @@ from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.spec.kernel import Workload
 from warpsmith.template import first_difference
+from warpsmith.tuning.afterwards.stand import Stand, stand_for
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.original import establish_original, require_right
-from warpsmith.tuning.stand import Stand, stand_for
 
 RECHECK_SEED = 20  # not a run's default: the exported files meet inputs that nothing was chosen by
 

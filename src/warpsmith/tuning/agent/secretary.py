@@ -7,10 +7,10 @@ from typing import Any
 
 from warpsmith.record.store import Store
 from warpsmith.record.transcript import Message
-from warpsmith.tuning.allowance import Allowance, Ledger
+from warpsmith.tuning.agent.allowance import Allowance, Ledger
+from warpsmith.tuning.agent.planning import Desk
 from warpsmith.tuning.events import Emit, MessageNoted
 from warpsmith.tuning.order import Order
-from warpsmith.tuning.planning import Desk
 
 
 class Secretary:

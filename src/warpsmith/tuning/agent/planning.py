@@ -19,7 +19,7 @@ from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.search.importance import Importance
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.tuning.allowance import Ledger
+from warpsmith.tuning.agent.allowance import Ledger
 from warpsmith.tuning.budget import Budget
 
 

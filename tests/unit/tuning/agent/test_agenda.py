@@ -12,10 +12,10 @@ from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Concern
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.agenda import Agenda
+from warpsmith.tuning.agent.agenda import Agenda
+from warpsmith.tuning.agent.planning import Facts, PassReport, Plan
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.events import PassesPostponed
-from warpsmith.tuning.planning import Facts, PassReport, Plan
 
 PASSES = ("lift", "reduce", "unroll")
 KERNEL = load_kernel("silu_and_mul").path
@@ -23,7 +23,7 @@ LIMITS = Limits(1024, 1024, 512, 64, 32768, 32, 2)
 
 
 class SlowTemplating:
-    """Every pass takes ten seconds; it stops where it is told to, as `tuning.templating` does."""
+    """Every pass takes ten seconds; it stops where it is told to, as `tuning.templates.templating` does."""
 
     def __init__(self, clock):
         self.clock = clock

@@ -16,7 +16,7 @@ from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.choices import OfTemplate, RunChoices
 from warpsmith.tuning.cores import all_cores
-from warpsmith.tuning.probes import require_language
+from warpsmith.tuning.templates.probes import require_language
 from warpsmith.verify.prepared import PreparedWorkload
 
 

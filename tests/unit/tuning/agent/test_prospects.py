@@ -4,7 +4,7 @@ from pathlib import Path
 
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.prospects import passes_for
+from warpsmith.tuning.agent.prospects import passes_for
 
 LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
 SOURCE = """

@@ -19,7 +19,7 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.template import Template, template_of
 from warpsmith.template.difference import difference
 from warpsmith.template.meanings import parameter_meanings
-from warpsmith.tuning.explain import importance_entry, searched_kernel, searched_space
+from warpsmith.tuning.afterwards.explain import importance_entry, searched_kernel, searched_space
 from warpsmith.tuning.order import Mode, kernel_of
 from warpsmith.tuning.result import shown_result
 from warpsmith.tuning.round import carried_over

@@ -8,11 +8,11 @@ from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.planning import Agent, Facts, Plan, ProposalReport
-from warpsmith.tuning.probes import Lab
-from warpsmith.tuning.prospects import passes_for
-from warpsmith.tuning.relief import Relieved
-from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.agent.planning import Agent, Facts, Plan, ProposalReport
+from warpsmith.tuning.agent.prospects import passes_for
+from warpsmith.tuning.agent.relief import Relieved
+from warpsmith.tuning.templates.probes import Lab
+from warpsmith.tuning.templates.workbench import Workbench
 
 MOST_REPAIRS = 3  # what a model cannot mend in three tries, it seldom mends in ten
 

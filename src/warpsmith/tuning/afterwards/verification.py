@@ -19,13 +19,13 @@ from warpsmith.measure.races import RACECHECK, are_looked_for, races
 from warpsmith.record.required import require_result
 from warpsmith.record.run import RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.afterwards.recheck import RECHECK_SEED, adversaries_of
+from warpsmith.tuning.afterwards.stand import Stand, stand_for
+from warpsmith.tuning.afterwards.verified import Check, Kind, RaceCheck, Status, Subject, Verification
 from warpsmith.tuning.choices import RunChoices
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.original import judge_original
-from warpsmith.tuning.recheck import RECHECK_SEED, adversaries_of
 from warpsmith.tuning.second_opinion import Doubt, SecondOpinion
-from warpsmith.tuning.stand import Stand, stand_for
-from warpsmith.tuning.verified import Check, Kind, RaceCheck, Status, Subject, Verification
 from warpsmith.verify.prepared import PreparedWorkload, smallest_first
 
 DEFAULT_SEEDS = 3

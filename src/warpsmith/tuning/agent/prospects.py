@@ -9,7 +9,7 @@ from warpsmith.refactor.draft import Draft
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.values import with_possible_values
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.planning import PassReport
+from warpsmith.tuning.agent.planning import PassReport
 
 
 def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:

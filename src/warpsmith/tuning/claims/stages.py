@@ -18,15 +18,15 @@ from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.disturbance import Disturbance
 from warpsmith.measure.roofline import Roofline, make_roofline
 from warpsmith.settings import claim_processes
-from warpsmith.tuning import finalists
-from warpsmith.tuning.beside import Pace, ProcessMeasurement, Speedups, Table, is_to_be_repeated, measure_table
 from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.endurance import lasts
+from warpsmith.tuning.claims import finalists
+from warpsmith.tuning.claims.beside import Pace, ProcessMeasurement, Speedups, Table, is_to_be_repeated, measure_table
+from warpsmith.tuning.claims.endurance import lasts
+from warpsmith.tuning.claims.finalists import Choice, Claim, Shortlist
+from warpsmith.tuning.claims.scrutiny import Scrutiny, Subject
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted
-from warpsmith.tuning.finalists import Choice, Claim, Shortlist
 from warpsmith.tuning.profile import Profiler
 from warpsmith.tuning.result import Roof, claim_entry, overall_entry
-from warpsmith.tuning.scrutiny import Scrutiny, Subject
 from warpsmith.verify.prepared import PreparedWorkload
 
 _CHOOSING, _CLAIMING = Pace(seconds=2.5), Pace(seconds=0.8)

@@ -15,8 +15,8 @@ import numpy as np
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation, Measured, Verdict
 from warpsmith.measure.statistics import Ratio, weighted_mean
-from warpsmith.tuning.beside import ProcessMeasurement, Speedups, Table, overall
-from warpsmith.tuning.simplicity import complexity, simplest_of_equals
+from warpsmith.tuning.claims.beside import ProcessMeasurement, Speedups, Table, overall
+from warpsmith.tuning.claims.simplicity import complexity, simplest_of_equals
 
 _SIMILAR = 0.04  # in the search, which is less exact than the choice
 

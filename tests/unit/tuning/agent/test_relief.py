@@ -7,11 +7,11 @@ from warpsmith.core.hardware import Limits
 from warpsmith.record.transcript import Message
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.agents import load_agent
-from warpsmith.tuning.allowance import Allowance, Ledger
-from warpsmith.tuning.planning import AgentStopped, Desk, Facts, Plan, RoundReport, Unanswered
-from warpsmith.tuning.prospects import passes_for
-from warpsmith.tuning.relief import Nobody, Relieved
+from warpsmith.tuning.agent.agents import load_agent
+from warpsmith.tuning.agent.allowance import Allowance, Ledger
+from warpsmith.tuning.agent.planning import AgentStopped, Desk, Facts, Plan, RoundReport, Unanswered
+from warpsmith.tuning.agent.prospects import passes_for
+from warpsmith.tuning.agent.relief import Nobody, Relieved
 
 LIMITS = Limits(1024, 1024, 512, 64, 32768, 32, 2)
 KERNEL = untouched(load_kernel("silu_and_mul"))

@@ -19,8 +19,8 @@ from warpsmith.refactor.base import Pass, Stage
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Branch, Draft
 from warpsmith.refactor.values import nearest_with, with_possible_values
-from warpsmith.tuning.combinations import Combinations, away
-from warpsmith.tuning.probes import Lab, Probe
+from warpsmith.tuning.templates.combinations import Combinations, away
+from warpsmith.tuning.templates.probes import Lab, Probe
 
 _IMPOSSIBLE = "no workload and no limit of the device allows another value"
 

@@ -1,8 +1,8 @@
 """From a kernel to its template: passes are applied one by one, and only what the device shows to be right is kept.
 
 After each pass the default must still be the original, token by token, and every form and every value must compile and give right
-results on the smallest workloads (`tuning.trial` says when each is tried, `tuning.effort` how much is). What does not is dropped;
-a pass of which nothing is left did not apply, and says why. So a template is never broken because a pass is.
+results on the smallest workloads (`trial` says when each is tried, `effort` how much is). What does not is dropped; a pass of
+which nothing is left did not apply, and says why. So a template is never broken because a pass is.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, Template, template_of
 from warpsmith.template.difference import difference
-from warpsmith.tuning.effort import Effort
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
-from warpsmith.tuning.probes import Lab, Probe, require_language
-from warpsmith.tuning.trial import Trial
+from warpsmith.tuning.templates.effort import Effort
+from warpsmith.tuning.templates.probes import Lab, Probe, require_language
+from warpsmith.tuning.templates.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Workload
-from warpsmith.tuning.planning import Agent, AgentStopped, Attempt, Desk, Facts, Finding, Plan, Unanswered
+from warpsmith.tuning.agent.planning import Agent, AgentStopped, Attempt, Desk, Facts, Finding, Plan, Unanswered
 
 _MOST_UNANSWERED = 3  # questions in a row
 _LEAST_SECONDS = 5.0  # with less left a stand-in's template would come too late

@@ -15,19 +15,19 @@ from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.proposal import FORM, PROPOSALS, Proposal
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.effort import Effort
+from warpsmith.tuning.agent.planning import Agent, AgentStopped, Facts, PassReport, Plan, ProposalReport
+from warpsmith.tuning.agent.writing import written_form
 from warpsmith.tuning.events import AgentGaveUp, PassesPostponed, RoundPlanned
 from warpsmith.tuning.order import kernel_fingerprint, round_kernel
-from warpsmith.tuning.planning import Agent, AgentStopped, Facts, PassReport, Plan, ProposalReport
+from warpsmith.tuning.templates.effort import Effort
 from warpsmith.tuning.workshop import Workshop
-from warpsmith.tuning.writing import written_form
 
 _MOST_PLANS = 3  # for one round, when nothing of what was planned applies
 _SHARE_OF_TIME = 0.3  # of what a run has left, for a round's template
 
 
 class Templating(Protocol):
-    """Makes templates of the untouched kernel; `tuning.workbench` does."""
+    """Makes templates of the untouched kernel; `tuning.templates.workbench` does."""
 
     def problem_of(self, proposal: Proposal) -> str | None:
         """What is wrong with a form that an agent wrote; None when it can be searched."""

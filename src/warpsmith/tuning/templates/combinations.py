@@ -18,7 +18,7 @@ from warpsmith.refactor.base import Rule
 from warpsmith.refactor.combine import combined
 from warpsmith.refactor.draft import Draft
 from warpsmith.space.covering import covering_sample
-from warpsmith.tuning.probes import Lab, Probe, Problem
+from warpsmith.tuning.templates.probes import Lab, Probe, Problem
 
 _FAILURES_AT_MOST = 12  # after which every combination that failed is excluded as widely as it can be
 
