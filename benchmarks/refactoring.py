@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.refactor.application import apply_passes
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_passes
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.registry import load_passes
 from warpsmith.space.covering import covering_sample
 from warpsmith.spec.bundled import bundled_names

@@ -29,7 +29,7 @@ from warpsmith.record.lock import as_seen
 from warpsmith.record.required import require_result
 from warpsmith.record.run import RunRecord
 from warpsmith.record.store import Store
-from warpsmith.refactor.emit import check_folder
+from warpsmith.refactor.drafting.emit import check_folder
 from warpsmith.refactor.proposal import ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.replay import ReplayResult, replay

@@ -11,9 +11,9 @@ import pytest
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.measure.bench import Bench
-from warpsmith.refactor.application import apply_passes
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_passes
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
 from warpsmith.space.covering import covering_sample

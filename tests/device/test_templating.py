@@ -11,8 +11,8 @@ from twice import SOURCE, twice
 
 from warpsmith.core.errors import BaselineError, InputError
 from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.templates.effort import Effort
 from warpsmith.tuning.templates.probes import Lab, Probe, laboratory

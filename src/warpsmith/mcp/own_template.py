@@ -12,11 +12,11 @@ from warpsmith.compile.binding import Binder
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.allowed import require_allowed
-from warpsmith.refactor.combine import Refactored
-from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.emit import kernel_toml, template_path
+from warpsmith.refactor.drafting.combine import Refactored
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.emit import kernel_toml, template_path
+from warpsmith.refactor.drafting.values import nearest_with
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.refactor.values import nearest_with
 from warpsmith.space import Space, space_of
 from warpsmith.spec.bundled import FILE_NAME
 from warpsmith.spec.document import read_source

@@ -19,9 +19,9 @@ from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.allowed import require_allowed
-from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Concern
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_pass
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched

@@ -20,12 +20,12 @@ from warpsmith.compile.binding import Binder, Source
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Limits
 from warpsmith.devices.registry import load_device
-from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Concern, Pass, Stage, Subject, Variant
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.emit import template_text
-from warpsmith.refactor.values import space_of_refactored
+from warpsmith.refactor.drafting.application import apply_pass
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.emit import template_text
+from warpsmith.refactor.drafting.values import space_of_refactored
 from warpsmith.source import parse_kernel
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.kernel import Kernel

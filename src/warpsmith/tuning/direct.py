@@ -17,7 +17,7 @@ import numpy as np
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.run import RoundRecord
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.space import Space
 from warpsmith.tuning.agent.facts import measured_facts

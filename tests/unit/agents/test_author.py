@@ -9,8 +9,8 @@ from warpsmith.agents.rules.author import Moves
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import ArgumentCheck, CompileFailed, Evaluation, Measured, Verdict
-from warpsmith.refactor.application import apply_passes
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_passes
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.load import load_kernel

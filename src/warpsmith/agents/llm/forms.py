@@ -11,8 +11,8 @@ from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.replies import FormReply, ParameterReply
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Tunable
-from warpsmith.refactor.checks import Faulty
-from warpsmith.refactor.form_checks import check_form
+from warpsmith.refactor.drafting.checks import Faulty
+from warpsmith.refactor.drafting.form_checks import check_form
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.spec.kernel import Kernel
 

@@ -16,8 +16,8 @@ from warpsmith.mcp.own_template import OwnTemplate, lay_down
 from warpsmith.mcp.tools.kernels import DeviceName, KernelName
 from warpsmith.mcp.workspace import Workspace
 from warpsmith.refactor.base import Rule, Tunable
-from warpsmith.refactor.checks import Faulty
-from warpsmith.refactor.form_checks import check_form
+from warpsmith.refactor.drafting.checks import Faulty
+from warpsmith.refactor.drafting.form_checks import check_form
 from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched

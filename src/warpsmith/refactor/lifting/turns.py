@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.collecting import require_no_own_results
 from warpsmith.refactor.lifting.surplus import effects
+from warpsmith.refactor.loops.collecting import require_no_own_results
 from warpsmith.refactor.preconditions import Unmet
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import base_name, declared_names, dependents, exits, identifiers, is_in_inner_loop

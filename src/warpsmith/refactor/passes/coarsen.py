@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
+from warpsmith.refactor.mapping.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast, operand

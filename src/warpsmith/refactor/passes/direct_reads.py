@@ -22,7 +22,7 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, St
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import names_of, unreadable
-from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
+from warpsmith.refactor.tiles.addresses import loaded, read_only, require_visible, source_pointer
 from warpsmith.refactor.writing import removed
 from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.arrays import arrays_of

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy
-from warpsmith.refactor.folded_code import FoldedWriter
 from warpsmith.refactor.lifting.rules import a_warp_at_least
+from warpsmith.refactor.mapping.folded_code import FoldedWriter
+from warpsmith.refactor.mapping.required_block import following
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, axis, names_of, on_workloads, require, require_readable
-from warpsmith.refactor.required_block import following
 from warpsmith.source import Names
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.effects import updates_atomically

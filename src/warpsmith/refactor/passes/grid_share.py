@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.collecting import require_no_own_results
 from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.loops.collecting import require_no_own_results
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast

@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.block_loop import block_indices, block_loop
-from warpsmith.refactor.joined_code import JoinedRowsWriter
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.passes.rows_per_block import line_of_rows, rows_parameter
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require
-from warpsmith.refactor.row_loop import count_argument, one_row, rows_grid
+from warpsmith.refactor.rows.block_loop import block_indices, block_loop
+from warpsmith.refactor.rows.joined_code import JoinedRowsWriter
+from warpsmith.refactor.rows.row_loop import count_argument, one_row, rows_grid
 from warpsmith.source.row_stages import Unstaged, row_stages
 
 

@@ -19,7 +19,7 @@ from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tu
 from warpsmith.refactor.extents import tidy
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, present, require, require_readable
-from warpsmith.refactor.register_row import STEPS, Registers, steps_rule, strided_loops, with_fixed_steps
+from warpsmith.refactor.rows.register_row import STEPS, Registers, steps_rule, strided_loops, with_fixed_steps
 from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Edit, Names
 from warpsmith.source.rows_read_twice import RowReadTwice, row_read_twice

@@ -19,8 +19,9 @@ from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.extents import tidy
-from warpsmith.refactor.index_split import Region, find_region
-from warpsmith.refactor.map_2d_code import Map2DWriter, Parameters
+from warpsmith.refactor.mapping.index_split import Region, find_region
+from warpsmith.refactor.mapping.map_2d_code import Map2DWriter, Parameters
+from warpsmith.refactor.mapping.sorting import HandedOn
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import (
     answered,
@@ -32,7 +33,6 @@ from warpsmith.refactor.preconditions import (
     require_free_block,
     require_readable,
 )
-from warpsmith.refactor.sorting import HandedOn
 from warpsmith.source.threads import teamwork
 
 _ROWS = (1, 2, 4, 8, 16, 32)

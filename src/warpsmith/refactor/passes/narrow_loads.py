@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.collecting import require_no_own_results, require_reduced
 from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.loops.collecting import require_no_own_results, require_reduced
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, present, require, require_readable, those_that_can
 from warpsmith.refactor.writing import FreeNames, operand

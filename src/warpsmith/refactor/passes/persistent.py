@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.block_loop import block_loop
-from warpsmith.refactor.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
+from warpsmith.refactor.mapping.flat import FlatKernel, changeable, element_loop, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
-from warpsmith.refactor.row_loop import count_argument
+from warpsmith.refactor.rows.block_loop import block_loop
+from warpsmith.refactor.rows.row_loop import count_argument
 from warpsmith.source import Names
 from warpsmith.source.threads import all_launch_uses, spelled, teamwork
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.block_loop import block_loop
-from warpsmith.refactor.flat import flat_indices
+from warpsmith.refactor.mapping.flat import flat_indices
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require
-from warpsmith.refactor.row_loop import count_argument, row_loop
+from warpsmith.refactor.rows.block_loop import block_loop
+from warpsmith.refactor.rows.row_loop import count_argument, row_loop
 from warpsmith.source import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import all_launch_uses, launch_uses

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import Geometry
+from warpsmith.refactor.mapping.one_step import OneStepEach, one_step_each, shared_header
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.one_step import OneStepEach, one_step_each, shared_header
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, require, require_readable
 from warpsmith.refactor.writing import FreeNames, operand
 from warpsmith.source import Edit, KernelSource, Loop, Names, Polynomial, loops_of

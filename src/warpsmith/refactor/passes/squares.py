@@ -4,7 +4,7 @@ Exposes SQUARES: 1 does so, a thread for DEEP rows of WIDE elements. In a transp
 in the output, so either the reads or the writes of threads in a row are far apart. A square has runs of both, and what fills
 cache lines is written past the caches. For devices whose threads are steps of a core's loop: the grid is the parallelism.
 
-Precondition: the kernel turns a matrix and does nothing else (`refactor.turned`), by threads that have nothing to do with each
+Precondition: the kernel turns a matrix and does nothing else (`tiles.turned`), by threads that have nothing to do with each
 other, or only share tiles that `direct_reads` can do without. Elements have four bytes. Constraints: none.
 """
 
@@ -18,9 +18,9 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, S
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_free_block, require_readable
-from warpsmith.refactor.square_code import NAMES, square_code
-from warpsmith.refactor.tiles import SumWriter
-from warpsmith.refactor.turned import Turned, turned
+from warpsmith.refactor.tiles.addresses import SumWriter
+from warpsmith.refactor.tiles.square_code import NAMES, square_code
+from warpsmith.refactor.tiles.turned import Turned, turned
 from warpsmith.refactor.writing import FreeNames, before_kernel
 from warpsmith.source import Edit, Polynomial
 from warpsmith.source.statements import indent_unit

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
-from warpsmith.refactor.register_row import STEPS, Registers, steps_rule, strided_loops, with_fixed_steps
+from warpsmith.refactor.rows.register_row import STEPS, Registers, steps_rule, strided_loops, with_fixed_steps
 from warpsmith.refactor.writing import FreeNames, cast, removed
 from warpsmith.source import Edit, Loop, Names
 from warpsmith.source.arrays import Array, arrays_of

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
+from warpsmith.refactor.mapping.required_block import following
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, axis, names_of, on_workloads, present, require, require_readable
-from warpsmith.refactor.required_block import following
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.dataflow import base_name
 from warpsmith.source.threads import all_launch_uses, launch_uses, teamwork

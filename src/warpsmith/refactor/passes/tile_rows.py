@@ -2,7 +2,7 @@
 
 Exposes: tiles that are filled from a buffer (`source.staged`). With COPY, threads along y take rows of the tile's part of the
 buffer, threads along x neighbouring elements of a row, the same number of steps for all; then what is left of a row.
-Precondition: the threads of a block fill all of the tile, and barriers keep that apart from its uses (`refactor.filling`): then
+Precondition: the threads of a block fill all of the tile, and barriers keep that apart from its uses (`tiles.filling`): then
 it does not matter who fills what.
 Parameter: COPY, 0 as it was. Constraints: none.
 
@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.filling import Filling
 from warpsmith.refactor.geometry import block_extent
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable, those_that_can
-from warpsmith.refactor.tiles import loaded, read_only, require_visible, source_pointer
+from warpsmith.refactor.tiles.addresses import loaded, read_only, require_visible, source_pointer
+from warpsmith.refactor.tiles.filling import Filling
 from warpsmith.refactor.writing import FreeNames, cast, operand, removed
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.loaded import NotATile

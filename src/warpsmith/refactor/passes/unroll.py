@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.copies import branch_rules
 from warpsmith.refactor.geometry import is_rest
+from warpsmith.refactor.loops.copies import branch_rules
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of

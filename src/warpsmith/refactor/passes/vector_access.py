@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Rule, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.flat import FLAT, FlatKernel, changeable, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.geometry import Geometry, is_rest
+from warpsmith.refactor.loops.packing import PackWriter, alignment_rules, known_extents
+from warpsmith.refactor.mapping.flat import FLAT, FlatKernel, changeable, flat_indices, flat_kernel, reaches_end
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.packing import PackWriter, alignment_rules, known_extents
 from warpsmith.refactor.preconditions import (
     Unmet,
     answered,

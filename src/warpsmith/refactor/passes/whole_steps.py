@@ -9,7 +9,7 @@ steps in the same order, so results are the same bit for bit.
 
 Precondition: the loop starts at `base + t` and steps by the number of values that `t` takes, its bound does not change inside,
 and a step neither leaves the loop nor waits for other threads. Loops over a tile in shared memory are `tile_rows`' business.
-Parameters: ITEMS, 0 as it was, else steps per trip; ACCUMULATORS where a loop collects sums (`refactor.accumulators`): more than
+Parameters: ITEMS, 0 as it was, else steps per trip; ACCUMULATORS where a loop collects sums (`loops.accumulators`): more than
 one add floats up in another order. Constraints: no more sums than steps; where a row has fewer steps only the rest is done.
 """
 
@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.core.expression import Expression
-from warpsmith.refactor.accumulators import Accumulators, accumulators_of, accumulators_rule, accumulators_tunable
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.extents import known_extent
 from warpsmith.refactor.geometry import Geometry, is_rest
+from warpsmith.refactor.loops.accumulators import Accumulators, accumulators_of, accumulators_rule, accumulators_tunable
+from warpsmith.refactor.loops.own_pointers import own_pointers
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.own_pointers import own_pointers
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of

@@ -4,10 +4,10 @@ Exposes: loops in which every step checks whether its element exists, `if (row <
 `inside ? a[…] : 0.0f`. With WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the
 loops. If that holds, they run without checks; else as they stand, but only for what lies inside: one row of the thread's elements
 after the other where these are independent (`source.own_elements`) and some row does not exist, else for threads of which
-something lies inside (`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.row_checks`).
+something lies inside (`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.tiles.row_checks`).
 
 With WHOLE = 2, tiles that would stick out begin earlier instead, where an element's value follows from its coordinates alone
-(`refactor.moved_tiles`).
+(`refactor.tiles.moved_tiles`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
 change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
@@ -25,14 +25,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
-from warpsmith.refactor.bounds_checks import Check, check_of, hardest_case, without_check
 from warpsmith.refactor.geometry import block_extent
-from warpsmith.refactor.lane_accesses import from_first_lane, lane_accesses
-from warpsmith.refactor.moved_tiles import moved_tiles
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.one_by_one import one_by_one, rolled, with_directives
 from warpsmith.refactor.preconditions import Unmet, answered, require, require_parsed
-from warpsmith.refactor.row_checks import by_rows, row_checks
+from warpsmith.refactor.tiles.bounds_checks import Check, check_of, hardest_case, without_check
+from warpsmith.refactor.tiles.lane_accesses import from_first_lane, lane_accesses
+from warpsmith.refactor.tiles.moved_tiles import moved_tiles
+from warpsmith.refactor.tiles.one_by_one import one_by_one, rolled, with_directives
+from warpsmith.refactor.tiles.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.comparisons import NEGATED

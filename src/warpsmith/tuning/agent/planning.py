@@ -15,7 +15,7 @@ from warpsmith.core.hardware import Counters, Limits, Resources
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.transcript import Message
 from warpsmith.refactor.base import Concern
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.search.importance import Importance
 from warpsmith.spec.kernel import Kernel, Workload

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from warpsmith.core.hardware import Limits
-from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Stage
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_pass
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.values import with_possible_values
 from warpsmith.refactor.registry import load_passes
-from warpsmith.refactor.values import with_possible_values
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.agent.planning import PassReport
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.refactor.base import Rule
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.space.covering import covering_sample
 from warpsmith.tuning.templates.probes import Lab, Probe, Problem
 

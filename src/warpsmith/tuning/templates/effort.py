@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warpsmith.refactor.base import Pass
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)

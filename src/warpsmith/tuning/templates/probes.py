@@ -17,10 +17,10 @@ from warpsmith.devices.base import CompileRequest, DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.candidates import BuildOutcome
 from warpsmith.measure.races import are_looked_for, races
-from warpsmith.refactor.combine import Refactored
-from warpsmith.refactor.emit import template_path, template_text
+from warpsmith.refactor.drafting.combine import Refactored
+from warpsmith.refactor.drafting.emit import template_path, template_text
+from warpsmith.refactor.drafting.values import space_of_refactored
 from warpsmith.refactor.untouched import untouched
-from warpsmith.refactor.values import space_of_refactored
 from warpsmith.space import Space
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload

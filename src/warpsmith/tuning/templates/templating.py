@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.refactor.base import Pass, Tunable
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Application, Draft
-from warpsmith.refactor.emit import check_folder, write_template
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Application, Draft
+from warpsmith.refactor.drafting.emit import check_folder, write_template
 from warpsmith.refactor.registry import in_order
 from warpsmith.space import space_of
 from warpsmith.spec.document import read_source

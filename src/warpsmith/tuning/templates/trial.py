@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.refactor.application import apply_pass
 from warpsmith.refactor.base import Pass, Stage
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Branch, Draft
-from warpsmith.refactor.values import nearest_with, with_possible_values
+from warpsmith.refactor.drafting.application import apply_pass
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Branch, Draft
+from warpsmith.refactor.drafting.values import nearest_with, with_possible_values
 from warpsmith.tuning.templates.combinations import Combinations, away
 from warpsmith.tuning.templates.probes import Lab, Probe
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.core.errors import InputError
-from warpsmith.refactor.application import apply_pass
-from warpsmith.refactor.combine import combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.application import apply_pass
+from warpsmith.refactor.drafting.combine import combined
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.values import nearest_with
 from warpsmith.refactor.proposal import FORM, PROPOSALS, Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
-from warpsmith.refactor.values import nearest_with
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.events import Emit, ignore

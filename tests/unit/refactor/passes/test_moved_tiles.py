@@ -5,9 +5,9 @@ from pass_subjects import CPU_LIMITS, applied, bundled, small, squeezed
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rewrite, Subject
-from warpsmith.refactor.moved_tiles import moved_tiles
 from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.whole_tiles import WholeTiles
+from warpsmith.refactor.tiles.moved_tiles import moved_tiles
 
 # Sixteen threads with four elements each; every place in {braces} is what a test changes.
 KERNEL = """

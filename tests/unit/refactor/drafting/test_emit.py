@@ -13,13 +13,13 @@ from refactor_support import LIMITS, SOURCE, TOML, Choosing, Naming, scale_kerne
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
-from warpsmith.refactor.application import apply_passes
 from warpsmith.refactor.base import Rewrite, Rule
-from warpsmith.refactor.combine import Refactored, combined
-from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.emit import template_text, write_template
+from warpsmith.refactor.drafting.application import apply_passes
+from warpsmith.refactor.drafting.combine import Refactored, combined
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.emit import template_text, write_template
+from warpsmith.refactor.drafting.values import space_of_refactored
 from warpsmith.refactor.proposal import Proposal, ProposedForms
-from warpsmith.refactor.values import space_of_refactored
 from warpsmith.space import space_of
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.common_work import CommonWork, scope_of
+from warpsmith.refactor.mapping.common_work import CommonWork, scope_of
 from warpsmith.refactor.preconditions import require
 from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Edit, Names

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Variant
-from warpsmith.refactor.block_loop import BlockLoop
 from warpsmith.refactor.extents import tidy
+from warpsmith.refactor.rows.block_loop import BlockLoop
 from warpsmith.refactor.writing import cast
 from warpsmith.source import Edit
 from warpsmith.source.dataflow import is_in_inner_loop

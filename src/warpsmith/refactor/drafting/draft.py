@@ -1,6 +1,6 @@
 """`Draft`: a template in the making. It holds the forms of the kernel that passes have made so far, and how each came about.
 
-A draft starts with one form, the untouched kernel, and grows pass by pass (`refactor.application`): every pass is applied to
+A draft starts with one form, the untouched kernel, and grows pass by pass (`drafting.application`): every pass is applied to
 every form on its own, and its structural alternatives become further forms. A draft is immutable: whoever tries a pass goes back
 by keeping the draft before, as `tuning.templates.templating` does when what a pass made does not compile or gives wrong results.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Tunable, Variant
-from warpsmith.refactor.conditions import Groups
 from warpsmith.refactor.constants import with_constant
+from warpsmith.refactor.drafting.conditions import Groups
 from warpsmith.refactor.untouched import untouched
 from warpsmith.source.macro_calls import expanded
 from warpsmith.spec.comments import used_identifiers

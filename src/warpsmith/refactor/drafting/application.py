@@ -9,11 +9,11 @@ from functools import lru_cache
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Stage, Subject, Tunable, Variant
-from warpsmith.refactor.carrying import carried_over
-from warpsmith.refactor.checks import Faulty, check_choice, check_variant
-from warpsmith.refactor.conditions import Guard, condition_for
 from warpsmith.refactor.constants import with_constant
-from warpsmith.refactor.draft import Application, Branch, Choice, Draft, names_used
+from warpsmith.refactor.drafting.carrying import carried_over
+from warpsmith.refactor.drafting.checks import Faulty, check_choice, check_variant
+from warpsmith.refactor.drafting.conditions import Guard, condition_for
+from warpsmith.refactor.drafting.draft import Application, Branch, Choice, Draft, names_used
 from warpsmith.source import parse_kernel
 from warpsmith.source.own_fillings import with_own_fillings
 from warpsmith.source.plain_loops import with_plain_loops

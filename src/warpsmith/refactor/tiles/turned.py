@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import Unmet, axis, on_workloads, present, require
-from warpsmith.refactor.tiles import read_only
+from warpsmith.refactor.tiles.addresses import read_only
 from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.comparisons import MIRRORED, NEGATED
 from warpsmith.source.dataflow import is_pure

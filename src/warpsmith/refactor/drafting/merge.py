@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import permutations
 
-from warpsmith.refactor.conditions import Condition, Groups, Guard, condition_for, deciding_names
-from warpsmith.refactor.units import Unit, text_of, units_of
+from warpsmith.refactor.drafting.conditions import Condition, Groups, Guard, condition_for, deciding_names
+from warpsmith.refactor.drafting.units import Unit, text_of, units_of
 
 _LONG_BRANCH = 12  # lines, from which on the `#endif` says what it ends
 _DIRECTIVE = 2  # what an `#if` costs the reader, in lines

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
-from warpsmith.refactor.flat import FLAT, changeable, flat_indices, flat_kernel, require_known_at
+from warpsmith.refactor.mapping.flat import FLAT, changeable, flat_indices, flat_kernel, require_known_at
+from warpsmith.refactor.mapping.sorting import ROW, SortedStatements, Split, sorted_statements
 from warpsmith.refactor.preconditions import Unmet, axis, on_workloads, present, require
-from warpsmith.refactor.sorting import ROW, SortedStatements, Split, sorted_statements
 from warpsmith.refactor.writing import operand
 from warpsmith.source import Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.dataflow import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from warpsmith.refactor.carrying import carried_over
+from warpsmith.refactor.drafting.carrying import carried_over
 
 PLAIN = "float s[256];\nfor (int t = 0; t < 9; ++t) {\n  a();\n}\nend(256);"
 ORIGINAL = "float s[256];\nint t = 0;\nwhile (t < 9) {\n  a();\n  t += 1;\n}\nend(256);"

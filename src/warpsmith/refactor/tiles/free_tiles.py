@@ -4,7 +4,7 @@ Then it does not matter which block does it, which of its threads, and in which 
 blocks do gets the same value from both. What is asked for that:
 
 * Threads have nothing to do with each other. What is written is not read, not even through another pointer (`__restrict__`),
-  and is stored under checks that say which elements exist (`refactor.coordinates`); those are the axes that tiles may move along.
+  and is stored under checks that say which elements exist (`tiles.coordinates`); those are the axes that tiles may move along.
 * Whatever depends on a thread's or a block's place along such an axis is a sum in which both have the weights that they have in
   the coordinate. Where a thread has several elements, the loop over them stands around it, with its weight in the sum.
 * A variable that changes belongs to one element: it is declared inside the loops over elements, or is an array with an element
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.coordinates import Axis, Comparisons, whole_arguments
-from warpsmith.refactor.element_loops import ElementLoops
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import Unmet, names_of, require
+from warpsmith.refactor.tiles.coordinates import Axis, Comparisons, whole_arguments
+from warpsmith.refactor.tiles.element_loops import ElementLoops
 from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.dataflow import base_name, is_pure_call
 from warpsmith.source.needed import LEAVING, checks_at

@@ -7,8 +7,8 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.base import Variant
-from warpsmith.refactor.checks import Faulty, check_variant
-from warpsmith.refactor.draft import Draft, names_used
+from warpsmith.refactor.drafting.checks import Faulty, check_variant
+from warpsmith.refactor.drafting.draft import Draft, names_used
 from warpsmith.refactor.names import taken_names
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.source import parse_kernel

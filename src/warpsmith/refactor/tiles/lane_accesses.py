@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.coordinates import whole_arguments
-from warpsmith.refactor.tiles import LAUNCH_NAME, SumWriter
+from warpsmith.refactor.tiles.addresses import LAUNCH_NAME, SumWriter
+from warpsmith.refactor.tiles.coordinates import whole_arguments
 from warpsmith.refactor.writing import operand
 from warpsmith.source import Edit, Names, Polynomial, loops_of
 from warpsmith.source.scopes import Origin

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
-from warpsmith.refactor.block_loop import BlockLoop, indexed_by
-from warpsmith.refactor.row_loop import rows_here
+from warpsmith.refactor.rows.block_loop import BlockLoop, indexed_by
+from warpsmith.refactor.rows.row_loop import rows_here
 from warpsmith.refactor.writing import barrier
 from warpsmith.source import Edit
 from warpsmith.source.row_stages import RowStage, RowStages, RowVariable, variable_of

@@ -4,8 +4,8 @@ import pytest
 
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Tunable
-from warpsmith.refactor.checks import Faulty
-from warpsmith.refactor.form_checks import check_form
+from warpsmith.refactor.drafting.checks import Faulty
+from warpsmith.refactor.drafting.form_checks import check_form
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.load import load_kernel

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpsmith.devices._clang.binary import run_clang
-from warpsmith.refactor.conditions import Guard, condition_for
-from warpsmith.refactor.merge import Form, merge
+from warpsmith.refactor.drafting.conditions import Guard, condition_for
+from warpsmith.refactor.drafting.merge import Form, merge
 
 NAMES = ("MAP", "STAGE", "PATH")
 

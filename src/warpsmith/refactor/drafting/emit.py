@@ -13,7 +13,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Literal
 from warpsmith.core.plain_text import in_a_comment, on_one_line
 from warpsmith.refactor.base import Tunable
-from warpsmith.refactor.combine import Refactored
+from warpsmith.refactor.drafting.combine import Refactored
 from warpsmith.spec.bundled import FILE_NAME
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from warpsmith.core.configuration import Configuration, Value
-from warpsmith.refactor.combine import Refactored, combined
-from warpsmith.refactor.draft import Draft
+from warpsmith.refactor.drafting.combine import Refactored, combined
+from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.space import Space
 
 _LISTED_AT_MOST = 200_000

@@ -2,7 +2,7 @@
 
 `if (col < n) out[col] = f(x, col);` with `col = blockIdx.x * 64 + threadIdx.x` asks every thread. If the last block begins at
 n - 64 instead, all of its elements exist; those that the block before it has as well get the same values from both. When that is
-right is said by `refactor.free_tiles`; data smaller than a tile is left to the kernel as it stands.
+right is said by `refactor.tiles.free_tiles`; data smaller than a tile is left to the kernel as it stands.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.bounds_checks import Check, parts_of, without_check
-from warpsmith.refactor.coordinates import Axis, whole_arguments
-from warpsmith.refactor.free_tiles import FreeTiles, free_tiles
-from warpsmith.refactor.lane_accesses import from_row, lane_accesses
 from warpsmith.refactor.preconditions import require
-from warpsmith.refactor.tiles import SumWriter
+from warpsmith.refactor.tiles.addresses import SumWriter
+from warpsmith.refactor.tiles.bounds_checks import Check, parts_of, without_check
+from warpsmith.refactor.tiles.coordinates import Axis, whole_arguments
+from warpsmith.refactor.tiles.free_tiles import FreeTiles, free_tiles
+from warpsmith.refactor.tiles.lane_accesses import from_row, lane_accesses
 from warpsmith.refactor.writing import FreeNames, barrier, cast, indented, joined_if, operand, statements_of
 from warpsmith.source import Edit, Names, Polynomial
 from warpsmith.source.scopes import Origin

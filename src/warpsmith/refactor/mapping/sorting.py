@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Subject
+from warpsmith.refactor.mapping.row_values import Value, row_values
 from warpsmith.refactor.preconditions import require
-from warpsmith.refactor.row_values import Value, row_values
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import (
     changed_names,

@@ -11,9 +11,9 @@ from functools import cached_property
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Rule, Tunable, Variant
-from warpsmith.refactor.conditions import Condition, Guard, condition_for
-from warpsmith.refactor.draft import Draft, names_used
-from warpsmith.refactor.merge import Form, merge
+from warpsmith.refactor.drafting.conditions import Condition, Guard, condition_for
+from warpsmith.refactor.drafting.draft import Draft, names_used
+from warpsmith.refactor.drafting.merge import Form, merge
 from warpsmith.spec.kernel import Constraint, Launch, Parameter
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warpsmith.refactor.base import Subject
-from warpsmith.refactor.flat import changeable
-from warpsmith.refactor.index_split import Region
-from warpsmith.refactor.sorting import COL, ROW, HandedOn
+from warpsmith.refactor.mapping.flat import changeable
+from warpsmith.refactor.mapping.index_split import Region
+from warpsmith.refactor.mapping.sorting import COL, ROW, HandedOn
 from warpsmith.refactor.writing import FreeNames, barrier, cast, operand, shared_array
 from warpsmith.source.statements import indent_unit, line_at
 from warpsmith.source.threads import spelled

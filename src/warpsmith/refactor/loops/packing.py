@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Rule
-from warpsmith.refactor.flat import FlatKernel, changeable
+from warpsmith.refactor.mapping.flat import FlatKernel, changeable
 from warpsmith.refactor.preconditions import Unmet
 from warpsmith.refactor.writing import FreeNames, before_kernel, operand
 from warpsmith.source import Edit, KernelSource, Loop, Names

@@ -10,12 +10,12 @@ import pytest
 from refactor_support import LIMITS, SOURCE, Choosing, Failing, Naming, scale_kernel
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.refactor.application import MOST_BRANCHES, apply_pass, apply_passes
 from warpsmith.refactor.base import Answer, Concern, Declined, Pass, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.combine import Refactored, combined
 from warpsmith.refactor.constants import with_constant
-from warpsmith.refactor.draft import Draft
-from warpsmith.refactor.values import nearest_with, space_of_refactored, with_possible_values
+from warpsmith.refactor.drafting.application import MOST_BRANCHES, apply_pass, apply_passes
+from warpsmith.refactor.drafting.combine import Refactored, combined
+from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.values import nearest_with, space_of_refactored, with_possible_values
 
 ADD = "out[i] = FACTOR * in[i];"
 GUARD = "if (i < n) {"
