@@ -1,1 +1,1 @@
-"""What passes find in loops and write in their place: sums, packs of neighbouring elements, copies, pointers of a thread's own."""
+"""What passes find in loops and write instead: sums, packs of neighbouring elements, copies, pointers of a thread's own."""
