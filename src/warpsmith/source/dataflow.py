@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
 
-from warpsmith.source.assembly import inputs, is_own_calculation, outputs
+from warpsmith.source.assembly import Assembly, inputs, kind_of, outputs
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
@@ -100,7 +100,7 @@ def changed_names(within: Node, source: KernelSource) -> frozenset[str]:
             if not is_pure_call(node, source):
                 found |= {base_name(a) for a in field(node, "arguments").named_children}
         elif node.type == "gnu_asm_expression":
-            reached = () if is_own_calculation(node) else inputs(node)  # what an address leads to
+            reached = () if kind_of(node) is Assembly.OWN else inputs(node)  # what an address leads to
             found |= {base_name(unwrapped(value)) for value in (*outputs(node), *reached)}
     return frozenset(found - {""})
 

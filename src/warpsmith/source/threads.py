@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
-from warpsmith.source.assembly import is_own_calculation
+from warpsmith.source.assembly import Assembly, kind_of
 from warpsmith.source.dataflow import is_pure_call
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _BARRIER = re.compile(r"__syncthreads\w*|(?:work_group_)?barrier|__builtin_amdgcn_s_barrier")
 _EXCHANGE = re.compile(
     r"__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match_\w+|__reduce_\w+_sync|__syncwarp|sub_group_\w+|__builtin_amdgcn_\w+"
-    r"|work_group_(?!barrier)\w+|__mma\w*|__wmma\w*|__vote\w*"
+    r"|work_group_(?!barrier)\w+|__mma\w*|__wmma\w*|__vote\w*|__lane_id"
 )
 # Also without their namespace: a file may be `using` it.
 _LIBRARY = re.compile(
-    r"\b(?:cooperative_groups|cg|cub|hipcub|rocprim|wmma|cuda::barrier|cuda::pipeline)\s*::|\basm\b"
+    r"\b(?:cooperative_groups|cg|cub|hipcub|rocprim|wmma|cuda::barrier|cuda::pipeline)\s*::|\b(?:asm|__asm(?:__)?)\b"
     r"|\b(?:this_(?:thread_block|grid|multi_grid|cluster)|tiled_partition|thread_block(?:_tile)?|coalesced_threads)\b"
     r"|\b(?:Block|Warp)(?:Reduce|Scan|Load|Store|Exchange|MergeSort|RadixSort|Histogram|Shuffle|Discontinuity)\s*<"
 )
@@ -52,14 +52,16 @@ _OPENCL = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": 
 class Teamwork:
     """What the kernel and the functions it reaches do together. `library` is the first use of something not looked into.
 
-    `telling` is the first such use that may tell threads apart, rather than let them wait for each other; `abroad` is the first
-    that may reach beyond the block, or tell blocks apart.
+    `strange` is the first such use that is more than reading and writing memory; `telling` the first that may tell threads apart,
+    rather than let them wait for each other; `abroad` the first that may reach beyond the block, or tell blocks apart.
     """
 
     barriers: tuple[Node, ...] = field(repr=False)
     exchanges: tuple[Node, ...] = field(repr=False)
+    lanes: tuple[Node, ...] = field(repr=False)  # where assembly asks for the thread's place in its warp
     shared: tuple[Node, ...] = field(repr=False)
     library: str | None
+    strange: str | None
     telling: str | None
     abroad: str | None
     waits: str | None  # the first sign that blocks may wait for each other's writes
@@ -67,11 +69,16 @@ class Teamwork:
     @property
     def meets(self) -> bool:
         """Whether threads of a block may have to be somewhere together."""
-        return bool(self.barriers or self.exchanges or self.library)
+        return bool(self.barriers or self.exchanges or self.strange)
+
+    @property
+    def by_warps(self) -> bool:
+        """Whether threads are lanes of warps to the kernel: it is the same in every block that is made of whole ones."""
+        return bool(self.exchanges or self.lanes)
 
     @property
     def none(self) -> bool:
-        return not (self.barriers or self.exchanges or self.shared or self.library)
+        return not (self.barriers or self.by_warps or self.shared or self.library)
 
     def described(self) -> str:
         """For a reason: what stands in the way, the most telling first."""
@@ -79,6 +86,8 @@ class Teamwork:
             return f"uses {self.library.strip()}, whose threads work together in ways not looked into"
         if self.exchanges:
             return f"exchanges values inside a warp ({text_of(field_of(self.exchanges[0], 'function'))})"
+        if self.lanes:
+            return "asks for the thread's lane (%laneid)"
         if self.shared:
             return "uses shared memory"
         return "has barriers"
@@ -88,31 +97,41 @@ def teamwork(source: KernelSource) -> Teamwork:
     bodies = source.reached()
     calls = [c for body in bodies for c in of_kind(body, "call_expression")]
     named = [(c, text_of(field_of(c, "function")).partition("<")[0].strip()) for c in calls]
-    texts = [_without_own_assembly(body, source) for body in bodies]
+    barriers = tuple(c for c, name in named if _BARRIER.fullmatch(name))
+    shared = (
+        *(parameter.node for parameter in source.local_parameters),
+        *(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
+    )
+    exchanges = tuple(c for c, name in named if _EXCHANGE.fullmatch(name))
+    # Which places of shared memory are for lanes, and which threads come to a barrier or exchange, is told by `threadIdx` only.
+    own = {Assembly.OWN} if shared or barriers or exchanges else {Assembly.OWN, Assembly.LANE}
+    lanes = (a for body in bodies for a in of_kind(body, "gnu_asm_expression") if kind_of(a) is Assembly.LANE)
+    texts = [_without_assembly(body, source, own) for body in bodies]
+    others = [_without_assembly(body, source, {*own, Assembly.MEMORY}) for body in bodies]
     elsewhere = _defined_elsewhere(source, named)
     library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
-    telling = (_first_beside(_WHOLE_BLOCK, texts, (_LIBRARY, _RANK)) if library else None) or elsewhere
-    abroad = (_first_beside(_INSIDE_BLOCK, texts, (_LIBRARY, _PLACE)) if library else None) or elsewhere
-    waits = next((m[0] for t in texts if (m := _WAITING.search(t))), None)
+    strange = next((m[0] for t in others if (m := _LIBRARY.search(t))), None) or elsewhere
+    telling = (_first_beside(_WHOLE_BLOCK, others, (_LIBRARY, _RANK)) if strange else None) or elsewhere
+    abroad = (_first_beside(_INSIDE_BLOCK, others, (_LIBRARY, _PLACE)) if strange else None) or elsewhere
+    waits = next((m[0] for t in others if (m := _WAITING.search(t))), None)
     return Teamwork(
-        barriers=tuple(c for c, name in named if _BARRIER.fullmatch(name)),
-        exchanges=tuple(c for c, name in named if _EXCHANGE.fullmatch(name)),
-        shared=(
-            *(parameter.node for parameter in source.local_parameters),
-            *(d for body in bodies for d in of_kind(body, "declaration") if is_shared(d, source)),
-        ),
+        barriers=barriers,
+        exchanges=exchanges,
+        lanes=tuple(lanes),
+        shared=shared,
         library=library,
+        strange=strange,
         telling=telling,
         abroad=abroad,
         waits=waits,
     )
 
 
-def _without_own_assembly(body: Node, source: KernelSource) -> str:
+def _without_assembly(body: Node, source: KernelSource, kinds: Collection[Assembly]) -> str:
     """An instruction that a thread calculates with is no more to others than an operator."""
     text = source.text_of(body)
     for assembly in of_kind(body, "gnu_asm_expression"):
-        if is_own_calculation(assembly):
+        if kind_of(assembly) in kinds:
             text = text.replace(source.text_of(assembly), "")
     return text
 

@@ -42,6 +42,7 @@ def test_teamwork_also_in_functions(body: str, words: str):
         ("cg::thread_block b = cg::this_thread_block(); out[0] = b.group_index().x;", ".group_index("),
         ("cg::memcpy_async(cg::this_thread_block(), out, out, 4);", "cg::"),
         ('asm volatile("nop;");', "asm"),
+        ('__asm__ volatile("nop;");', "__asm__"),
     ],
 )
 def test_what_reaches_beyond_a_block(body: str, abroad: str | None):
@@ -56,8 +57,8 @@ def test_what_reaches_beyond_a_block(body: str, abroad: str | None):
     [
         ("lop3.b32 %0, %1, %1, %1, 0x96;\\n", True),
         ("{ .reg .b16 l; .reg .pred p; cvt.rn.f16.f32 l, %1; // note\\n setp.ne.b32 p, %1, 0; @p mov.b32 %0, {l, l}; }", True),
-        ("mov.u32 %0, %%laneid;", False),
-        ("mov.s32 %0, %laneid;", False),
+        ("mov.u32 %0, %%warpid;", False),
+        ("mov.s32 %0, %warpid;", False),
         ("shfl.sync.bfly.b32 %0, %1, 1, 0x1f, -1;", False),
         ("add.u32 %0, %1, 1; ld.global.u32 %0, [%1];", False),
         ("bar.sync 0;", False),
@@ -68,6 +69,44 @@ def test_assembly_that_a_thread_only_calculates_with_is_no_teamwork(code: str, i
     found = teamwork(_source(f'unsigned a, b = 0; asm volatile("{code}" : "=r"(a) : "r"(b));'))
     assert found.none is is_own
     assert (found.telling is None) is is_own
+
+
+@pytest.mark.parametrize("code", ["mov.u32 %0, %%laneid;", "mov.s32 %0, %laneid;", "mov.u32 %0, %%lanemask_lt;"])
+def test_a_lane_is_the_same_in_all_blocks_of_whole_warps(code: str):
+    asked = f'unsigned a; asm volatile("{code}" : "=r"(a));'
+    found = teamwork(_source(asked))
+    assert found.by_warps
+    assert not found.none
+    assert not found.meets
+    assert (found.library, found.telling, found.abroad, found.waits) == (None, None, None, None)
+    assert "lane" in found.described()
+    # Whether a place in shared memory is a lane's or a warp's, or who comes to a barrier or a shuffle, could not be told.
+    for before in ("__shared__ float s[8];", "__syncthreads();", "out[0] = __shfl_xor_sync(~0u, out[1], 1);"):
+        assert teamwork(_source(f"{before} {asked}")).telling == "asm"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_plain"),
+    [
+        ("ld.global.nc.L1::no_allocate.v2.s32 {%0, %1}, [%2];", True),
+        ("st.global.cs.b32 [%2], %1;", True),
+        ("griddepcontrol.wait;", True),
+        ("prefetch.global.L2 [%2];", True),
+        ("ld.global.u32 %0, [%2];", False),  # another thread may write it meanwhile
+        ("ld.volatile.global.u32 %0, [%2];", False),
+        ("ld.acquire.gpu.global.u32 %0, [%2];", False),
+        ("st.release.gpu.global.b32 [%2], %1;", False),
+        ("st.shared.b32 [%2], %1;", False),
+        ("red.global.add.u32 [%2], %1;", False),
+        ("{ .reg .u32 l; mov.u32 l, %%laneid; st.global.u32 [%2], l; }", False),
+    ],
+)
+def test_assembly_that_only_moves_device_memory_tells_nobody_apart(code: str, is_plain: bool):
+    found = teamwork(_source(f'unsigned a, b = 0; asm volatile("{code}" : "=r"(a) : "r"(b), "l"(out));'))
+    assert found.library == "asm"
+    assert (found.strange is None) is is_plain
+    assert (found.telling is None) is is_plain
+    assert (found.waits is None) is is_plain
 
 
 def test_system_headers_hide_no_teamwork():

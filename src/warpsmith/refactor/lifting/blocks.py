@@ -40,11 +40,11 @@ class Freedom:
     dynamic_bytes: int = 0  # of dynamic shared memory for each thread
 
 
-def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int) -> Freedom:
+def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int, *, of_warps: bool = False) -> Freedom:
+    """`of_warps`: what the axis counts are whole warps, so that lanes stay together whatever their number."""
     found = Freedom(axis, parameter)
     arrays = {array.name: array for array in arrays_of(names) if array.is_shared}
-    exchanges = teamwork(names.source).exchanges
-    if exchanges and value <= warp_size:
+    if teamwork(names.source).by_warps and value <= warp_size and not of_warps:
         found.problem = f"its {value} threads along {axis} exchange values as one warp"
         return found
     for use in thread_uses(names, axis):

@@ -11,7 +11,7 @@ from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.blocks import Freedom
 from warpsmith.refactor.lifting.linking import AXES, Links, divisors, link_grid
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
-from warpsmith.refactor.lifting.surplus import as_many_threads
+from warpsmith.refactor.lifting.surplus import Line, as_many_threads
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.geometry import geometry_of
 from warpsmith.source.loops import LoopKind, loops_of
@@ -48,8 +48,9 @@ def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, bloc
     if (stored := combined_in_block(names)) is not None:
         return Declined(combined_reason(names, stored))
     lifted = Symbolic(variant, names, {}, defaults)
-    kept = [r for a, share in links.shares.items() for r in as_many_threads(subject, names, a, share, value, parameter)]
-    return Grid(tuple(links.grid), (*rules.shares(subject, lifted, links), *kept))
+    lines = {Line(found.axis, axis): share for axis, share in links.shares.items()}
+    kept = [r for line, share in lines.items() for r in as_many_threads(subject, names, line, share, value, parameter)]
+    return Grid(tuple(links.grid), (*rules.shares(subject, lifted, links, found.axis), *kept))
 
 
 def _scaled(text: str, parameter: str, value: int) -> str:

@@ -33,7 +33,7 @@ _WARPS = (32, 64)
 def literal_families(subject: Subject, named: Collection[int]) -> list[Constant]:
     """For each number of the launch that no constant has: the places where the kernel says it, if all of them may be it."""
     names = Names(subject.source, {t.name for t in subject.variant.tunables}, subject.kernel)
-    exchanges = bool(teamwork(subject.source).exchanges)
+    exchanges = bool(teamwork(subject.source).by_warps)
     found: list[Constant] = []
     numbers = _launch_numbers(subject)
     for value, name in numbers.items():

@@ -18,7 +18,7 @@ from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.blocks import indexed_array, indexed_extent
 from warpsmith.refactor.lifting.linking import AXES, Links
-from warpsmith.refactor.lifting.surplus import asks_for_more, beyond, same_threads, unasked, unguarded_effect
+from warpsmith.refactor.lifting.surplus import Line, asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import Use, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
@@ -61,18 +61,22 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
         )
 
 
-def shares(subject: Subject, lifted: Symbolic, links: Links) -> Iterator[Rule]:
-    """A kernel that does not ask where an axis ends needs blocks that end with it."""
+def shares(subject: Subject, lifted: Symbolic, links: Links, threads: str | None = None) -> Iterator[Rule]:
+    """A kernel that does not ask where an axis ends needs blocks that end with it.
+
+    `threads` is the axis of the block whose threads the grid counts, where that is not the grid's own.
+    """
     for axis, share in links.shares.items():
+        line = Line(threads or axis, axis)
         was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
         is_exact = _always(subject, lifted, share.whole, share.part)
         if share.rounds_down:
             reason = f"the launch leaves out what is left of {share.whole} after whole blocks"
             yield Rule(divides(share.whole, share.part), reason) if is_exact else same_threads(share, was, reason)
             continue
-        done = unguarded_effect(lifted.names, axis)
+        done = unguarded_effect(lifted.names, line.threads)
         if _has_guard(lifted.names, names_of(share.whole)) and done is None:
-            if asks_for_more(subject, lifted.names, axis, share):
+            if asks_for_more(subject, lifted.names, line, share):
                 yield same_threads(share, was, beyond(share, axis))
             continue
         if is_exact and not share.spare:
@@ -126,7 +130,10 @@ def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunable
     threads = tidy(" * ".join(f"({extent})" for extent in block))
     if not names_of(threads) & lifted.constants.keys():
         return
-    if teamwork(lifted.source).exchanges:
+    if teamwork(lifted.source).by_warps:
+        # Rows of whole warps stay that: as many threads in narrower rows would be other warps.
+        if len(block) > 1 and names_of(block[0]) & lifted.constants.keys() and _always(subject, lifted, block[0], str(_WARP)):
+            yield Rule(f"{tidy(f'({block[0]}) % warp_size')} == 0", WHOLE_WARPS)
         rule = Rule(f"{tidy(f'({threads}) % warp_size')} == 0", WHOLE_WARPS)
         # A block that follows from a workload's sizes is rounded to warps as a rule, and then there is nothing to ask for.
         computed = bool(names_of(threads) - lifted.defaults.keys())

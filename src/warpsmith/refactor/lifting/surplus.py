@@ -7,11 +7,13 @@ more than the launch covers, a block's size is only free as far as the number of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Rule, Subject
 from warpsmith.refactor.extents import substituted, value_at
 from warpsmith.refactor.lifting.linking import Shared
+from warpsmith.source.assembly import Assembly, kind_of
 from warpsmith.source.comparisons import MIRRORED
 from warpsmith.source.dataflow import base_name, dependents, identifiers, is_pure_call
 from warpsmith.source.effects import waits
@@ -28,13 +30,25 @@ _LOOPS = {"for_statement", "while_statement", "do_statement"}
 _BELOW = {"<": 0, ">=": 0, "<=": 1, ">": 1}  # how far a comparison with a limit lets a place reach beyond it
 
 
-def as_many_threads(subject: Subject, names: Names, axis: str, share: Shared, was: int, parameter: str) -> Iterator[Rule]:
-    """What keeps threads along an axis from doing what nobody did, where their block has another size than it `was`."""
-    done = unguarded_effect(names, axis)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Threads in a row: those along an axis of the block, of all blocks along an axis of the grid, as a rule the same."""
+
+    threads: str
+    blocks: str
+
+    @classmethod
+    def along(cls, axis: str) -> Line:
+        return cls(axis, axis)
+
+
+def as_many_threads(subject: Subject, names: Names, line: Line, share: Shared, was: int, parameter: str) -> Iterator[Rule]:
+    """What keeps threads along a line from doing what nobody did, where their block has another size than it `was`."""
+    done = unguarded_effect(names, line.threads)
     if done is not None:
-        reason = unasked(names, done, axis)
-    elif asks_for_more(subject, names, axis, share):
-        reason = beyond(share, axis)
+        reason = unasked(names, done, line.threads)
+    elif asks_for_more(subject, names, line, share):
+        reason = beyond(share, line.blocks)
     else:
         return
     before = substituted(share.part, {parameter: str(was)})
@@ -113,7 +127,11 @@ def _branches_before(block: Node, statement: Node) -> Iterator[Node]:
 
 def effects(within: Node, names: Names) -> Iterator[Node]:
     """Writes to memory that is not the block's own, and calls that may do anything."""
-    for node in of_kind(within, "assignment_expression", "update_expression", "call_expression"):
+    for node in of_kind(within, "assignment_expression", "update_expression", "call_expression", "gnu_asm_expression"):
+        if node.type == "gnu_asm_expression":
+            if kind_of(node) not in {Assembly.OWN, Assembly.LANE}:
+                yield node
+            continue
         if node.type == "call_expression":
             if not is_pure_call(node, names.source) and not waits(node, names):
                 yield node
@@ -132,12 +150,12 @@ def _is_own(target: Node, names: Names) -> bool:
     return not any(True for _ in of_kind(found.node, "pointer_declarator", "reference_declarator"))
 
 
-def asks_for_more(subject: Subject, names: Names, axis: str, share: Shared) -> bool:
+def asks_for_more(subject: Subject, names: Names, line: Line, share: Shared) -> bool:
     """Whether all that is asked before something is done, as far as it can be computed, lets through more than there is.
 
     One effect is enough: a second table may be longer than what the launch was made for.
     """
-    questions = _Questions(names, f"threadIdx.{axis}")
+    questions = _Questions(names, f"threadIdx.{line.threads}")
     defaults = {t.name: t.default for t in subject.variant.tunables}
 
     def is_within_it(limit: Node, more: int) -> bool:
@@ -145,10 +163,10 @@ def asks_for_more(subject: Subject, names: Names, axis: str, share: Shared) -> b
         within = [_fits(text, more, share.whole, {**w.sizes, **defaults}) for w in subject.kernel.workloads]
         return all(fits is not False for fits in within) and not _is_recomputed(limit, names)
 
-    elsewhere = [limit for body in names.source.reached() if body != names.source.body for limit in _limits(body, axis, names)]
+    elsewhere = [limit for body in names.source.reached() if body != names.source.body for limit in _limits(body, line, names)]
     for effect in effects(names.source.body, names):
         asked = [field(statement, "condition") for statement in questions.asked_before(effect)]
-        limits = [limit for condition in asked for limit in _limits(condition, axis, names)]
+        limits = [limit for condition in asked for limit in _limits(condition, line, names)]
         if effect.type == "call_expression":  # a function may ask for itself
             limits += elsewhere
         if limits and not any(is_within_it(*limit) for limit in limits):
@@ -167,17 +185,17 @@ def _is_recomputed(limit: Node, names: Names) -> bool:
     return any(definition.origin is Origin.PARAMETER and not definition.is_fixed for definition in found)
 
 
-def _limits(node: Node, axis: str, names: Names) -> Iterator[tuple[Node, int]]:
+def _limits(node: Node, line: Line, names: Names) -> Iterator[tuple[Node, int]]:
     for comparison in of_kind(node, "binary_expression"):
         sign = text_of(field(comparison, "operator"))
         sides = (field(comparison, "left"), field(comparison, "right"))
         for (one, other), operator in ((sides, sign), (sides[::-1], MIRRORED.get(sign, ""))):
-            if operator in _BELOW and _is_place(Polynomial.of(one, names), axis):
+            if operator in _BELOW and _is_place(Polynomial.of(one, names), line):
                 yield other, _BELOW[operator]
 
 
-def _is_place(value: Polynomial, axis: str) -> bool:
-    """A thread's place among all of them along an axis: its own, after so many for each block before."""
-    before = value - Polynomial.atom(f"threadIdx.{axis}")
-    blocks = before.coefficient(f"blockIdx.{axis}")
-    return blocks is not None and bool(blocks.terms) and before == blocks * Polynomial.atom(f"blockIdx.{axis}")
+def _is_place(value: Polynomial, line: Line) -> bool:
+    """A thread's place among all of them along a line: its own, after so many for each block before."""
+    before = value - Polynomial.atom(f"threadIdx.{line.threads}")
+    blocks = before.coefficient(f"blockIdx.{line.blocks}")
+    return blocks is not None and bool(blocks.terms) and before == blocks * Polynomial.atom(f"blockIdx.{line.blocks}")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
-from warpsmith.refactor.extents import tidy, with_part
+from warpsmith.refactor.extents import tidy, value_at, with_part
 from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
 from warpsmith.refactor.lifting.gathering import left_out_of
 from warpsmith.refactor.lifting.grids import follow_grid
@@ -71,7 +71,8 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
         return Declined("it has one thread")
     parameter = fresh_name(subject, "BLOCK" if len(block) == 1 else f"BLOCK_{axis.upper()}")
     names = Names(subject.source, {t.name for t in variant.tunables}, subject.kernel)
-    found = freedom(names, axis, parameter, value, limits.warp_size)
+    of_warps = _rows_are_warps(subject, block[:number])
+    found = freedom(names, axis, parameter, value, limits.warp_size, of_warps=of_warps)
     if found.problem is not None:
         return Declined(found.problem)
     block[number] = with_part(whole, literal, parameter)
@@ -91,7 +92,8 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     for more in bounds(names, block, parameter, value):
         (found.edits if isinstance(more, Edit) else found.rules).append(more)  # type: ignore[arg-type]
     rules = [*found.rules, *grid.rules, *(w for w in waiting if isinstance(w, Rule))]
-    if len(block) == 1 and teamwork(subject.source).exchanges:
+    # Of several axes, x alone says which lanes share a row; a block of another kind is bounded as a whole.
+    if teamwork(subject.source).by_warps and axis == "x" and (len(block) == 1 or value % limits.warp_size == 0):
         rules.insert(0, Rule(f"{parameter} % warp_size == 0", WHOLE_WARPS))
     tunable = _tunable(subject, axis, parameter, value, rules, is_cap=not isinstance(whole.tree, Literal))
     return Rewrite(
@@ -105,6 +107,13 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
             rules=(*variant.rules, *{rule.expression: rule for rule in reversed(rules)}.values()),
         )
     )
+
+
+def _rows_are_warps(subject: Subject, before: list[str]) -> bool:
+    """Whether the axes before one make up whole warps: where one of them is a parameter, a rule keeps it so."""
+    defaults = {t.name: t.default for t in subject.variant.tunables}
+    threads = value_at(" * ".join(f"({extent})" for extent in before), defaults) if before else None
+    return threads is not None and threads % subject.limits.warp_size == 0
 
 
 def _turns(names: Names, axis: str, found: Freedom) -> str | None:
@@ -142,6 +151,6 @@ def _with_threads_rule(subject: Subject) -> Subject:
         return subject
     threads = tidy(" * ".join(f"({extent})" for extent in variant.block))
     rules = [a_warp_at_least(threads)]
-    if teamwork(subject.source).exchanges:
+    if teamwork(subject.source).by_warps:
         rules.append(Rule(f"{threads} % warp_size == 0", WHOLE_WARPS))
     return Subject(subject.kernel, subject.limits, replace(variant, rules=(*variant.rules, *rules)))

@@ -90,7 +90,7 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
 def _require_foldable(subject: Subject, names: Names, fold: _Fold) -> None:
     source = subject.source
     together = teamwork(source)
-    if together.exchanges or together.library or together.waits:
+    if together.by_warps or together.library or together.waits:
         raise Unmet(f"the kernel {together.described()}")
     require(not any(True for _ in of_kind(source.body, *_OPAQUE)), "the kernel has statements that are not looked into")
     require(not updates_atomically(source.body, names), "the kernel updates memory atomically")

@@ -47,7 +47,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     names, variant, source = names_of(subject), subject.variant, subject.source
     together = teamwork(source)
     helped = present(_runs_along_y(subject, names), "no access to global memory runs along threadIdx.y rather than threadIdx.x")
-    require(not together.exchanges and together.library is None, f"the kernel {together.described()}, and warps follow x")
+    require(not together.by_warps and together.library is None, f"the kernel {together.described()}, and warps follow x")
     require(together.waits is None, f"{together.waits}: threads of a warp may count on each other")
     own = launch_uses(source.body, names)
     for name, nodes in all_launch_uses(source, names).items():

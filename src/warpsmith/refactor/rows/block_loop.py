@@ -97,7 +97,7 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
         copies.append(f"{source.full_type(parameter)} {own} = {parameter.name};")
         uses = (n for p in work for n in of_kind(p.node, "identifier") if text_of(n) == parameter.name)
         edits += [Edit(n.start_byte, n.end_byte, own) for n in uses]
-    shares = bool(together.shared or together.library)  # a library may have shared memory of its own
+    shares = bool(together.shared or together.strange)  # a library may have shared memory of its own
     return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, shares, bool(leaving))
 
 

@@ -171,6 +171,57 @@ def test_a_warp_for_each_row():
     assert _rules(made) == ["BLOCK % warp_size == 0"]
 
 
+_LANE = '__device__ int get_lane() {\n  int lane;\n  asm("mov.u32 %0, %%laneid;" : "=r"(lane));\n  return lane;\n}\n'
+
+
+def _warp_rows(before: str, row: str, lane: str, value: str = "x[row * n + i]") -> str:
+    asked = f"  const int row = {row};\n  const int i = {lane};\n  if (row >= rows) return;\n"
+    body = f"{asked}  out[row * n + i] = {value};"
+    return before + _kernel(body).replace("int n", "int n, int rows")
+
+
+@pytest.mark.parametrize(
+    ("lane", "value"),
+    [("get_lane()", "x[row * n + i]"), ("threadIdx.x", "__shfl_xor_sync(0xffffffff, x[row * n + i], 1)")],
+)
+def test_warps_of_a_block_are_a_choice_where_each_is_a_row(lane: str, value: str):
+    text, scalars = _warp_rows(_LANE, "blockIdx.x * blockDim.y + threadIdx.y", lane, value), {"n": "n", "rows": "rows"}
+    made = _freed(small(text, scalars=scalars, grid=("ceildiv(rows, 8)",), block=("32", "8")))
+    assert made.block == ("32", "BLOCK_Y")
+    assert made.grid == ("ceildiv(rows, BLOCK_Y)",)
+    assert made.tunables[0].values == (1, 2, 4, 8, 16, 32)
+    assert _rules(made) == ["32 * BLOCK_Y >= 32", "32 * BLOCK_Y % warp_size == 0"]
+    # Rows of half a warp would be others in a block of another height.
+    reason = declined(BlockSize(), small(text, scalars=scalars, grid=("ceildiv(rows, 8)",), block=("16", "8")))
+    assert "block.y: its 8 threads along y exchange values as one warp" in reason
+
+
+def test_a_lane_from_assembly_keeps_warps_whole():
+    text = _warp_rows(_LANE, "(blockIdx.x * blockDim.x + threadIdx.x) / 32", "get_lane()")
+    made = _freed(small(text, scalars={"n": "n", "rows": "rows"}, grid=("ceildiv(rows * 32, 256)",)))
+    assert made.grid == ("ceildiv(rows * 32, BLOCK)",)
+    assert "BLOCK % warp_size == 0" in _rules(made)
+
+
+def test_rows_of_several_warps_stay_rows_of_warps():
+    body = (
+        "  const int row = blockIdx.x * blockDim.y + threadIdx.y;\n  if (row >= rows) return;\n"
+        "  for (int i = threadIdx.x; i < n; i += blockDim.x) out[row * n + i] = __shfl_xor_sync(0xffffffff, x[row * n + i], 1);"
+    )
+    text, scalars = _kernel(body).replace("int n", "int n, int rows"), {"n": "n", "rows": "rows"}
+    made = _freed(small(text, scalars=scalars, grid=("ceildiv(rows, 4)",), block=("64", "4"), sizes={"rows": 8, "n": 256}))
+    assert "BLOCK_X % warp_size == 0" in _rules(made)
+    assert made.block == ("BLOCK_X", "BLOCK_Y")
+
+
+def test_what_assembly_stores_is_an_effect():
+    store = '  asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(out + i), "f"(x[i]));'
+    unasked = _freed(small(_kernel(_INDEX + store), grid=("ceildiv(n, 256)",)))
+    assert "ceildiv(n, BLOCK) * BLOCK == ceildiv(n, 256) * 256" in _rules(unasked)
+    asked = _freed(small(_kernel(_INDEX + "  if (i < n)" + store), grid=("ceildiv(n, 256)",)))
+    assert _rules(asked) == []
+
+
 def test_slots_for_warps_in_an_inner_dimension():
     body = (
         "  __shared__ float s[2][16];\n  float v = x[blockIdx.x];\n  v += __shfl_xor_sync(0xffffffff, v, 1);\n"

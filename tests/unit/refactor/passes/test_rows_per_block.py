@@ -55,6 +55,15 @@ def test_barrier_comes_first_where_a_row_can_be_left_early():
     assert text.endswith("out[block * 256 + threadIdx.x] = s[255 - threadIdx.x]; } }")
 
 
+def test_a_warp_that_asks_for_its_lane_waits_for_no_other():
+    lane = 'int lane;\n  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));'
+    body = f"{lane}\n  const int row = blockIdx.x * blockDim.y + threadIdx.y;"
+    store = 'asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(out + row * n + lane), "f"(x[row * n + lane]));'
+    text = squeezed(_made(small(_kernel(f"{body}\n  if (row >= n) return;\n  {store}"), block=("32", "8"))).text)
+    assert "if (row >= n) continue;" in text
+    assert "__syncthreads" not in text
+
+
 def test_changed_parameters_are_copied():
     text = squeezed(_made(small(_kernel("x += blockIdx.x * n;\n  out[blockIdx.x] = x[threadIdx.x];"))).text)
     assert "const float* x_here = x; x_here += block * n; out[block] = x_here[threadIdx.x];" in text
