@@ -81,6 +81,7 @@ def _entry(found: Extraction, source_file: Path, spec_file: Path) -> dict[str, A
         "unknown": list(found.unknown),
         "folders": list(map(str, found.folders)),
         "assumed": dict(found.assumed),
+        "had_nothing_to_unpack": found.had_nothing_to_unpack,
     }
 
 
@@ -91,6 +92,8 @@ def _tell(found: Extraction, source_file: Path, spec_file: Path) -> None:
         typer.echo(f"note: headers of the code base are in {place}, as -I would say", err=True)
     for name, value in found.assumed.items():
         typer.echo(f"note: the code asks for {name}; {value} is taken, the architecture (-D {name}=… for another)", err=True)
+    if found.had_nothing_to_unpack:
+        typer.echo("note: the kernel takes no structure by value, so --unpack changes nothing", err=True)
     for namespace in found.unknown:
         typer.echo(
             f"note: nothing declares the namespace {namespace}, which the code opens; -I with its headers, if it is needed",

@@ -40,6 +40,7 @@ class Extraction:
     unknown: tuple[str, ...]  # namespaces that the code opens and nothing in sight declares; it may or may not need them
     folders: tuple[Path, ...] = ()  # with headers of the code base that nobody named
     assumed: Mapping[str, str] = field(default_factory=dict)  # macros that the code asks for and nobody gave
+    had_nothing_to_unpack: bool = False  # though it was asked for
 
     @property
     def source_name(self) -> str:

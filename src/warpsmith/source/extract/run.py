@@ -56,7 +56,8 @@ def extract(request: ExtractRequest) -> Extraction:
     types = host_types(use.name for use in closure.mentioned if not program.declares(use.name))
     roots = [*_roots(request), *unit.found]
     title = _title(request, instance, shown(request.source.resolve(), roots))
-    rewritten = {**_unpacked(request, unit, instance, closure), **dict.fromkeys(tensor_types.repeated(closure.declarations), "")}
+    unpacked_texts = _unpacked(request, unit, instance, closure)
+    rewritten = {**unpacked_texts, **dict.fromkeys(tensor_types.repeated(closure.declarations), "")}
     pieces = pieces_of(unit, program, closure, rewritten)
     text = emit(unit, closure, pieces, Heading(title, includes, defines, types, list(tensor_types.declarations())), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
@@ -74,6 +75,7 @@ def extract(request: ExtractRequest) -> Extraction:
         unknown=tuple(sorted(opened)),
         folders=unit.found,
         assumed=unit.assumed,
+        had_nothing_to_unpack=request.unpack and not unpacked_texts,
     )
 
 
@@ -107,10 +109,7 @@ def _unpacked(request: ExtractRequest, unit: Unit, instance: Instance, closure: 
         return {}
     text = unpacked(unit, instance.kernel, closure.declarations)
     if text is None:
-        hint = "leave --unpack out"
-        raise InputError(
-            f"{request.kernel!r} takes no structure by value", location=unit.location(instance.kernel.start), hint=hint
-        )
+        return {}
     return {instance.kernel: text, **{d: "" for d in instance.declarations if not d.item.body}}
 
 
