@@ -12,16 +12,16 @@ from warpsmith.devices.base import CompileError
 OUT = np.zeros(64, np.float32)
 
 REFUSED = {
-    "inline PTX": ('asm volatile("cp.async.commit_group;");', "inline PTX"),
+    "inline PTX": ('asm volatile("cp.async.commit_group;");', r"the instruction cp\.async\.commit_group of inline PTX"),
     "inline PTX with an instruction that is known and one that is not": (
         'int x; asm("mov.u32 %0, 1; activemask.b32 %0;" : "=r"(x)); o[0] = x;',
-        "inline PTX",
+        r"the instruction activemask\.b32 of inline PTX",
     ),
     "inline PTX with a modifier that is not known": (
         'float x; asm("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(o[1])); o[0] = x;',
-        "inline PTX",
+        r"the instruction add\.rz\.f32 of inline PTX",
     ),
-    "inline PTX with a loop": ('asm("L: bra L;");', "inline PTX"),
+    "inline PTX with a loop": ('asm("L: bra L;");', r"support inline PTX"),
     "inline PTX on addresses of shared memory": (
         'int x; asm("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(0)); o[0] = x;',
         "inline PTX",

@@ -1,21 +1,23 @@
 """Takes inline assembly out of the text before clang sees it: PTX constraints mean nothing to this target, used or not.
 
 PTX that is known becomes C++ (`ptx`). Any other statement becomes a call of a marker function, which `refusals` finds in what the
-kernel really reaches. An empty one, which only holds back the compiler, disappears.
+kernel really reaches, with the instruction that is not known. An empty one, which only holds back the compiler, disappears.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.devices.cpu.ptx import statement, translate
+from warpsmith.devices.cpu.ptx.operands import UnknownPtxError
 
 MARKER = "__warpsmith_inline_assembly"
-DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}();\n'
+DECLARATION = f'extern "C" __attribute__((host, device)) void {MARKER}(...);\n'
 _KEYWORDS = frozenset({"asm", "__asm__", "__asm"})
+_LETTERS = 8  # in a number of 64 bits
 _QUALIFIERS = frozenset({"volatile", "__volatile__", "__volatile", "goto", "inline"})
 
 
@@ -45,7 +47,25 @@ def _replacement(tokens: list[Token]) -> str:
     if tokens[0].text == '""':
         return "((void)0)"
     parsed = statement.parsed(tokens)
-    return (parsed and translate.translated(parsed)) or f"{MARKER}()"
+    try:
+        return translate.translated(parsed) if parsed is not None else f"{MARKER}()"
+    except UnknownPtxError as unknown:
+        return f"{MARKER}({', '.join(_as_numbers(str(unknown)))})"
+
+
+def _as_numbers(name: str) -> Iterator[str]:
+    """A name as arguments that the IR still shows: eight letters a number."""
+    for start in range(0, len(name), _LETTERS):
+        yield f"{int.from_bytes(name[start : start + _LETTERS].encode(), 'big')}ul"
+
+
+def marked(call: str) -> str | None:
+    """The instruction that a line of the IR stands for by the marker; None where it has none, empty where none is known."""
+    found = re.search(rf"@{MARKER}\((.*?)\)", call)
+    if found is None:
+        return None
+    numbers = (int(number) for number in re.findall(r"i64 (?:\w+ )*(\d+)", found[1]))
+    return b"".join(number.to_bytes(_LETTERS, "big").lstrip(b"\0") for number in numbers).decode()
 
 
 def _opening(tokens: list[Token], index: int) -> int:

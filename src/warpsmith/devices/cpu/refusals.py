@@ -10,7 +10,7 @@ from pathlib import Path
 
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices.cpu import clang
-from warpsmith.devices.cpu.assembly import MARKER
+from warpsmith.devices.cpu.assembly import marked
 from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import NAME, SYMBOL, Module, SourceLine
@@ -41,10 +41,11 @@ def unsupported(feature: str, hint: str, module: Module, instruction: str, sourc
 def _refuse_assembly(module: Module, source_file: Path) -> None:
     for lines in module.functions.values():
         for line in lines:
-            if f"@{MARKER}(" in line or _ASM.search(line):
-                raise unsupported(
-                    "inline PTX (asm)", "use the intrinsic instead, or run it on a GPU device", module, line, source_file
-                )
+            name = marked(line)
+            if name is not None or _ASM.search(line):
+                feature = f"the instruction {name} of inline PTX (asm)" if name else "inline PTX (asm)"
+                hint = "use the intrinsic instead, or run it on a GPU device"
+                raise unsupported(feature, hint, module, line, source_file)
 
 
 def _refuse_allocation(module: Module, source_file: Path) -> None:

@@ -37,7 +37,7 @@ _MACHINE = {
 
 
 class UnknownPtxError(Exception):
-    """What has no translation."""
+    """What has no translation; its text is the instruction, where it is one."""
 
 
 class Registers:

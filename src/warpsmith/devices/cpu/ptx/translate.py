@@ -23,21 +23,18 @@ _REGISTER_TYPE = re.compile(r"[busf](16|32|64)|b?f(16)|b?f(16x2)")
 HEADERS = {"warpsmith/ptx.h": "__warpsmith::ptx::", "warpsmith/ptx_small_floats.h": "/* small floats */"}
 
 
-def translated(statement: Statement) -> str | None:
-    """One statement without its semicolon; None where an instruction is not known."""
+def translated(statement: Statement) -> str:
+    """One statement without its semicolon. Raises UnknownPtxError with the instruction that is not known, if it is one."""
     parsed = program.parsed(statement.text)
     if parsed is None:
-        return None
+        raise UnknownPtxError
     registers = Registers()
-    try:
-        code = [
-            *_before(statement, registers),
-            *(_declared(name, kind, registers) for name, kind in parsed.registers.items()),
-            *(_guarded(instruction, registers) for instruction in parsed.instructions),
-            *_after(statement, registers),
-        ]
-    except UnknownPtxError:
-        return None
+    code = [
+        *_before(statement, registers),
+        *(_declared(name, kind, registers) for name, kind in parsed.registers.items()),
+        *(_named(instruction, registers) for instruction in parsed.instructions),
+        *_after(statement, registers),
+    ]
     sign = HEADERS["warpsmith/ptx_small_floats.h"] if registers.uses_small_floats else ""
     return f"do {{ {sign}{' '.join(code)} }} while (0)"
 
@@ -70,6 +67,13 @@ def _bits(kind: str, expression: str) -> str:
         return f"__warpsmith::bit_cast<{_STORAGE[kind]}>(({_FLOATS[kind]})({expression}))"
     # What an address is made of stays a pointer: from a number, nobody could tell any more where it points.
     return f"({expression})" if kind in {"l", "n"} else f"({_STORAGE[kind]})({expression})"
+
+
+def _named(instruction: Instruction, registers: Registers) -> str:
+    try:
+        return _guarded(instruction, registers)
+    except UnknownPtxError:
+        raise UnknownPtxError(".".join((instruction.name, *instruction.modifiers))) from None
 
 
 def _guarded(instruction: Instruction, registers: Registers) -> str:
