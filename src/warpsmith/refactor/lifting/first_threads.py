@@ -71,12 +71,12 @@ def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str
                 continue
             left, right = field(node, "left"), field(node, "right")
             for thread, other, asked in ((left, right, operator), (right, left, MIRRORED.get(operator, operator))):
-                threads = _numbered(Polynomial.of(thread, lifted.names), block)
+                threads = numbered(Polynomial.of(thread, lifted.names), block)
                 if threads is not None:
                     yield threads, asked, other
 
 
-def _numbered(place: Polynomial, block: Sequence[str]) -> str | None:
+def numbered(place: Polynomial, block: Sequence[str]) -> str | None:
     """How many threads are numbered so, from 0 on: those along an axis, or `threadIdx.y * blockDim.x + threadIdx.x`."""
     extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, block, strict=False)}
     axes = [axis for axis in AXES if place.mentions(f"threadIdx.{axis}")]

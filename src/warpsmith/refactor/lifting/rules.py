@@ -6,6 +6,7 @@ have to, unless a workload shows that the kernel copes with a remainder.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
@@ -188,16 +189,24 @@ def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterato
 
 
 def warp_slots(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
-    """`slot[threadIdx.x / 32] = sum`: an array with a slot for each warp has room for as many warps as it has slots."""
+    """`slot[threadIdx.x / 32] = sum`: an array with a slot for each warp, or group, has room for as many as it has slots."""
     arrays = {array.name: array for array in arrays_of(lifted.names) if array.is_shared}
     for axis, extent in zip(AXES, block, strict=False):
         for use in thread_uses(lifted.names, axis) if names_of(extent) & lifted.constants.keys() else ():
-            array = arrays.get(indexed_array(use.node)) if use.kind is Use.WARP else None
+            group = _WARP if use.kind is Use.WARP else _grouped(use.polynomial, axis)
+            array = None if group is None else arrays.get(indexed_array(use.node))
             room = None if array is None else indexed_extent(use.node, array)
             slots = None if room is None else lifted.names.expression(room)
             if array is not None and slots is not None:
-                reason = f"{array.name} has a slot for each of at most {slots} warps (line {lifted.source.line_of(use.node)})"
-                yield Rule(f"{extent} <= {tidy(f'{_WARP} * ({slots})')}", reason)
+                groups = "warps" if group == _WARP else f"groups of {group} threads"
+                reason = f"{array.name} has a slot for each of at most {slots} {groups} (line {lifted.source.line_of(use.node)})"
+                yield Rule(f"{extent} <= {tidy(f'{group} * ({slots})')}", reason)
+
+
+def _grouped(place: Polynomial, axis: str) -> int | None:
+    """The threads of a group of which this is the number."""
+    found = re.fullmatch(rf"\(threadIdx\.{axis}(/|>>)(\d+)\)", str(place))
+    return None if found is None else int(found[2]) if found[1] == "/" else 1 << int(found[2])
 
 
 def asserted(lifted: Symbolic) -> Iterator[Rule]:

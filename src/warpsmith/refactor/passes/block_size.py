@@ -17,6 +17,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy, value_at, with_part
+from warpsmith.refactor.lifting.block_places import told_by_place
 from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
 from warpsmith.refactor.lifting.gathering import left_out_of
 from warpsmith.refactor.lifting.grids import follow_grid
@@ -85,7 +86,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
     waiting = list(waiting_loops(subject, names, block, defaults))
     unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
-    unclear = unclear or not_looked_into(names) or _turns(names, axis, found) or left_out_of(names)
+    unclear = unclear or not_looked_into(names) or _turns(names, axis, found, value) or left_out_of(names)
     unclear = unclear or known_from_before(names, axis) or says_the_last(names, axis, [value])
     if unclear is not None:
         return Declined(unclear)
@@ -116,9 +117,12 @@ def _rows_are_warps(subject: Subject, before: list[str]) -> bool:
     return threads is not None and threads % subject.limits.warp_size == 0
 
 
-def _turns(names: Names, axis: str, found: Freedom) -> str | None:
+def _turns(names: Names, axis: str, found: Freedom, value: int) -> str | None:
     """Why it matters which block does the work."""
-    return asked_of_block(names, axis, {f"blockDim.{axis}"}) if found.needs_grid else asked_in_loops(names, axis)
+    if not found.needs_grid:
+        return asked_in_loops(names, axis)
+    sizes = {f"blockDim.{axis}"}
+    return asked_of_block(names, axis, sizes) or told_by_place(names, axis, sizes, value)
 
 
 def _shared(found: Freedom, shared: str, value: int, block: list[str]) -> str | None:

@@ -20,6 +20,7 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, St
 from warpsmith.refactor.extents import names_of, value_at
 from warpsmith.refactor.lifting import gathering, rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
+from warpsmith.refactor.lifting.block_places import told_by_place
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
 from warpsmith.refactor.lifting.first_threads import first_threads, told_by_memory
 from warpsmith.refactor.lifting.last_threads import says_the_last
@@ -32,6 +33,7 @@ from warpsmith.refactor.lifting.reach import covers, halos
 from warpsmith.refactor.lifting.required import REASON, misnamed
 from warpsmith.refactor.lifting.several_each import whole_takes
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
+from warpsmith.refactor.lifting.thread_groups import whole_groups
 from warpsmith.refactor.lifting.threads import unexplained_threads
 from warpsmith.refactor.lifting.turns import (
     asked_of_block,
@@ -128,6 +130,7 @@ def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str
         extent = links.block[AXES.index(axis)] if AXES.index(axis) < len(links.block) else "1"
         sizes = {*apart, *([f"blockDim.{axis}"] if names_of(extent) & apart else [])}
         reason = asked_of_block(lifted.names, axis, sizes) or read_at_thread(lifted.names, axis)
+        reason = reason or told_by_place(lifted.names, axis, sizes, value_at(extent, lifted.defaults))
         if reason is None and axis in mixed and not apart & _sizes(lifted, links):
             reason = f"which threads go over a block's {share.part} is not clear (line {mixed[axis]})"
         if reason is not None:
@@ -171,6 +174,7 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.shares(subject, lifted, links),
         *rules.block_size(subject, lifted, links.block, tunables),
         *first_threads(subject, lifted, links.block),
+        *whole_groups(lifted, links.block),
         *gathering.bounds(lifted, _sizes(lifted, links)),
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.warp_slots(lifted, links.block),

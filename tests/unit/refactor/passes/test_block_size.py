@@ -501,3 +501,9 @@ def test_the_last_thread_as_a_number_keeps_the_block(last: str):
         "  for (int i = threadIdx.x; i < n; i += blockDim.x) out[blockIdx.x * n + i] = carry;"
     )
     assert "the last of a block of 256 threads" in declined(BlockSize(), small(_kernel(body)))
+
+
+@pytest.mark.parametrize("first", ["threadIdx.x == 0", "!threadIdx.x"])
+def test_what_only_the_first_thread_of_a_block_stores_at_its_place_keeps_the_block(first: str):
+    subject = small(_kernel(_INDEX + f"  if (i < n) out[i] = {first} ? x[i] : 0.0f;"), grid=("ceildiv(n, 256)",))
+    assert "stores what depends on a thread's place in its block" in declined(BlockSize(), subject)

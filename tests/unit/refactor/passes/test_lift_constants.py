@@ -658,3 +658,53 @@ def test_numbers_that_the_host_defines_are_lifted_as_if_the_source_did():
     assert made.text == text
     assert (made.grid, made.block, made.tunables[0].values) == (same.grid, same.block, same.tunables[0].values)
     assert {t.name: t.default for t in made.tunables} == {"T": 16}
+
+
+def _side_by_side(body: str) -> Subject:
+    text = f"""
+#define T 256
+__global__ void k(float* out, const float* x, int n) {{
+  int i = blockIdx.x * T + threadIdx.x;
+  int tid = threadIdx.x;
+  {body}
+}}
+"""
+    return small(text, grid=("ceildiv(n, 256)",), block=("256",), sizes={"rows": 1, "n": 1000})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (i < n) out[i] = x[i] * (float)threadIdx.x;",
+        "if (i < n) out[i] = tid & 255;",
+        "if (i < n) out[i] = x[i] + (tid >> 6);",
+        "float q = 1; if (tid % 3 == 0) q = 2; if (i < n) out[i] = x[i] * q;",
+        "if (i < n) { if (tid == 0) out[i] = x[i]; else out[i] = -x[i]; }",
+        "if (i < n) out[i] = !tid ? x[i] : 0;",
+        "if (tid >= 100) return; if (i < n) out[i] = x[i];",
+        "if (i < n && tid < T - 1) out[i] = x[i]; else if (i < n) out[i] = 0;",
+        "switch (tid) { case 0: if (i < n) out[i] = x[i]; }",
+        "if (i < n) atomicAdd(&out[i], tid);",
+        "for (int j = i; j < n; j += n) out[j] = x[j] * tid;",
+    ],
+)
+def test_what_a_thread_stores_by_its_place_in_the_block_keeps_the_block(body: str):
+    assert "stores what depends on a thread's place in its block" in declined(LiftConstants(), _side_by_side(body))
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ("if (i < n) out[i] = x[i] * (i & 255);", set[str]()),
+        ("if (tid < T && i < n) out[i] = x[i];", set()),
+        ("int lane = tid & 31; if (i < n) out[i] = lane == 0 ? x[i] : 0;", {"T % 32 == 0"}),
+        ("if (i < n) out[i] = x[i] * (tid % 64);", {"T % 64 == 0"}),
+        ("__shared__ float s[T]; s[tid & 255] = i < n ? x[i] : 0; if (i < n) out[i] = s[tid];", {"T <= 256"}),
+        ("__shared__ float s[4]; s[tid / 64] = 1; __syncthreads(); if (i < n) out[i] = x[i];", {"T % 64 == 0", "T <= 256"}),
+        ("__shared__ float c; if (tid == 0) c = x[0]; __syncthreads(); if (i < n) out[i] = c * x[i];", set()),
+    ],
+)
+def test_what_it_knows_of_its_place_in_the_grid_and_of_whole_groups_does_not(body: str, rules: set[str]):
+    made = _lifted(_side_by_side(body))
+    assert "T" in _values(made)
+    assert {rule for rule in _rules(made) if "n" not in rule and "shared" not in rule} == rules
