@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _EQUAL = frozenset({"==", "!="})
+_DEEPEST = 40
 _MEMORY = ("subscript_expression", "pointer_expression", "field_expression")
 
 
@@ -36,21 +37,19 @@ def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> I
             if needed is not None:
                 line = lifted.source.line_of(use.node)
                 yield Rule(f"{extent} >= {needed}", f"line {line} is for the first {needed} threads")
-    for threads, asked, other in _compared(lifted, block):
-        last = lifted.names.expression(other)
-        if last is None or not _is_lifted(threads, lifted):
-            continue
-        needed_of_them = tidy(last if asked in {"<", ">="} else f"({last}) + 1")
+    for threads, last, line in _bounded(lifted, block):
+        needed_of_them = tidy(last)
         rule = f"{threads} >= {needed_of_them}"
+        if not _is_lifted(threads, lifted) or names_of(needed_of_them) & names_of(threads):
+            continue
         if all(value_at(rule, {**w.sizes, **lifted.defaults}) == 1 for w in subject.kernel.workloads):
-            line = lifted.source.line_of(other)
             yield Rule(rule, f"line {line} is for the first {needed_of_them} threads")
 
 
 def told_by_memory(lifted: Symbolic, block: Sequence[str]) -> dict[str, str]:
     """By parameter: why a block must have just as many threads. Its memory says for how many of them something is."""
     refused: dict[str, str] = {}
-    for threads, _, other in _compared(lifted, block):
+    for threads, other in _compared(lifted, block):
         if lifted.names.expression(other) is None and _is_loaded(other, lifted.names):
             line = lifted.source.line_of(other)
             reason = f"line {line} is for the first {text_of(unwrapped(other))} threads, and how many that may be is not known"
@@ -62,18 +61,61 @@ def _is_lifted(extent: str, lifted: Symbolic) -> bool:
     return bool(names_of(extent) & lifted.constants.keys())
 
 
-def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str, Node]]:
-    """Comparisons of a thread's number: how many threads there are, the operator with the thread on its left, the other side."""
+def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, Node]]:
+    """Comparisons of a thread's number: how many threads there are, and the other side."""
+    for thread, other, _ in _sides(lifted):
+        threads = numbered(Polynomial.of(thread, lifted.names), block)
+        if threads is not None:
+            yield threads, other
+
+
+def _bounded(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Comparisons of what follows from a thread's number: how many threads there are, where the answer changes, the line."""
+    for thread, other, asked in _sides(lifted):
+        limit = lifted.names.expression(other)
+        end = limit if limit is None or asked in {"<", ">="} else f"({limit}) + 1"
+        solved = None if end is None else _solved(thread, end, lifted, block)
+        if solved is not None:
+            yield *solved, lifted.source.line_of(other)
+
+
+def _sides(lifted: Symbolic) -> Iterator[tuple[Node, Node, str]]:
+    """Comparisons, read from either side: one, the other, and the operator with the first on its left."""
     for body in lifted.source.reached():
         for node in of_kind(body, "binary_expression"):
             operator = text_of(field(node, "operator"))
-            if operator not in NEGATED.keys() | _EQUAL:
-                continue
-            left, right = field(node, "left"), field(node, "right")
-            for thread, other, asked in ((left, right, operator), (right, left, MIRRORED.get(operator, operator))):
-                threads = numbered(Polynomial.of(thread, lifted.names), block)
-                if threads is not None:
-                    yield threads, asked, other
+            if operator in NEGATED.keys() | _EQUAL:
+                left, right = field(node, "left"), field(node, "right")
+                yield left, right, operator
+                yield right, left, MIRRORED.get(operator, operator)
+
+
+def _solved(node: Node, limit: str, lifted: Symbolic, block: Sequence[str], depth: int = 0) -> tuple[str, str] | None:
+    """How many threads there are, and from which on the node is no longer below the limit: `2 * tid + 1`, 8 → from 4 on."""
+    node, names = unwrapped(node), lifted.names
+    if (threads := numbered(Polynomial.of(node, names), block)) is not None:
+        return threads, limit
+    found = names.definition(node) if node.type == "identifier" else None
+    inner = field(node, "value") if names.is_cast(node) else found.value if found is not None and found.is_fixed else None
+    if inner is not None and depth <= _DEEPEST:
+        return _solved(inner, limit, lifted, block, depth + 1)
+    if node.type != "binary_expression" or depth > _DEEPEST:
+        return None
+    left, right, operator = field(node, "left"), field(node, "right"), text_of(field(node, "operator"))
+    before, after = names.expression(left), names.expression(right)
+    one, text = (left, after) if after is not None else (right, before)
+    if text is None:
+        return None
+    match operator:
+        case "+":
+            moved = f"({limit}) - ({text})"
+        case "-":  # 255 - tid < k is asked of the threads from 256 - k on
+            moved = f"({limit}) + ({text})" if one is left else f"({text}) - ({limit}) + 1"
+        case "*" if (value_at(text, lifted.defaults) or 0) > 0:
+            moved = f"ceildiv({limit}, {text})"
+        case _:
+            return None
+    return _solved(one, moved, lifted, block, depth + 1)
 
 
 def numbered(place: Polynomial, block: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from warpsmith.refactor.base import Rule
+from warpsmith.refactor.base import Rule, Subject
 from warpsmith.refactor.extents import names_of, tidy, value_at
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.symbolic import Symbolic
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _DEEPEST = 40
 
 
-def halos(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+def halos(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     """One rule for each end of a dimension that reads reach beyond where the block's own elements begin or end."""
-    reach = Reach(lifted.names, block)
+    reach, cases = Reach(lifted.names, block), _cases(subject, lifted)
     tiles = {a.name: len(a.extents) for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
     written: dict[str, list[list[Node]]] = {name: [] for name in tiles}
     read: dict[str, list[list[Node]]] = {name: [] for name in tiles}
@@ -42,16 +42,37 @@ def halos(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     for name, dimensions in tiles.items():
         for number in range(dimensions):
             for end in End:
-                filled = _outermost([reach.of(indices[number], end) for indices in written[name]], end, lifted.defaults)
+                filled = _outermost([reach.of(indices[number], end) for indices in written[name]], end, cases)
                 for indices in read[name]:
                     needed = reach.of(indices[number], end)
                     if filled is None or needed is None:
                         continue
                     low, high = (filled, needed) if end is End.LEAST else (needed, filled)
                     rule = tidy(f"({low}) <= ({high})")
-                    if names_of(rule) & lifted.constants.keys() and value_at(rule, lifted.defaults) == 1:
+                    if names_of(rule) & lifted.constants.keys() and all(value_at(rule, case) == 1 for case in cases):
                         line = lifted.source.line_of(indices[number])
                         yield Rule(rule, f"line {line} reads no element of {name} that was not filled")
+
+
+def capacities(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
+    """`float taps[BLOCK]` for as many taps as an argument says: a smaller block must not leave too little room for them."""
+    reach, cases = Reach(lifted.names, block, limits=True), _cases(subject, lifted)
+    tiles = {a.name: a for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
+    for indices, name, _ in _accesses(lifted.names, {n: len(a.extents) for n, a in tiles.items()}):
+        for index, extent in zip(indices, tiles[name].extents, strict=True):
+            last, room = reach.of(index, End.GREATEST), lifted.names.expression(extent)
+            if last is None or room is None or not names_of(room) & lifted.constants.keys():
+                continue
+            if names_of(last) & lifted.constants.keys():
+                continue  # threads of a block: they may ask whether there is room, and `rules.rooms` is about the others
+            rule = tidy(f"({last}) < ({room})")
+            if all(value_at(rule, case) == 1 for case in cases):
+                yield Rule(rule, f"line {lifted.source.line_of(index)} needs room in {name}")
+
+
+def _cases(subject: Subject, lifted: Symbolic) -> list[dict[str, int]]:
+    """The author's values, on every workload."""
+    return [{**workload.sizes, **lifted.defaults} for workload in subject.kernel.workloads]
 
 
 def covers(lifted: Symbolic, shares: Mapping[str, str], block: Sequence[str]) -> Iterator[Rule]:
@@ -94,12 +115,14 @@ def _last(place: Polynomial, axis: str, extent: str, loops: Mapping[str, Loop], 
     return " + ".join(found) if known and len(found) > 1 else None
 
 
-def _outermost(found: list[str | None], end: End, defaults: Mapping[str, int]) -> str | None:
+def _outermost(found: list[str | None], end: End, cases: Sequence[Mapping[str, int]]) -> str | None:
     """The end that reaches furthest for the author's values: others may reach further for other values, which is as well."""
-    known = [(value, text) for text in found if text is not None and (value := value_at(text, defaults)) is not None]
+    known = [text for text in found if text is not None and all(value_at(text, case) is not None for case in cases)]
     if not known or len(known) < len(found):
         return None
-    return (min if end is End.LEAST else max)(known)[1]
+    furthest = min if end is End.LEAST else max
+    chosen = {furthest(known, key=lambda text: (value_at(text, case) or 0, text)) for case in cases}
+    return chosen.pop() if len(chosen) == 1 else f"{furthest.__name__}({', '.join(sorted(chosen))})"
 
 
 def _accesses(names: Names, tiles: dict[str, int]) -> Iterator[tuple[list[Node], str, bool]]:

@@ -29,7 +29,7 @@ from warpsmith.refactor.lifting.literals import literal_families
 from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
 from warpsmith.refactor.lifting.own_groups import own_groups
 from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
-from warpsmith.refactor.lifting.reach import covers, halos
+from warpsmith.refactor.lifting.reach import capacities, covers, halos
 from warpsmith.refactor.lifting.required import REASON, misnamed
 from warpsmith.refactor.lifting.several_each import whole_takes
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
@@ -179,7 +179,8 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
         *rules.warp_slots(lifted, links.block),
         *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
-        *halos(lifted, links.block),
+        *halos(subject, lifted, links.block),
+        *capacities(subject, lifted, links.block),
         *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),
         *whole_takes(subject, lifted),
         *rules.asserted(lifted),

@@ -708,3 +708,44 @@ def test_what_it_knows_of_its_place_in_the_grid_and_of_whole_groups_does_not(bod
     made = _lifted(_side_by_side(body))
     assert "T" in _values(made)
     assert {rule for rule in _rules(made) if "n" not in rule and "shared" not in rule} == rules
+
+
+def _with_taps(fill: str, room: str = "300") -> Subject:
+    text = f"""
+#define T 256
+__global__ void k(float* out, const float* x, int n, int rows) {{
+  __shared__ float c[{room}];
+  int tid = threadIdx.x, i = blockIdx.x * T + tid;
+  {fill}
+  __syncthreads();
+  float sum = 0;
+  for (int j = 0; j < rows; ++j) sum += c[j];
+  if (i < n) out[i] = sum * x[i];
+}}
+"""
+    sizes = {"rows": 200, "n": 1000}
+    return small(text, grid=("ceildiv(n, 256)",), block=("256",), sizes=sizes, scalars={"n": "n", "rows": "rows"})
+
+
+@pytest.mark.parametrize(
+    ("fill", "rule"),
+    [
+        ("if (tid + 1 < rows) c[tid + 1] = x[tid + 1];", "T >= rows - 1"),
+        ("if (2 * tid < rows) c[2 * tid] = x[2 * tid];", "T >= ceildiv(rows, 2)"),
+        ("if (tid >= 32 && tid - 32 < rows) c[tid - 32] = x[tid - 32];", "T >= rows + 32"),
+        ("if (0 < rows - tid) c[tid] = x[tid];", "T >= rows"),
+        ("int m = rows; if (m > 250) m = 250; if (tid < m) c[tid] = x[tid];", "rows - 1 <= T - 1"),
+    ],
+)
+def test_work_for_the_first_threads_is_counted_with_offsets_and_factors(fill: str, rule: str):
+    assert rule in _rules(_lifted(_with_taps(fill)))
+
+
+@pytest.mark.parametrize(("room", "rule"), [("T", "rows - 1 < T"), ("2 * T", "rows - 1 < 2 * T")])
+def test_an_array_that_follows_the_block_keeps_room_for_what_a_loop_puts_there(room: str, rule: str):
+    assert rule in _rules(_lifted(_with_taps("for (int j = tid; j < rows; j += T) c[j] = x[j];", room)))
+
+
+def test_an_array_of_its_own_size_does_not_bound_the_block():
+    made = _lifted(_with_taps("for (int j = tid; j < rows; j += T) c[j] = x[j];"))
+    assert not [rule for rule in _rules(made) if "rows" in rule]
