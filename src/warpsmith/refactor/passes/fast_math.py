@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CUDA = {name: f"__{name}" for name in ("logf", "log2f", "log10f", "sinf", "cosf", "tanf", "powf")}
 _OPENCL = {name: f"native_{name}" for name in ("log", "log2", "log10", "exp2", "sin", "cos", "tan", "sqrt", "rsqrt")}
+_VARYING = ("identifier", "call_expression", "field_expression")
 
 
 class FastMath:
@@ -67,13 +68,18 @@ class FastMath:
 
 
 def _divisions(source: KernelSource, names: Names) -> Iterator[Node]:
-    """Quotients of floats, none inside another; those with a comma outside parentheses could not be a macro's argument."""
+    """Quotients of floats, none inside another; those with a comma outside parentheses could not be a macro's argument.
+
+    Those of two numbers, `1.0f / 3.0f`, a compiler computes: there is nothing to choose.
+    """
     inside: list[tuple[int, int]] = []
     for body in source.reached():
         for node in of_kind(body, "binary_expression"):
             if text_of(field(node, "operator")) != "/" or any(start <= node.start_byte < end for start, end in inside):
                 continue
             operands = field(node, "left"), field(node, "right")
+            if all(not any(of_kind(part, *_VARYING)) for part in operands):
+                continue
             if is_float(node, names) and not any(_unsafe(operand) for operand in operands):
                 inside.append((node.start_byte, node.end_byte))
                 yield node

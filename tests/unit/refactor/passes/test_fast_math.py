@@ -38,6 +38,12 @@ def test_what_is_not_surely_a_quotient_of_floats_is_left_alone(expression):
     assert "no two floats are divided" in declined(FastMath(), small(KERNEL.format(expression)))
 
 
+def test_a_quotient_of_two_numbers_is_the_compilers():
+    assert "no two floats are divided" in declined(FastMath(), small(KERNEL.format("a * (1.0f / 3.0f)")))
+    assert "out[0] = DIVIDE(a, (1.0f / 3.0f));" in made("a / (1.0f / 3.0f)")
+    assert "out[0] = 2.0f / -3.0f + DIVIDE(a, n);" in made("2.0f / -3.0f + a / n")
+
+
 def test_bundled_kernels():
     assert "DIVIDE(x, (1.0f + expf(-x)))" in applied(FastMath(), bundled("silu_and_mul")).variant.text
     assert "1.0f / block_reduce<Sum>(" in bundled("softmax").variant.text  # with a comma or not, what is in <> is left alone
