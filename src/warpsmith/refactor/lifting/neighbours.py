@@ -66,8 +66,10 @@ class _Axis:
             whole, parent = use, use.parent
             while parent is not None and parent.type == "subscript_expression" and field(parent, "argument") == whole:
                 whole, parent = parent, parent.parent
-            if parent is None or "declarator" in parent.type or parent.type in {"declaration", "argument_list"}:
+            if parent is None or "declarator" in parent.type or parent.type == "declaration":
                 continue
+            if parent.type == "argument_list" and whole == use:
+                continue  # all of it is given to a function, which `partition` asks about
             if parent.type == "assignment_expression" and field(parent, "left") == whole:
                 continue
             yield whole

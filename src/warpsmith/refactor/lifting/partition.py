@@ -18,7 +18,7 @@ from warpsmith.source.effects import sharing_calls
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
 
 _OF_LANGUAGE = re.compile(
     r"atom|__|(?:f?m(?:in|ax)|fma|exp|log|sqrt|rsqrt|abs|fabs|pow)f?$|(?:static|reinterpret)_cast\b|(?:u?int|float)$"
@@ -40,7 +40,7 @@ def combined_in_block(names: Names) -> Node | None:
     body = names.source.body
     if (stored := _voted(names, shared)) is not None:
         return stored
-    sharing = {name.partition("<")[0].rpartition("::")[2] for name, _ in sharing_calls(body, names)} | _handed(body, shared)
+    sharing = {name.partition("<")[0].rpartition("::")[2] for name, _ in sharing_calls(body, names)} | _handed(names, shared)
     if not shared | sharing:
         return None
     taken = dependents(shared | sharing, [body])  # what follows from an element that another thread may have written
@@ -74,10 +74,32 @@ def combined_reason(names: Names, stored: Node) -> str:
     return f"line {line} stores what the threads of a block made together: which elements share a block matters"
 
 
-def _handed(body: Node, shared: set[str]) -> set[str]:
-    """Shared memory that is given to functions other than those of the language: `BlockReduce(storage).Sum(v)`."""
-    calls = [c for c in of_kind(body, "call_expression") if not _OF_LANGUAGE.match(text_of(field(c, "function")))]
-    return {name for call in calls for name in identifiers(field(call, "arguments")) & shared}
+def _handed(names: Names, shared: set[str]) -> set[str]:
+    """Shared memory that is given to functions other than those of the language: `BlockReduce(storage).Sum(v)`.
+
+    An element that a function of the file takes by value, `force(me, tile[j], sum)`, is read and no more.
+    """
+    calls = [c for c in of_kind(names.source.body, "call_expression") if not _OF_LANGUAGE.match(text_of(field(c, "function")))]
+    handed: set[str] = set()
+    for call in calls:
+        by_value = _takes_values(call, names)
+        uses = (use for use in of_kind(field(call, "arguments"), "identifier") if text_of(use) in shared)
+        handed |= {text_of(use) for use in uses if not (by_value and _is_element(use, call))}
+    return handed
+
+
+def _takes_values(call: Node, names: Names) -> bool:
+    """Whether all functions that may be meant are known, and none takes a pointer or a reference."""
+    called = names.source.functions(text_of(field(call, "function")))
+    parameters = [text_of(field(d, "parameters")) for function in called for d in of_kind(function, "function_declarator")]
+    return bool(parameters) and not any(re.search(r"[&*\[]|\bauto\b|\.\.\.", text) for text in parameters)
+
+
+def _is_element(use: Node, call: Node) -> bool:
+    """`tile[j]`, and not its address."""
+    above = [a for a in ancestors(use) if a.start_byte > call.start_byte and a.end_byte < call.end_byte]
+    is_address = any(a.type == "pointer_expression" and text_of(a).startswith("&") for a in above)
+    return bool(above) and above[0].type == "subscript_expression" and field(above[0], "argument") == use and not is_address
 
 
 def _assigned(body: Node) -> Iterator[tuple[Node, Node]]:

@@ -749,3 +749,30 @@ def test_an_array_that_follows_the_block_keeps_room_for_what_a_loop_puts_there(r
 def test_an_array_of_its_own_size_does_not_bound_the_block():
     made = _lifted(_with_taps("for (int j = tid; j < rows; j += T) c[j] = x[j];"))
     assert not [rule for rule in _rules(made) if "rows" in rule]
+
+
+def _with_functions(value: str) -> Subject:
+    text = f"""
+#define T 256
+__device__ float less(float a, float b) {{ float c = a; c -= b; return c; }}
+__device__ float less_than_at(float a, const float* b) {{ return a - *b; }}
+__global__ void k(float* out, const float* x, int n) {{
+  __shared__ float s[T];
+  int i = blockIdx.x * T + threadIdx.x;
+  s[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  if (i < n) out[i] = {value};
+}}
+"""
+    return small(text, grid=("ceildiv(n, 256)",), block=("256",), sizes={"rows": 1, "n": 1000})
+
+
+def test_an_element_of_a_tile_that_a_function_takes_by_value_is_only_read():
+    assert "T" in _values(_lifted(_with_functions("less(x[i], s[threadIdx.x])")))
+
+
+@pytest.mark.parametrize(
+    "value", ["less(x[i], s[0])", "fmaxf(x[i], s[0])", "less_than_at(x[i], &s[threadIdx.x])", "less_than_at(x[i], s)"]
+)
+def test_the_first_element_of_the_block_and_a_place_in_its_memory_keep_the_block(value: str):
+    assert "which elements share a block matters" in declined(LiftConstants(), _with_functions(value))
