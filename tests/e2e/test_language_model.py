@@ -48,10 +48,13 @@ def form(source: str) -> dict[str, Any]:
 
 
 class Model:
-    """Answers by role. Its forms: one that does not compile, a cheat that is right nowhere, then a good one."""
+    """Answers by role. Its forms: one that does not compile, a cheat that is right where it is measured, then a good one.
+
+    As the tester of its own cheat it asks for nothing.
+    """
 
     def __init__(self) -> None:
-        self.forms = [FORM.replace("i < n", "i < m"), FORM.replace("y[i] += 2.0f * x[i]", "y[i] = 1.0f"), FORM]
+        self.forms = [FORM.replace("i < n", "i < m"), FORM.replace("i < n", "i < n && n == 50000"), FORM]
         self.asked: list[str] = []
 
     def __call__(self, body: Body) -> Response | None:
@@ -59,7 +62,7 @@ class Model:
         self.asked.append(role)
         match role:
             case "Tester":
-                return answers({"workloads": [{"name": "odd", "sizes": {"n": 33}}]})(body)
+                return answers({"workloads": []})(body)
             case "Analyst" if self.asked.count(role) == 1:
                 return fails(429, "slow down", Retry_After="0")(body)
             case "Analyst":
@@ -93,7 +96,7 @@ def test_a_model_tunes_a_kernel_and_the_record_tells_how(
     text = "\n".join(m["text"] for m in book["messages"])
     problems = [m["text"].partition("## The problem")[2] for m in book["messages"] if "Templater: repair" in m["text"]]
     assert "identifier 'm'" in problems[0]  # the compiler's own words
-    assert "y on some" in problems[1]  # the verifier's
+    assert "y on odd-1" in problems[1]  # the verifier's
     assert "a-secret-of-mine" not in text
     assert str(tmp_path) not in text
 

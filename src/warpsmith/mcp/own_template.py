@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from warpsmith.compile.binding import Binder
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.allowed import require_allowed
@@ -20,7 +21,7 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.space import Space, space_of
 from warpsmith.spec.bundled import FILE_NAME
 from warpsmith.spec.document import read_source
-from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
 from warpsmith.tuning.builder import Builder
@@ -64,7 +65,7 @@ def _written(kernel: Kernel, given: Proposal, folder: Path, limits: Limits) -> K
 
 
 class _Trying:
-    """On the smallest workloads: a run certifies on all of them, and verifies whatever it evaluates."""
+    """On the smallest workloads and odd shapes: a run certifies on all of them, and verifies whatever it evaluates."""
 
     def __init__(self, kernel: Kernel, lab: Lab) -> None:
         self.kernel = kernel
@@ -98,7 +99,14 @@ class _Trying:
             if value != p.default and (configuration := nearest_with(self.space, p.name, value)) is not None
         }
         for configuration in waiting.values():
-            self._builder.prefetch(configuration, self._workloads)
-        built = {name: self._builder.build(configuration, self._workloads) for name, configuration in waiting.items()}
-        tried = {name: problem_with(candidate, self._workloads, self._lab.bench) for name, candidate in built.items()}
+            self._builder.prefetch(configuration, self._tried_on(configuration))
+        tried = {name: self._problem(configuration) for name, configuration in waiting.items()}
         return {name: problem for name, problem in tried.items() if problem is not None}
+
+    def _problem(self, configuration: Configuration) -> str | None:
+        workloads = self._tried_on(configuration)
+        return problem_with(self._builder.build(configuration, workloads), workloads, self._lab.bench)
+
+    def _tried_on(self, configuration: Configuration) -> list[Workload]:
+        names = self._builder.binder.names
+        return [*self._workloads, *(w for w in self._lab.adversaries if self.space.allows(names(configuration, w)))]

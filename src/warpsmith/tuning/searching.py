@@ -30,6 +30,7 @@ from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.direct import Direct
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
+from warpsmith.tuning.odd_shapes import odd_shapes
 from warpsmith.tuning.order import Mode, Order
 from warpsmith.tuning.original import establish_original, require_measured
 from warpsmith.tuning.profile import Profiler
@@ -154,16 +155,18 @@ class SearchStage:
         return certificate
 
     def _tested(self, stack: ExitStack) -> Adversaries:
-        """What the tester wants verified too; a resumed run has it on record."""
+        """What is verified too: our own and what the tester wants; a resumed run has it on record."""
         parts = self._parts
+        own: tuple[Workload, ...] = ()
         wanted = parts.store.adversaries(self._run)
         if not self._was_tested and parts.agent is not None:
             facts = Facts(parts.kernel, parts.info.limits, None, None, {}, device=parts.info.description)
+            own = odd_shapes(parts.kernel)
             try:
                 wanted = list(parts.agent.adversaries(facts))
             except AgentStopped as stopped:  # it may be back for the first plan
                 parts.emit(Warned(f"no workloads from the tester: {stopped.reason}"))
-        return Adversaries(wanted, parts.original.builder, parts.order.seed, stack)
+        return Adversaries(own, wanted, parts.original.builder, parts.order.seed, stack)
 
     @property
     def _was_tested(self) -> bool:

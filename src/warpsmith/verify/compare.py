@@ -57,6 +57,15 @@ def compare(
     return ArgumentCheck(workload, name, not worst.failures, worst.error, where, shown_got, shown_expected, problem)
 
 
+def has_nan(got: Array) -> bool:
+    """Whether a kernel wrote one; what it did not write does not count."""
+    flat = got.reshape(-1)
+    if flat.dtype.kind in "iub":
+        return False
+    widen = _widener(flat.dtype)
+    return any(bool((np.isnan(widen(part)) & ~_is_poison(part)).any()) for _, part, _ in _chunks(flat, flat))
+
+
 def _compare_floats(got: Array, expected: Array, tolerance: tuple[float, float], poisoned: bool) -> _Worst:
     worst, (rtol, atol) = _Worst(), tolerance
     widen = _widener(got.dtype)

@@ -66,7 +66,9 @@ def normalised(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     if array.dtype.kind not in "biuf" and array.dtype != dtype.numpy:
         raise ValueError(f"has dtype {array.dtype}; expected numbers for {dtype}")
     if dtype.is_float:
-        return _representable(np.ascontiguousarray(array, np.float64), dtype)
+        with np.errstate(invalid="ignore"):  # a signalling NaN is one of ours, from beyond a buffer's end
+            wide = np.ascontiguousarray(array, np.float64)
+        return _representable(wide, dtype)
     with np.errstate(invalid="ignore"):
         exact = np.ascontiguousarray(array).astype(dtype.numpy)
     wrong = exact.astype(array.dtype, copy=False) != array

@@ -18,7 +18,7 @@ from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import ArgumentCheck, Verdict
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Workload
 from warpsmith.verify.arena import Arena, Region
-from warpsmith.verify.compare import compare
+from warpsmith.verify.compare import compare, has_nan
 from warpsmith.verify.inputs import make_inputs, nbytes_of, shape_of
 from warpsmith.verify.oracle import expected_outputs, normalised, outputs_of
 
@@ -100,6 +100,10 @@ class PreparedWorkload:
                 if compare(buffer.name, self.name, zeros, expected, *self.tolerance(buffer)).passed:
                     found.append(buffer.name)
         return found
+
+    def outputs_with_nan(self) -> list[str]:
+        """Outputs of which the oracle says NaN; parts that an original leaves alone do not count."""
+        return [buffer.name for buffer in outputs_of(self.kernel) if has_nan(self.arena.array(buffer.name))]
 
     def outputs(self) -> dict[str, Array]:
         """Copies of what the last launch left."""

@@ -110,7 +110,7 @@ def author(facts: Facts, attempts: Sequence[Attempt]) -> str:
 
 def tester(facts: Facts) -> str:
     kernel = facts_text.kernel_text(facts)
-    return _filled("tester", kernel=kernel, sizes=", ".join(_sizes(facts.kernel)), most=MOST)
+    return _filled("tester", kernel=kernel, sizes=", ".join(_sizes(facts.kernel)), most=MOST - 1)
 
 
 def how_to_answer(schema: dict[str, Any]) -> str:

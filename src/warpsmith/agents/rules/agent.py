@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warpsmith.agents.rules import analyst, author, planner, tester
+from warpsmith.agents.rules import analyst, author, planner
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Workload
+from warpsmith.tuning.agent.odd_shapes import odd_shapes
 from warpsmith.tuning.agent.planning import Attempt, Desk, Facts, Finding, Plan
 
 
@@ -28,7 +29,7 @@ class RulesAgent:
         return None
 
     def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
-        return tester.adversaries(facts.kernel)
+        return odd_shapes(facts.kernel)
 
     def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:
         return author.rewrite(facts, attempts, self._desk)

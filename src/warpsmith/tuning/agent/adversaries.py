@@ -1,12 +1,13 @@
-"""Workloads that a tester adds to verification: odd sizes, extreme values. A configuration that is wrong on one is wrong.
+"""Workloads added to verification: odd sizes, extreme values. A configuration that is wrong on one is wrong.
 
 They are never timed and rule nothing out beforehand: a configuration that the constraints forbid on such sizes is not tried on
-them. The original must be right on them itself, so a tester can ask for anything.
+them. The original must be right on them itself, so a tester can ask for anything. Our own stand beside a tester's, who may be the
+author of what is tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from warpsmith.core.errors import WarpsmithError
@@ -23,14 +24,17 @@ _MOST_BYTES = 64 << 20
 
 
 class Adversaries:
-    """Those that a tester asks for, made ready; `dropped` says why the others do not count."""
+    """Our `own` and those that a tester asks for, made ready; `dropped` says why the others do not count."""
 
-    def __init__(self, wanted: Iterable[Workload], builder: Builder, seed: int, stack: ExitStack) -> None:
+    def __init__(
+        self, own: Sequence[Workload], asked_for: Iterable[Workload], builder: Builder, seed: int, stack: ExitStack
+    ) -> None:
         self._builder = builder
+        self._own = [workload.name for workload in own]
         self.ready: dict[str, PreparedWorkload] = {}
         self.dropped: dict[str, str] = {}
         kernel = builder.binder.kernel
-        for workload in wanted:
+        for workload in (*own, *(w for w in asked_for if w not in own)):
             problem = _implausible(workload, kernel, self.ready)
             if problem is None:
                 try:
@@ -42,15 +46,24 @@ class Adversaries:
                 self.dropped[workload.name] = problem
 
     def settle(self, bench: Bench) -> tuple[Workload, ...]:
-        """Keeps those on which the original itself is right, the first `MOST` of them."""
+        """Keeps those on which the original itself is right: an odd shape of our own, then the first others, `MOST` in all."""
         kept: list[Workload] = []
-        for name, prepared in self.ready.items():
+        for prepared in self._by_urgency(kept):
             problem = _original_problem(prepared, self._builder, bench) if len(kept) < MOST else f"there are {MOST} already"
             if problem is None:
                 kept.append(prepared.workload)
             else:
-                self.dropped[name] = problem
+                self.dropped[prepared.name] = problem
         return tuple(kept)
+
+    def _by_urgency(self, kept: Sequence[Workload]) -> Iterator[PreparedWorkload]:
+        declared = [workload.sizes for workload in self._builder.binder.kernel.workloads]
+        own = [self.ready[name] for name in self._own if name in self.ready]
+        shapes = [prepared for prepared in own if prepared.workload.sizes not in declared]
+        while shapes and not kept:
+            yield shapes.pop(0)
+        yield from (prepared for name, prepared in self.ready.items() if name not in self._own)
+        yield from (prepared for prepared in own if prepared.workload.sizes in declared or prepared in shapes)
 
 
 def _implausible(workload: Workload, kernel: Kernel, others: Mapping[str, object]) -> str | None:
@@ -75,4 +88,9 @@ def _original_problem(prepared: PreparedWorkload, builder: Builder, bench: Bench
     if not isinstance(judged, Verdict):
         return f"the original fails: {judged.reason}"
     failure = judged.failure
-    return f"the original is not right itself: {failure.argument}: {failure.problem}" if failure is not None else None
+    if failure is not None:
+        return f"the original is not right itself: {failure.argument}: {failure.problem}"
+    if prepared.kernel.reference.file is None and (nameless := prepared.outputs_with_nan()):
+        # What lies beyond a buffer reads as NaN: more likely it was read there than meant.
+        return f"the original computes NaN ({', '.join(nameless)}), and no reference says that this is right"
+    return None

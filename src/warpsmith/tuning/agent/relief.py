@@ -80,7 +80,7 @@ class Relieved:
         return self._ask(Role.TEMPLATER, facts.round, lambda agent: agent.repair(facts, proposal, problem))
 
     def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
-        return self._ask(Role.TESTER, 0, lambda agent: agent.adversaries(facts)) or self._stand_in.adversaries(facts)
+        return self._ask(Role.TESTER, 0, lambda agent: agent.adversaries(facts))
 
     def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:
         return self._ask(Role.AUTHOR, len(attempts) + 1, lambda agent: agent.rewrite(facts, attempts))

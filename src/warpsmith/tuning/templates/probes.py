@@ -25,8 +25,10 @@ from warpsmith.space import Space
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template, first_difference, template_of
+from warpsmith.tuning.adversaries import Adversaries
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.cores import all_cores
+from warpsmith.tuning.odd_shapes import odd_shapes
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.verify.inputs import nbytes_of
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all
@@ -42,7 +44,7 @@ class Lab:
     info: DeviceInfo
     bench: Bench
     prepared: Mapping[str, PreparedWorkload]
-    adversaries: tuple[Workload, ...] = ()  # what a tester added; the bench has them too
+    adversaries: tuple[Workload, ...] = ()  # what is verified too; the bench has them
     _compared: list[tuple[CompileRequest, list[str]]] = field(default_factory=list, repr=False)
 
     def original_tokens(self, request: CompileRequest) -> list[str]:
@@ -64,7 +66,10 @@ def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
 
 @contextmanager
 def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0) -> Iterator[Lab]:
-    """A lab of its own for the smallest workloads. Raises InputError or BaselineError when the original does not work."""
+    """A lab of its own, with the smallest workloads and odd shapes.
+
+    Raises InputError or BaselineError when the original does not work.
+    """
     plain = untouched(kernel)
     with ExitStack() as stack:
         # Nothing is timed here, so nobody needs a core to itself.
@@ -75,11 +80,12 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
         prepared = prepare_all(builder.binder, probe_workloads(plain), seed, stack)
-        bench = stack.enter_context(Bench(device, list(prepared.values())))
+        tested = Adversaries(odd_shapes(plain), (), builder, seed, stack)
+        bench = stack.enter_context(Bench(device, [*prepared.values(), *tested.ready.values()]))
         original = establish_original(builder, bench, prepared)
         for ready in prepared.values():
             require_right(builder, original, bench, ready)
-        yield Lab(pool, info, bench, prepared)
+        yield Lab(pool, info, bench, prepared, tested.settle(bench))
 
 
 def require_language(kernel: Kernel, info: DeviceInfo) -> None:
