@@ -37,6 +37,7 @@ def test_from_source_to_result(
     assert set(result["heldout"]) == {"odd"}
     assert result["template"]["certificate"]["level"] == "tokens"
     assert result["template"]["parameters"]["ITEMS"]["default"] == 1
+    assert result["template"]["path"] == str(guide_kernel / "scale.cu")
     assert [target["target"] for target in result["also_compile"]] == ["sm_90", "gfx942"]
     for target in result["also_compile"]:
         assert target["original"]["registers"] > 0

@@ -199,7 +199,7 @@ class _Run:
             "model": self.secretary.spent,
             **({"rewrites": entries} if order.mode is Mode.DIRECT else {"rounds": max(1, len(entries)), "plan": entries}),
             "template": {
-                "path": str(template.path),
+                "path": str(template.path.absolute()),  # a run is shown from anywhere
                 "parameters": {p.name: {"values": list(p.values), "default": p.default} for p in template.parameters},
                 "certificate": asdict(found.certificate),
             },
