@@ -13,6 +13,7 @@ from warpsmith.core.plugins import plugins
 from warpsmith.devices.base import Device
 
 GROUP = "warpsmith.devices"
+_CLOSE = 0.7  # names are short: `nope` and `opencl` share more than half of their letters
 
 
 def device_names() -> list[str]:
@@ -25,7 +26,7 @@ def load_device(name: str) -> Device:
     points = plugins(GROUP)
     point = points.get(base)
     if point is None:
-        near = difflib.get_close_matches(base, points, n=1)
+        near = difflib.get_close_matches(base, points, n=1, cutoff=_CLOSE)
         hint = f"did you mean {near[0]!r}?" if near else f"devices: {', '.join(sorted(points)) or 'none installed'}"
         raise InputError(f"no device named {base!r}", hint=hint)
     try:

@@ -14,7 +14,9 @@ def test_devices_are_found_by_entry_point() -> None:
     assert load_device("opencl:1").name == "opencl:1"
 
 
-@pytest.mark.parametrize(("name", "hint"), [("cpus", "did you mean 'cpu'"), ("quantum", "devices: .*cpu.*opencl")])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("cpus", "did you mean 'cpu'"), ("quantum", "devices: .*cpu.*opencl"), ("nope", "devices: .*cpu")]
+)
 def test_an_unknown_device_is_answered_with_what_there_is(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=f"no device named '{name}'") as error:
         load_device(name)

@@ -241,6 +241,13 @@ def test_a_page_appears_whole_or_not_at_all(record: Record, tmp_path: Path):
     assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".taken")]
 
 
+def test_what_cannot_be_written_is_named_as_it_was_asked_for(record: Record, tmp_path: Path):
+    file = tmp_path / ("long" * 80)
+    with pytest.raises(OSError, match="long") as error:
+        write_page(record(finished(GAIN), evaluations=FEW), file)
+    assert error.value.filename == str(file)
+
+
 def test_what_is_no_file_is_written_to_and_stays_what_it_is(record: Record, tmp_path: Path):
     link = tmp_path / "new" / "report.html"
     link.parent.mkdir()

@@ -76,7 +76,11 @@ def write_page(facts: RunFacts, file: Path) -> None:
     if file.exists() and not file.is_file():
         file.write_bytes(text)  # a pipe or a device takes it; it must not be replaced by a file
         return
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    except OSError as error:
+        error.filename = str(file)  # the name that was asked for; nobody knows the other
+        raise
     written = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
