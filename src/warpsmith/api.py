@@ -327,6 +327,12 @@ def verify_run(
     return {**about, **found.as_dict()}
 
 
+def is_run(name: str) -> bool:
+    """Whether a name that may also be a kernel's means a run: its own name, the beginning of one, or `last`."""
+    with Store(read_settings().database, reading=True) as store:
+        return name == "last" or bool(store.meant_by(name))
+
+
 def verify_kernel(
     kernel: Kernel, *, device: str = "cpu", seeds: int = DEFAULT_VERIFY_SEEDS, emit: Emit = ignore
 ) -> dict[str, Any]:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from warpsmith.cli.verify import is_kernel
+
 
 def test_a_run_its_export_and_what_was_edited(
     warpsmith: Callable[..., Any], recorded: Callable[..., str], small_guide_kernel: Path, tmp_path: Path
@@ -49,14 +53,31 @@ def test_mistakes(warpsmith: Callable[..., Any], tmp_path: Path):
     assert "there is no export.json" in warpsmith("verify", f"{tmp_path}/", expect=2).stderr
 
 
-def test_a_kernel_as_it_is(warpsmith: Callable[..., Any], environment: dict[str, str], small_guide_kernel: Path):
+def test_a_bare_name_is_a_runs_first_then_a_kernels(
+    recorded: Callable[..., str], small_guide_kernel: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(small_guide_kernel.parent)
+    monkeypatch.setenv("WARPSMITH_HOME", str(small_guide_kernel.parent / "home"))
+    assert is_kernel("scale")
+    assert is_kernel("rope")
+    assert not is_kernel("nothing")
+    run = recorded(small_guide_kernel, general={"BLOCK": 64, "ITEMS": 2})
+    assert run.startswith("scale")
+    assert not is_kernel("scale")
+    assert is_kernel("scale/")
+
+
+def test_a_kernel_as_it_is(
+    warpsmith: Callable[..., Any], environment: dict[str, str], small_guide_kernel: Path, monkeypatch: pytest.MonkeyPatch
+):
     environment["WARPSMITH_RACECHECK"] = "on"
     source = small_guide_kernel / "scale.cu"
     exchanged = "__shared__ float s[1024]; s[threadIdx.x] = in[i]; out[i] = factor * s[threadIdx.x] + 0 * s[threadIdx.x ^ 1];"
     text = source.read_text()
     assert "out[i] = factor * in[i];" in text
     source.write_text(text.replace("out[i] = factor * in[i];", f"{{ {exchanged} }}"))
-    shown = warpsmith("verify", f"{small_guide_kernel}/", "--seeds", 1, expect=1).stdout
+    monkeypatch.chdir(small_guide_kernel.parent)
+    shown = warpsmith("verify", small_guide_kernel.name, "--seeds", 1, expect=1).stdout
     assert "scale: as it is on cpu" in shown
     assert "large: passed on seeds 1001" in shown
     assert "races: FAILED: shared memory 's': thread" in shown

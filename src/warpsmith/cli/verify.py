@@ -15,7 +15,7 @@ def verify(
         str,
         typer.Argument(
             metavar="RUN",
-            help="A run's name, the beginning of it, `last`; a folder that `export` wrote; or a kernel's (`my_kernel/`).",
+            help="A run's name, the beginning of it, `last`; a folder that `export` wrote; or a kernel (`my_kernel/`).",
         ),
     ] = "last",
     device: Annotated[
@@ -33,7 +33,7 @@ def verify(
     from warpsmith.cli.render_verify import render_verification  # noqa: PLC0415
 
     with progress() as emit:
-        if _is_kernel(run):
+        if is_kernel(run):
             found = api.verify_kernel(api.load_kernel(run), device=device or "cpu", seeds=seeds, emit=emit)
         else:
             found = api.verify_run(run, device=device, seeds=seeds, emit=emit)
@@ -45,7 +45,14 @@ def verify(
         raise typer.Exit(1)
 
 
-def _is_kernel(name: str) -> bool:
-    """A path to one: a bare name is a run's, whatever lies here."""
+def is_kernel(name: str) -> bool:
+    """A path to one. A bare name is first a run's, then a folder's that lies here, then a bundled kernel's."""
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.export.earlier import is_export  # noqa: PLC0415
+    from warpsmith.spec.bundled import FILE_NAME, bundled_names  # noqa: PLC0415
+
     path = Path(name)
-    return path.suffix == ".toml" or (("/" in name or name == ".") and (path / "kernel.toml").is_file())
+    has_kernel = (path / FILE_NAME).is_file()
+    if path.suffix == ".toml" or (has_kernel and ("/" in name or name == ".")):
+        return True
+    return (has_kernel or name in bundled_names()) and not is_export(name) and not api.is_run(name)

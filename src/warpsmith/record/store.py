@@ -86,10 +86,7 @@ class Store:
 
     def find(self, name: str) -> RunRecord:
         """A run by its name, an unambiguous beginning of it, or `last`."""
-        runs = self.runs()
-        matches = [r for r in runs if r.run == name] or [r for r in runs if r.run.startswith(name)]
-        if name == "last" and runs:
-            matches = [self._last(runs)]
+        matches = self.meant_by(name)
         if len(matches) == 1 and matches[0].status is Status.UNREADABLE:
             raise UnavailableError(
                 f"what the record has of run {matches[0].run} is damaged",
@@ -99,11 +96,17 @@ class Store:
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise InputError(f"run {name!r} is ambiguous: {', '.join(r.run for r in matches[:5])}", hint="give more of its name")
-        hint = "`warpsmith show` lists the runs"
-        if Path(name, "kernel.toml").is_file():
-            hint += f"; for the kernel in the folder of that name, `warpsmith verify {name.rstrip('/')}/`"
-        raise InputError(f"no run {name!r} in {self.path}", hint=hint)
+            listed = ", ".join(r.run for r in matches[:5])
+            raise InputError(f"run {name!r} is ambiguous: {listed}", hint=f"give more of its name{_or_kernel(name)}")
+        hint = "`warpsmith show` lists the runs" if self.runs() else "there are no runs yet: `warpsmith tune KERNEL` makes one"
+        raise InputError(f"no run {name!r} in {self.path}", hint=hint + _or_kernel(name))
+
+    def meant_by(self, name: str) -> list[RunRecord]:
+        """The runs that a name may mean: its own, else all that begin with it."""
+        runs = self.runs()
+        if name == "last":
+            return [self._last(runs)] if runs else []
+        return [r for r in runs if r.run == name] or [r for r in runs if r.run.startswith(name)]
 
     def _last(self, runs: Sequence[RunRecord]) -> RunRecord:
         """The latest that there is something to say of: one that failed before it evaluated anything only if all did."""
@@ -249,6 +252,12 @@ class Store:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+def _or_kernel(name: str) -> str:
+    if not Path(name, "kernel.toml").is_file():
+        return ""
+    return f"; for the kernel in the folder of that name, `warpsmith verify {name.rstrip('/')}/`"
 
 
 def _columns(evaluation: Evaluation) -> dict[str, Any]:

@@ -83,6 +83,12 @@ def test_a_folder_of_a_kernel_that_is_taken_for_a_run_is_told_apart(store: Store
     assert "`warpsmith verify mine/`" in (error.value.hint or "")
 
 
+def test_a_record_without_runs_says_how_to_make_one(store: Store):
+    with pytest.raises(InputError) as error:
+        store.find("last")
+    assert error.value.hint == "there are no runs yet: `warpsmith tune KERNEL` makes one"
+
+
 def test_runs_are_found_by_name_beginning_and_last(store: Store):
     first, second = store.begin(HEADER), store.begin(HEADER)
     assert store.find(first).run == first
