@@ -31,8 +31,9 @@ def clang_binary() -> Path:
     return path
 
 
-def clang_version() -> str:
-    return metadata.version(WHEEL)
+def wheel_versions() -> dict[str, str]:
+    """By the wheel's own name: its number is not clang's."""
+    return {WHEEL: metadata.version(WHEEL)}
 
 
 def run_clang(text: bytes, flags: Sequence[str], files: tuple[int, ...] = ()) -> ClangResult:

@@ -10,7 +10,7 @@ from functools import cached_property
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
-from warpsmith.devices._clang.binary import clang_binary, clang_version
+from warpsmith.devices._clang.binary import clang_binary, wheel_versions
 from warpsmith.devices._clruntime.building import NOT_OPTIMISED, BuildError, build, resources
 from warpsmith.devices._clruntime.limits import read_limits
 from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
@@ -62,7 +62,7 @@ class CpuDevice:
             description=device.name.strip(),
             limits=read_limits(device, warp_size=spirv.WARP_SIZE),
             languages=frozenset(Language),
-            versions={"clang": clang_version(), "runtime": device.driver_version},
+            versions={**wheel_versions(), "runtime": device.driver_version},
         )
 
     def compile_key(self, request: CompileRequest) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Occupancy, Resources
-from warpsmith.devices._clang.binary import clang_version
+from warpsmith.devices._clang.binary import wheel_versions
 from warpsmith.devices._clang.preprocess import parse_log, users_tokens
 from warpsmith.devices._gpu.device import GpuDevice
 from warpsmith.devices._gpu.host_code import Mixed
@@ -34,7 +34,7 @@ class HipDevice(GpuDevice[HipTarget, "Gpu"]):
         return Gpu(index)
 
     def describe(self) -> DeviceInfo:
-        versions = {"clang": clang_version(), "prelude": compiling.prelude_fingerprint()}
+        versions = {**wheel_versions(), "prelude": compiling.prelude_fingerprint()}
         if (found := hiprtc.version()) is not None:
             versions["hiprtc"] = found
         if self._named is None:
