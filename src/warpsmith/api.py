@@ -22,7 +22,7 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.devices.registry import device_names
 from warpsmith.export.delivery import deliver
 from warpsmith.export.earlier import is_export, read_export
-from warpsmith.export.registry import DEFAULT_FORMAT
+from warpsmith.export.registry import DEFAULT_FORMAT, load_exporter
 from warpsmith.export.shipment import shipment_of
 from warpsmith.record.faults import system_fault
 from warpsmith.record.lock import as_seen
@@ -287,6 +287,7 @@ def export_run(
     The files themselves are compiled and verified on every workload before they appear in `output`, unless `verify` is off.
     `force` exports a configuration that shows no gain.
     """
+    load_exporter(format_name)  # a format that is not there is said first: all else may take another try
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
         record = _found(run, store, settings)

@@ -139,6 +139,7 @@ class BestSoFar(BaseModel):
 
 class Jobs(BaseModel):
     jobs: list[Job]
+    next: str = Field(default="", description="What to call where there are none.")
 
 
 class Reason(BaseModel):

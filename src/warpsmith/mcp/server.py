@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import difflib
 import functools
+import inspect
 import sqlite3
 from collections.abc import Callable
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from warpsmith.mcp.tools.kernels import KernelTools
 from warpsmith.mcp.tools.runs import RunTools
 from warpsmith.mcp.tools.templates import TemplateTools
 from warpsmith.mcp.tools.tuning import TuningTools
+from warpsmith.mcp.wording import in_tools
 from warpsmith.mcp.workspace import Workspace
 from warpsmith.record.faults import explained
 from warpsmith.settings import read_settings
@@ -75,9 +77,13 @@ def make_server(workspace: Path | None) -> MCPServer[Any]:
         runs.export_result,
     )
     for tool in reading:
-        server.add_tool(_told(tool), annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+        about = inspect.getdoc(tool)  # without the indentation of the source
+        server.add_tool(_told(tool), description=about, annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
     for tool in writing:
-        server.add_tool(_told(tool), annotations=ToolAnnotations(destructive_hint=False, open_world_hint=False))
+        about = inspect.getdoc(tool)
+        server.add_tool(
+            _told(tool), description=about, annotations=ToolAnnotations(destructive_hint=False, open_world_hint=False)
+        )
     server.resource("warpsmith://skill", name="skill", mime_type="text/markdown")(skill_text)
     return server
 
@@ -112,6 +118,6 @@ def _told(tool: Callable[Arguments, Reply]) -> Callable[Arguments, Reply]:
         try:
             return tool(*arguments, **named)
         except (WarpsmithError, OSError, sqlite3.Error) as error:
-            raise ToolError(str(explained(error, read_settings().database))) from error
+            raise ToolError(in_tools(str(explained(error, read_settings().database)))) from error
 
     return call

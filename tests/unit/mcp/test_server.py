@@ -14,6 +14,8 @@ import pytest
 from mcp.client.client import Client
 from pydantic import TypeAdapter, ValidationError
 
+from warpsmith import api
+from warpsmith.core.errors import InputError
 from warpsmith.mcp import calls
 from warpsmith.mcp.jobs import JobRegister
 from warpsmith.mcp.replies import Draft
@@ -21,6 +23,7 @@ from warpsmith.mcp.server import make_server
 from warpsmith.mcp.skill import skill_text
 from warpsmith.mcp.tools.templates import Extents
 from warpsmith.mcp.tools.tuning import TuningTools
+from warpsmith.mcp.wording import in_tools
 from warpsmith.record.store import RunHeader, Store
 from warpsmith.settings import read_settings
 from warpsmith.tuning.events import StageAdvanced
@@ -203,3 +206,33 @@ def test_grid_and_block_may_be_one_expression_or_numbers() -> None:
     assert adapter.validate_python([256, "n"]) == ("256", "n")
     with pytest.raises(ValidationError):
         adapter.validate_python([1.5])
+
+
+def test_descriptions_have_no_indentation_of_the_source(tools) -> None:
+    assert not [name for name, tool in tools.items() if "\n  " in tool.description]
+
+
+def test_an_empty_list_of_jobs_says_what_to_call(home) -> None:
+    (answer,) = asked(("list_jobs", {}))
+    assert "start_tuning" in answer.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("words", "tools_words"),
+    [
+        ("hint: `warpsmith show` lists the runs", "hint: `list_jobs` lists the runs"),
+        ("hint: --force exports it all the same", "hint: `force` exports it all the same"),
+        ("`warpsmith resume k-1` finishes it", "`resume_tuning` with run='k-1' finishes it"),
+        ("`warpsmith show k-1 --evaluations` says", "`explain` with run='k-1' says"),
+        ("there are no runs yet: `warpsmith tune KERNEL` makes one", "there are no runs yet: `start_tuning` makes one"),
+    ],
+)
+def test_errors_name_tools_where_the_command_line_has_commands(words: str, tools_words: str) -> None:
+    assert in_tools(words) == tools_words
+
+
+def test_a_client_reads_of_tools_and_of_a_wrong_format_first(home) -> None:
+    (answer,) = asked(("get_result", {}))
+    assert "start_tuning" in answer.content[0].text
+    with pytest.raises(InputError, match="no export format 'elf'"):
+        api.export_run("nothing", format_name="elf")

@@ -100,7 +100,8 @@ class TuningTools:
 
     def list_jobs(self) -> replies.Jobs:
         """Every job that is known, the latest first, also those of an earlier server. Use it when you have lost a job's name."""
-        return replies.Jobs(jobs=[self._status(entry) for entry in self._register.all()])
+        jobs = [self._status(entry) for entry in self._register.all()]
+        return replies.Jobs(jobs=jobs, next="" if jobs else "there are no jobs yet: start_tuning begins one")
 
     def stop_job(self, job: JobName) -> replies.Job:
         """Stop a job as Ctrl-C does. Everything measured is kept, but a stopped run makes no claim: resume_tuning finishes it."""
