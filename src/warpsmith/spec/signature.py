@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
 from warpsmith.spec.cpp_types import CppType, cpp_type, may_be_memory, may_be_value
-from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration, refused_handle
+from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration, TemplateParameter, refused_handle
 from warpsmith.spec.entry import split_entry
 from warpsmith.spec.kernel import Argument, Buffer, Kernel, Role, Scalar
 
@@ -35,6 +35,12 @@ def check_signature(kernel: Kernel, declarations: Declarations, at: Positions, p
     if len(declared) == 1 and declared[0].handle is not None:
         problems.add_error(refused_handle(declared[0], kernel.source))
         return
+    if declared and all(_open_parameters(k, instance) for k in declared):
+        opened = _open_parameters(declared[0], instance)
+        example = ", ".join([*instance, *("float" if p.kind in {"typename", "class"} else "4" for p in opened)])
+        message = f"{plain!r} is a template, and {', '.join(p.name for p in opened)} has no argument"
+        problems.add(message, at.text(("kernel", "entry")), f'name an instance, such as entry = "{name}<{example}>"')
+        return
     if not declared or not all(k.is_plain for k in declared):
         return
     aliases = _aliases(kernel, declarations)
@@ -47,6 +53,11 @@ def check_signature(kernel: Kernel, declarations: Declarations, at: Positions, p
 def _aliases(kernel: Kernel, declarations: Declarations) -> dict[str, str | None]:
     """With what `-D` defines, or parameters do: then what a name stands for is not the file's to say."""
     return declarations.aliases() | dict.fromkeys(kernel.defines) | {p.name: None for p in kernel.parameters}
+
+
+def _open_parameters(declared: KernelDeclaration, instance: list[str]) -> list[TemplateParameter]:
+    """What an entry must still say: calls deduce template arguments, a launch by name cannot."""
+    return [p for p in declared.template[len(instance) :] if p.default is None and not p.is_pack]
 
 
 def _bindings(declared: KernelDeclaration, instance: list[str]) -> dict[str, str | None]:

@@ -286,3 +286,12 @@ def test_a_brace_that_is_not_closed(load):
 )
 def test_braces_that_are_not_certain(load, source):
     assert load(source + SOURCE).name == "k"
+
+
+def test_a_template_needs_an_instance_unless_all_its_arguments_have_defaults(load):
+    body = "__global__ void k(const float* x, float* out, int n, float alpha) { }"
+    error = refused(load, f"template <typename T, int N, bool B = true>\n{body}")
+    assert error.message == "'k' is a template, and T, N has no argument"
+    assert error.hint == 'name an instance, such as entry = "k<float, 4>"'
+    assert error.location.line
+    assert load(f"template <typename T = float, int N = 4>\n{body}").name == "k"
