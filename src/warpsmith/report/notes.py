@@ -76,8 +76,7 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
     """Where there is none, or none that is certain."""
     general, found = result["general"], result["uncertain"]
     if not general["config"]:
-        passes = "no pass had a choice to offer; `warpsmith templatize` says why, pass by pass"
-        return [f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else passes}."]
+        return [f"Nothing to search: {'the kernel has no parameters' if result['agent'] == NO_AGENT else _no_choice(result)}."]
     if found is not None:
         figures = f"{speedup_text(found['speedup'])}, from {found['ci95'][0]:.2f} to {found['ci95'][1]:.2f}"
         return [f"No certain gain, so the original stays. The best found is {configuration_text(found['config'])}: {figures}."]
@@ -88,6 +87,21 @@ def _gain(result: Mapping[str, Any]) -> list[str]:
         return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the best that was measured'}."]
     # A run of an earlier version may claim such a one.
     return ["The interval includes 1: not distinguishable from the original."] if general["ci95"][0] <= 1 else []
+
+
+def _no_choice(result: Mapping[str, Any]) -> str:
+    """What became of the passes of a run that ended without a parameter."""
+    applied, declined, postponed = (
+        list(dict.fromkeys(name for entry in result["plan"] for name in entry.get(key, ())))
+        for key in ("applied", "declined", "postponed")
+    )
+    if applied:
+        return f"of what {', '.join(applied)} offered, nothing was left to choose from"
+    if postponed:
+        return f"no time was left for {', '.join(postponed)}"
+    # A plan that names no pass was made when all of them had been asked.
+    tried = f"none of the passes that were tried ({len(declined)})" if declined else "no pass"
+    return f"{tried} had a choice to offer; `warpsmith templatize` says why, pass by pass"
 
 
 def _lost(heldout: Mapping[str, Any]) -> list[str]:

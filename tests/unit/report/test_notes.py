@@ -53,6 +53,27 @@ def test_a_gain_that_is_none(changes: dict[str, Any], said: str):
     assert result_notes(result(**changes))[0] == said
 
 
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ([], "no pass had a choice to offer;"),
+        (
+            [{"declined": {"unroll": "no loop", "staging": "no tile"}}],
+            "none of the passes that were tried (2) had a choice to offer;",
+        ),
+        ([{"declined": {"unroll": "no loop"}, "postponed": ["staging"]}], "no time was left for staging."),
+        (
+            [{"applied": ["unroll"], "declined": {"staging": "no tile"}}],
+            "of what unroll offered, nothing was left to choose from.",
+        ),
+    ],
+)
+def test_why_there_is_nothing_to_search(plan: list[dict[str, Any]], said: str):
+    entries = [{"round": 1, "reason": "r", "evaluations": 0, "speedup": None, **entry} for entry in plan]
+    nothing = {**ORIGINAL, "config": {}}
+    assert result_notes(result(agent="rules", general=nothing, plan=entries))[0].startswith(f"Nothing to search: {said}")
+
+
 def test_a_round_tells_what_it_had_no_time_for():
     entry = {"round": 1, "reason": "because: unroll, barriers", "evaluations": 3, "speedup": 2.0}
     said = [note for note in result_notes(result(plan=[entry, {**entry, "postponed": ["barriers"]}])) if "round" in note]
