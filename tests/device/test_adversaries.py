@@ -15,11 +15,11 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.adversaries import Adversaries
+from warpsmith.tuning.agent.adversaries import Adversaries
+from warpsmith.tuning.agent.odd_shapes import odd_shapes
 from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.odd_shapes import odd_shapes
-from warpsmith.tuning.probes import laboratory
-from warpsmith.tuning.workbench import Workbench
+from warpsmith.tuning.templates.probes import laboratory
+from warpsmith.tuning.templates.workbench import Workbench
 
 TOML = """\
 [kernel]

@@ -22,6 +22,7 @@ from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Certificate
 from warpsmith.tuning.agent.adversaries import Adversaries
 from warpsmith.tuning.agent.agenda import Agenda, Templating
+from warpsmith.tuning.agent.odd_shapes import odd_shapes
 from warpsmith.tuning.agent.planning import Agent, AgentStopped, Facts
 from warpsmith.tuning.agent.prospects import passes_for
 from warpsmith.tuning.builder import Builder
@@ -30,7 +31,6 @@ from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.direct import Direct
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
-from warpsmith.tuning.odd_shapes import odd_shapes
 from warpsmith.tuning.order import Mode, Order
 from warpsmith.tuning.original import establish_original, require_measured
 from warpsmith.tuning.profile import Profiler

@@ -25,10 +25,10 @@ from warpsmith.space import Space
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template, first_difference, template_of
-from warpsmith.tuning.adversaries import Adversaries
+from warpsmith.tuning.agent.adversaries import Adversaries
+from warpsmith.tuning.agent.odd_shapes import odd_shapes
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.cores import all_cores
-from warpsmith.tuning.odd_shapes import odd_shapes
 from warpsmith.tuning.original import establish_original, require_right
 from warpsmith.verify.inputs import nbytes_of
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all

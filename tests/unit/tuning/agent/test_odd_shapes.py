@@ -6,7 +6,7 @@ import pytest
 
 from warpsmith.spec.kernel import Kernel, Reference, Workload
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.odd_shapes import odd_shapes
+from warpsmith.tuning.agent.odd_shapes import odd_shapes
 
 SILU = load_kernel("silu_and_mul")  # told `d` by an argument, `tokens` by its grid
 
