@@ -271,3 +271,11 @@ def test_outputs_that_were_not_really_verified_are_told_beside_the_speedup(recor
     top = page(record(loose, evaluations=FEW)).partition("<main")[0]
     assert "Every output was verified" not in top
     assert "not really verified: y on a" in top
+
+
+def test_wide_tables_show_that_there_is_more_beyond_the_edge(record: Record):
+    text = page(record(finished(GAIN), evaluations=FEW))
+    rule = re.search(r"\.wide \{[^}]*\}", text)
+    assert rule is not None
+    assert "local" in rule[0]  # covers the shadow at the end of the table
+    assert "scroll;" in rule[0]
