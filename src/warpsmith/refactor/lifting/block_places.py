@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.lifting.surplus import effects
 from warpsmith.refactor.lifting.thread_groups import group_of
+from warpsmith.source.assembly import inputs
 from warpsmith.source.comparisons import MIRRORED, NEGATED
 from warpsmith.source.dataflow import base_name, exits
 from warpsmith.source.loops import Loop, loops_of
@@ -46,6 +47,9 @@ def _stores(names: Names) -> Iterator[tuple[Node, Node, list[Node]]]:
             yield effect, unwrapped(field(effect, "left")), [field(effect, "right")]
         elif effect.type == "update_expression":
             yield effect, unwrapped(field(effect, "argument")), []
+        elif effect.type == "gnu_asm_expression":  # any of what goes in may be the address
+            given = list(inputs(effect))
+            yield from ((effect, place, [*given[:at], *given[at + 1 :]]) for at, place in enumerate(given))
         elif _ATOMIC.match(text_of(field(effect, "function"))):
             place, *values = field(effect, "arguments").named_children
             yield effect, place, values

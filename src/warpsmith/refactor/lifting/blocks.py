@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -126,15 +126,24 @@ def _make_room(found: Freedom, use: ThreadUse, names: Names, array: Array, value
         found.problem = f"{array.name} may not have room for more threads (line {line})"
 
 
-def bounds(names: Names, extents: list[str], parameter: str, value: int) -> Iterator[Edit | Rule]:
-    """What __launch_bounds__ says of the block: a promise that must be kept."""
-    for node in (c for c in names.source.function.children if c.type == "launch_bounds"):
-        first = node.named_children[0]
-        if len(extents) == 1 and text_of(first) == str(value):
+def follow_bounds(names: Names, extent: str, parameter: str, value: int) -> Iterator[Edit | Rule]:
+    """What __launch_bounds__ says of a block of one axis: the same number follows, any other one is a promise to keep."""
+    for first in _launch_bounds(names):
+        if text_of(first) == str(value):
             yield Edit(first.start_byte, first.end_byte, parameter)
-        elif (most := names.expression(first)) is not None:
+            return
+    yield from promised_threads(names, [extent])
+
+
+def promised_threads(names: Names, extents: Sequence[str]) -> Iterator[Rule]:
+    for first in _launch_bounds(names):
+        if (most := names.expression(first)) is not None:
             threads = tidy(" * ".join(f"({e})" for e in extents))
             yield Rule(f"{threads} <= {tidy(most)}", f"__launch_bounds__ promises at most {tidy(most)} threads")
+
+
+def _launch_bounds(names: Names) -> list[Node]:
+    return [c.named_children[0] for c in names.source.function.children if c.type == "launch_bounds"]
 
 
 def indexed_array(node: Node) -> str:

@@ -18,7 +18,7 @@ from warpsmith.core.expression.nodes import Literal
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy, value_at, with_part
 from warpsmith.refactor.lifting.block_places import told_by_place
-from warpsmith.refactor.lifting.blocks import Freedom, bounds, freedom
+from warpsmith.refactor.lifting.blocks import Freedom, follow_bounds, freedom, promised_threads
 from warpsmith.refactor.lifting.gathering import left_out_of
 from warpsmith.refactor.lifting.grids import follow_grid
 from warpsmith.refactor.lifting.last_threads import says_the_last
@@ -90,7 +90,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     unclear = unclear or known_from_before(names, axis) or says_the_last(names, axis, [value])
     if unclear is not None:
         return Declined(unclear)
-    for more in bounds(names, block, parameter, value):
+    for more in follow_bounds(names, block[0], parameter, value) if len(block) == 1 else ():
         (found.edits if isinstance(more, Edit) else found.rules).append(more)  # type: ignore[arg-type]
     rules = [*found.rules, *grid.rules, *(w for w in waiting if isinstance(w, Rule))]
     # Of several axes, x alone says which lanes share a row; a block of another kind is bounded as a whole.
@@ -149,12 +149,13 @@ def _tunable(subject: Subject, axis: str, parameter: str, value: int, rules: lis
 
 
 def _with_threads_rule(subject: Subject) -> Subject:
-    """Blocks of several axes: at least a warp, which the values of a single axis cannot ensure."""
+    """Blocks of several axes: at least a warp, and no more than promised, which the values of a single axis cannot ensure."""
     variant = subject.variant
     if len(variant.block) == 1:
         return subject
     threads = tidy(" * ".join(f"({extent})" for extent in variant.block))
-    rules = [a_warp_at_least(threads)]
+    names = Names(subject.source, {t.name for t in variant.tunables}, subject.kernel)
+    rules = [a_warp_at_least(threads), *promised_threads(names, variant.block)]
     if teamwork(subject.source).by_warps:
         rules.append(Rule(f"{threads} % warp_size == 0", WHOLE_WARPS))
     return Subject(subject.kernel, subject.limits, replace(variant, rules=(*variant.rules, *rules)))

@@ -151,6 +151,20 @@ def test_threads_that_wait_for_each_other_take_as_many_steps():
     assert _rules(_freed(small(_kernel(body.replace("    __syncthreads();\n", "")), sizes={"rows": 3, "n": 4096}))) == []
 
 
+def test_launch_bounds_hold_for_all_axes_together():
+    text = """__global__ void __launch_bounds__(256) k(float* out, const float* x, int n, int rows) {
+  int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (col < n && row < rows) out[row * n + col] = x[row * n + col];
+}
+"""
+    scalars = {"n": "n", "rows": "rows"}
+    made = _freed(small(text, scalars=scalars, grid=("ceildiv(n, 16)", "ceildiv(rows, 16)"), block=("16", "16")))
+    (promise,) = [rule for rule in _rules(made) if "256" in rule]
+    assert Expression.parse(promise).evaluate({"BLOCK_X": 32, "BLOCK_Y": 8})
+    assert not Expression.parse(promise).evaluate({"BLOCK_X": 32, "BLOCK_Y": 16})
+    assert 32 in next(t.values for t in made.tunables if t.name == "BLOCK_X")
+
+
 def test_launch_bounds_follow():
     text = _kernel(_INDEX + "  if (i < n) out[i] = x[i];").replace("void k", "void __launch_bounds__(256) k")
     assert "__launch_bounds__(BLOCK)" in _freed(small(text, grid=("ceildiv(n, 256)",))).text
@@ -220,6 +234,9 @@ def test_what_assembly_stores_is_an_effect():
     assert "ceildiv(n, BLOCK) * BLOCK == ceildiv(n, 256) * 256" in _rules(unasked)
     asked = _freed(small(_kernel(_INDEX + "  if (i < n)" + store), grid=("ceildiv(n, 256)",)))
     assert _rules(asked) == []
+    first = "  if (i < n && threadIdx.x == 0)" + store
+    reason = declined(BlockSize(), small(_kernel(_INDEX + first), grid=("ceildiv(n, 256)",)))
+    assert "depends on a thread's place in its block" in reason
 
 
 def test_slots_for_warps_in_an_inner_dimension():
