@@ -11,6 +11,7 @@ from warpsmith.spec.cpp_types import CppType, cpp_type
 from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration
 from warpsmith.spec.host.facts import Facts, constant_value
 from warpsmith.spec.kernel import Role
+from warpsmith.spec.skeleton_workloads import is_hardly_a_size
 from warpsmith.spec.uses import UNKNOWN, Use, Uses
 
 
@@ -95,7 +96,8 @@ class Argument:
             notes.append('"out" if every element is only written, "in" if none is')
         elif self.role is Role.INOUT and not self.use.is_read:
             notes.append('"out" if every element is written')
-        own = [*(f'"{s}"' for s in sizes[:2]), *([str(self._elements)] if self._elements > 1 else [])]
+        axes = [size for size in sizes if not is_hardly_a_size(size)] or sizes
+        own = [*(f'"{s}"' for s in axes[:2]), *([str(self._elements)] if self._elements > 1 else [])]
         followed = self._shape(facts) if facts is not None else None
         place = f"{file}:{facts.memory[self.name].line}" if facts is not None and followed is not None else ""
         if facts is not None and followed is None:

@@ -7,14 +7,18 @@ from collections.abc import Iterable
 
 from warpsmith.spec.host.facts import Facts
 
-_HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed", re.IGNORECASE)
+_HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed|index|idx|bytes|limit", re.IGNORECASE)
 
 
 def size_names(scalars: Iterable[str], facts: Facts | None, *, needs_one: bool) -> list[str]:
     """What shapes and grids that were not followed are guessed from. A stride or an offset tells least, so others come first."""
     own = [name for name in scalars if facts is None or name not in facts.values]
     names = dict.fromkeys([*(facts.sizes if facts is not None else ()), *own])
-    return sorted(names, key=lambda size: bool(_HARDLY_A_SIZE.search(size))) or (["n"] if needs_one else [])
+    return sorted(names, key=is_hardly_a_size) or (["n"] if needs_one else [])
+
+
+def is_hardly_a_size(name: str) -> bool:
+    return _HARDLY_A_SIZE.search(name) is not None
 
 
 def workload_lines(sizes: list[str], facts: Facts | None, file: str) -> list[str]:

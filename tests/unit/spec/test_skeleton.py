@@ -87,6 +87,14 @@ def test_a_plain_kernel_of_two_dimensions(made):
     assert [str(e) for e in kernel.launch.grid] == ["ceildiv(rows, 16)", "ceildiv(cols, 16)", "cols"]
 
 
+def test_strides_and_indices_are_no_axes_where_something_better_is_there(made):
+    text = "__global__ void k(float* out, int row_stride_bytes, int skip_index, int batch) { out[blockIdx.x] = skip_index; }"
+    _, kernel = made("k.cu", text)
+    assert [e.text for e in kernel.buffers[0].shape] == ["batch"]
+    _, kernel = made("k.cu", text.replace(", int batch", ""))
+    assert [e.text for e in kernel.buffers[0].shape] == ["row_stride_bytes", "skip_index"]
+
+
 def test_opencl(made):
     text, kernel = made("k.cl", OPENCL, "blur")
     assert kernel.language is Language.OPENCL
