@@ -82,7 +82,7 @@ def test_a_rewrite_that_wins_is_shipped_and_verified_and_a_hostile_one_is_not(
     assert about["general"]["claim"]["ci95"][0] > 1
     assert about["provenance"]["mode"] == "direct"
     assert about["recheck"]["files"]["twice.cu"]["same_tokens"]
-    assert set(about["recheck"]["files"]["twice.cu"]["max_error"]) == {"large", "odd", "short"}
+    assert set(about["recheck"]["files"]["twice.cu"]["max_error"]) == {"large", "odd", "odd-1", "short"}
     text = (shipped / "twice.cu").read_text()
     assert text.endswith(WIDE)
     assert "// The idea: a thread each /\n" in text
@@ -100,6 +100,7 @@ def test_a_rewrite_that_wins_is_shipped_and_verified_and_a_hostile_one_is_not(
     assert {(c["workload"], c["kind"]) for c in found["checks"]} == {
         ("large", "tuning"),
         ("odd", "heldout"),
+        ("odd-1", "adversarial"),
         ("short", "adversarial"),
     }
     (shipped / "twice.cu").write_text(text.replace("2.0f * in[i]", "2.0f * in[i] + 1"))
