@@ -8,7 +8,7 @@ language of kernel.toml over the parameters; `blockDim_x` and its like stand for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -25,6 +25,8 @@ from warpsmith.source.wholes import SUMS, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from warpsmith.source.kernel import KernelSource
 
 _LAUNCH_NAME = re.compile(r"\b(blockDim|gridDim)\.([xyz])")
 _PLAIN = re.compile(r"threadIdx\.[xyz]")
@@ -287,6 +289,15 @@ def subscripts_of(node: Node) -> tuple[list[Node], Node]:
         indices[:0] = listed.named_children
         node = unwrapped(field(node, "argument"))
     return indices, node
+
+
+def indices_into(arrays: Container[str], source: KernelSource) -> Iterator[Node]:
+    """All indices by which the kernel, and the functions that it calls, access these arrays."""
+    for body in source.reached():
+        for node in of_kind(body, "subscript_expression"):
+            indices, base = subscripts_of(node)
+            if text_of(base) in arrays:
+                yield from indices
 
 
 def _ratio(over: str, under: str) -> str:

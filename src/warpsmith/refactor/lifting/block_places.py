@@ -141,8 +141,9 @@ class _Places:
     def _is_lane(self, node: Node) -> bool:
         """A thread's place in a group of which blocks have whole ones (`lifting.thread_groups` asks for that)."""
         group = group_of(node, self._names)
-        known = group is not None and group.is_within and self._count is not None
-        return known and group is not None and group.size < (self._count or 0) and (self._count or 0) % group.size == 0
+        if group is None or not group.is_within or self._count is None:
+            return False
+        return group.size < self._count and self._count % group.size == 0
 
 
 def _assigned(body: Node) -> Iterator[tuple[str, Node, Node]]:

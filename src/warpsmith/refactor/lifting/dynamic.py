@@ -5,7 +5,7 @@ An element for each thread, or for each place that a loop fills: where the autho
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
@@ -15,7 +15,7 @@ from warpsmith.refactor.lifting.threads import Use, thread_uses
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
 from warpsmith.source.dataflow import base_name, identifiers
 from warpsmith.source.extremes import End
-from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.geometry import indices_into, subscripts_of
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.tree import field, of_kind, text_of
 from warpsmith.source.wholes import outer
@@ -51,7 +51,7 @@ def _mentioned(lifted: Symbolic, arrays: Mapping[str, Array], reach: Reach) -> f
     """Parameters that the places of elements follow from, or where a part of the memory begins (`memory + TILE * TILE`)."""
     found: set[str] = set()
     parts = {base_name(field(declarator, "declarator")) for declarator in _parts(lifted, arrays)}
-    for index in _indices(lifted, arrays.keys() | parts):
+    for index in indices_into(arrays.keys() | parts, lifted.source):
         last = reach.of(index, End.GREATEST)
         if last is None:
             found |= {c for c in lifted.constants if Polynomial.of(index, lifted.names).mentions(c)}
@@ -75,21 +75,14 @@ def _parts(lifted: Symbolic, arrays: Mapping[str, Array]) -> Iterator[Node]:
 
 def _filled(lifted: Symbolic, arrays: Mapping[str, Array], reach: Reach) -> list[str]:
     """How many elements there are, up to the last that an access may reach: where that is furthest as it was."""
-    ends = [f"({last}) + 1" for index in _indices(lifted, arrays.keys()) if (last := reach.of(index, End.GREATEST)) is not None]
+    lasts = (reach.of(index, End.GREATEST) for index in indices_into(arrays, lifted.source))
+    ends = [f"({last}) + 1" for last in lasts if last is not None]
     known = [(value, text) for text in ends if (value := value_at(text, lifted.defaults)) is not None]
     return [max(known)[1]] if known else []
 
 
 def _as_it_was(text: str, lifted: Symbolic) -> str:
     return substituted(text, {name: str(lifted.defaults[name]) for name in names_of(text) & lifted.constants.keys()})
-
-
-def _indices(lifted: Symbolic, arrays: Container[str]) -> Iterator[Node]:
-    for body in lifted.source.reached():
-        for node in of_kind(body, "subscript_expression"):
-            indices, base = subscripts_of(node)
-            if text_of(base) in arrays:
-                yield from indices
 
 
 def _indexed_by_thread(lifted: Symbolic, arrays: frozenset[str]) -> bool:

@@ -14,17 +14,16 @@ from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
-from warpsmith.source.comparisons import MIRRORED, NEGATED
+from warpsmith.source.comparisons import comparisons
 from warpsmith.source.geometry import as_text
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import field, of_kind, text_of, unwrapped
+from warpsmith.source.tree import field, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_EQUAL = frozenset({"==", "!="})
 _DEEPEST = 40
 _MEMORY = ("subscript_expression", "pointer_expression", "field_expression")
 
@@ -42,7 +41,7 @@ def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> I
         rule = f"{threads} >= {needed_of_them}"
         if not _is_lifted(threads, lifted) or names_of(needed_of_them) & names_of(threads):
             continue
-        if all(value_at(rule, {**w.sizes, **lifted.defaults}) == 1 for w in subject.kernel.workloads):
+        if all(value_at(rule, case) == 1 for case in lifted.cases(subject.kernel)):
             yield Rule(rule, f"line {line} is for the first {needed_of_them} threads")
 
 
@@ -63,7 +62,7 @@ def _is_lifted(extent: str, lifted: Symbolic) -> bool:
 
 def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, Node]]:
     """Comparisons of a thread's number: how many threads there are, and the other side."""
-    for thread, other, _ in _sides(lifted):
+    for thread, other, _ in comparisons(lifted.source):
         threads = numbered(Polynomial.of(thread, lifted.names), block)
         if threads is not None:
             yield threads, other
@@ -71,23 +70,12 @@ def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, Nod
 
 def _bounded(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Comparisons of what follows from a thread's number: how many threads there are, where the answer changes, the line."""
-    for thread, other, asked in _sides(lifted):
+    for thread, other, asked in comparisons(lifted.source):
         limit = lifted.names.expression(other)
         end = limit if limit is None or asked in {"<", ">="} else f"({limit}) + 1"
         solved = None if end is None else _solved(thread, end, lifted, block)
         if solved is not None:
             yield *solved, lifted.source.line_of(other)
-
-
-def _sides(lifted: Symbolic) -> Iterator[tuple[Node, Node, str]]:
-    """Comparisons, read from either side: one, the other, and the operator with the first on its left."""
-    for body in lifted.source.reached():
-        for node in of_kind(body, "binary_expression"):
-            operator = text_of(field(node, "operator"))
-            if operator in NEGATED.keys() | _EQUAL:
-                left, right = field(node, "left"), field(node, "right")
-                yield left, right, operator
-                yield right, left, MIRRORED.get(operator, operator)
 
 
 def _solved(node: Node, limit: str, lifted: Symbolic, block: Sequence[str], depth: int = 0) -> tuple[str, str] | None:

@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import arrays_of
-from warpsmith.source.comparisons import NEGATED
-from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.comparisons import comparisons
+from warpsmith.source.geometry import indices_into
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.tree import field, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,21 +30,12 @@ def says_the_last(names: Names, axis: str, threads: Collection[int]) -> str | No
 def _elements(names: Names) -> Iterator[tuple[Node, int | None, bool]]:
     """Places in shared memory that are numbers."""
     shared = {array.name for array in arrays_of(names) if array.is_shared}
-    for body in names.source.reached():
-        for node in of_kind(body, "subscript_expression"):
-            indices, base = subscripts_of(node)
-            if text_of(base) in shared:
-                yield from ((index, names.value(index), True) for index in indices)
+    yield from ((index, names.value(index), True) for index in indices_into(shared, names.source))
 
 
 def _asked(names: Names, axis: str) -> Iterator[tuple[Node, int | None, bool]]:
     """Numbers that a thread's own is compared with."""
     thread = Polynomial.atom(f"threadIdx.{axis}")
-    for body in names.source.reached():
-        for node in of_kind(body, "binary_expression"):
-            if text_of(field(node, "operator")) not in NEGATED.keys() | {"==", "!="}:
-                continue
-            left, right = field(node, "left"), field(node, "right")
-            for one, other in ((left, right), (right, left)):
-                if Polynomial.of(one, names) == thread:
-                    yield other, names.value(other), False
+    for one, other, _ in comparisons(names.source):
+        if Polynomial.of(one, names) == thread:
+            yield other, names.value(other), False

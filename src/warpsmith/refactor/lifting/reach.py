@@ -33,7 +33,7 @@ _DEEPEST = 40
 
 def halos(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     """One rule for each end of a dimension that reads reach beyond where the block's own elements begin or end."""
-    reach, cases = Reach(lifted.names, block), _cases(subject, lifted)
+    reach, cases = Reach(lifted.names, block), lifted.cases(subject.kernel)
     tiles = {a.name: len(a.extents) for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
     written: dict[str, list[list[Node]]] = {name: [] for name in tiles}
     read: dict[str, list[list[Node]]] = {name: [] for name in tiles}
@@ -56,7 +56,7 @@ def halos(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[
 
 def capacities(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
     """`float taps[BLOCK]` for as many taps as an argument says: a smaller block must not leave too little room for them."""
-    reach, cases = Reach(lifted.names, block, limits=True), _cases(subject, lifted)
+    reach, cases = Reach(lifted.names, block, limits=True), lifted.cases(subject.kernel)
     tiles = {a.name: a for a in arrays_of(lifted.names) if a.is_shared and not a.is_dynamic}
     for indices, name, _ in _accesses(lifted.names, {n: len(a.extents) for n, a in tiles.items()}):
         for index, extent in zip(indices, tiles[name].extents, strict=True):
@@ -68,11 +68,6 @@ def capacities(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iter
             rule = tidy(f"({last}) < ({room})")
             if all(value_at(rule, case) == 1 for case in cases):
                 yield Rule(rule, f"line {lifted.source.line_of(index)} needs room in {name}")
-
-
-def _cases(subject: Subject, lifted: Symbolic) -> list[dict[str, int]]:
-    """The author's values, on every workload."""
-    return [{**workload.sizes, **lifted.defaults} for workload in subject.kernel.workloads]
 
 
 def covers(lifted: Symbolic, shares: Mapping[str, str], block: Sequence[str]) -> Iterator[Rule]:

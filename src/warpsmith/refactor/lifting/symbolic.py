@@ -11,6 +11,7 @@ from warpsmith.refactor.names import taken_names
 from warpsmith.source import Edit, KernelSource, Names, parse_kernel
 from warpsmith.source.constants import Constant, ConstantKind
 from warpsmith.spec.entry import split_entry
+from warpsmith.spec.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class Symbolic:
     @property
     def source(self) -> KernelSource:
         return self.names.source
+
+    def cases(self, kernel: Kernel) -> list[dict[str, int]]:
+        """The author's values, on every workload."""
+        return [{**workload.sizes, **self.defaults} for workload in kernel.workloads]
 
 
 def symbolic(subject: Subject, constants: Sequence[Constant]) -> Symbolic:
