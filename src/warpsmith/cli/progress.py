@@ -111,7 +111,7 @@ class _Reporter:
             case StageStarted(name=name, steps=steps):
                 self._begin(name, steps)
                 if not self._console.is_terminal:
-                    self._say(f"{name:<9} {steps} steps")
+                    self._say(f"{name:<9} {steps} {'step' if steps == 1 else 'steps'}")
             case StageAdvanced(step=step, detail=detail):
                 self._update(step, detail)
             case RunFinished():
