@@ -50,6 +50,7 @@ from warpsmith.tuning.agent.agents import RULES, default_agent, load_agent
 from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.agent.writing import form_by
+from warpsmith.tuning.alike import parse_devices
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.choices import OfTemplate, choices_of
 from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
@@ -109,16 +110,30 @@ def tune(
     what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
     caches, T4 files. In `mode` "direct" the agent rewrites the whole kernel for each evaluation. `also_compile` names targets
     (sm_90, gfx942, h100-sxm) on which every configuration must be able to run. `allowance` is what a language model may cost.
-    `workers` is how many processes compile, instead of as many as the cores suggest.
+    `workers` is how many processes compile, instead of as many as the cores suggest. Several devices alike (cuda:0,cuda:1) search
+    together; what is claimed is measured on the first.
     """
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
         sources = find_sources(warm, store)
     parsed = parse_mode(mode)
     chosen = agent or (RULES if parsed is Mode.DIRECT else default_agent(kernel))
-    named = tuple(dict.fromkeys(also_compile))
-    most = allowance or Allowance()
-    order = Order(kernel, device, strategy, budget or Budget(), seed, sources, chosen, rounds, parsed, most, named, workers)
+    first, more = parse_devices(device)
+    order = Order(
+        kernel,
+        device=first,
+        strategy=strategy,
+        budget=budget or Budget(),
+        seed=seed,
+        warm=sources,
+        agent=chosen,
+        rounds=rounds,
+        mode=parsed,
+        allowance=allowance or Allowance(),
+        also_compile=tuple(dict.fromkeys(also_compile)),
+        workers=workers,
+        more_devices=more,
+    )
     return _with_report(tuning_run.start(order, settings, emit), emit)
 
 

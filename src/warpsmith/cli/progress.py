@@ -129,6 +129,8 @@ class _Reporter:
         info = event.device
         self._say(f"run       {event.run}")
         self._say(f"device    {info.name}: {info.description}, {info.limits.compute_units} compute units")
+        if event.more_devices:
+            self._say(f"beside    {', '.join(event.more_devices)}: alike, and searching too")
         limits = [f"{event.budget.evaluations} evaluations"] if event.budget.evaluations is not None else []
         limits += [f"{event.budget.seconds:g} s"] if event.budget.seconds is not None else []
         who = "the kernel's own template" if event.agent == NO_AGENT else f"from the original, agent {event.agent}"

@@ -28,6 +28,7 @@ def replay(
         Path | None, typer.Option("--warm", metavar="SOURCE", help="Start from this record of the same kernel.")
     ] = None,
     warm_evaluations: Annotated[int, typer.Option("--warm-evaluations", help="How many of the source's are known.")] = 200,
+    at_once: Annotated[int, typer.Option("--at-once", help="Evaluations under way at once, as on so many devices.")] = 1,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="Processes; all cores else. Does not change the result.")
     ] = None,
@@ -46,6 +47,7 @@ def replay(
             seeds=seeds,
             warm=warm,
             warm_evaluations=warm_evaluations,
+            at_once=at_once,
             jobs=jobs,
             output=output,
             progress=report,

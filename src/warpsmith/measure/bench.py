@@ -74,6 +74,7 @@ class Bench:
         self._memory_bytes = memory_bytes + 2 * sum(workload.arena.nbytes for workload in workloads)
         self.launch_deadline_s = launch_deadline_s
         self._attachment: _Attachment | None = None
+        self._abandoned = False
         self._doubtful: set[str] = set()
         """Workloads whose memory was left in an unknown state."""
 
@@ -143,6 +144,12 @@ class Bench:
             self._attachment.process.close()
             self._attachment = None
 
+    def abandon(self) -> None:
+        """End the worker and start no other, from any thread: a call under way there comes to `Crashed`."""
+        self._abandoned = True
+        if (attachment := self._attachment) is not None:
+            attachment.process.kill()
+
     def __enter__(self) -> Self:
         return self
 
@@ -164,6 +171,8 @@ class Bench:
             return self._failure(error)
 
     def _attached(self) -> _Attachment:
+        if self._abandoned:
+            raise WorkerDied("the bench was given up")
         if self._attachment is not None and not self._attachment.process.alive:
             self._replace()  # it died between two launches: nobody's outcome
         if self._attachment is None:

@@ -33,6 +33,7 @@ class Plan:
     seeds: int
     evaluations: int
     warm: Warm | None
+    at_once: int = 1  # evaluations under way: so many less one are not known yet when the next is chosen
 
     @property
     def trials(self) -> list[Trial]:

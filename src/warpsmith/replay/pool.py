@@ -105,7 +105,9 @@ def _run(trial: Trial) -> Trace:
     prior = None if plan.warm is None else _prior(plan.warm, trial.strategy, trial.seed)
     recording = _recording(plan.files[trial.space])
     rng = np.random.default_rng(trial.seed)
-    return run_trial(recording, trial.strategy, rng, evaluations=plan.evaluations, prior=prior, stopped=stopped)
+    return run_trial(
+        recording, trial.strategy, rng, evaluations=plan.evaluations, prior=prior, at_once=plan.at_once, stopped=stopped
+    )
 
 
 @cache

@@ -70,6 +70,7 @@ class ReplayResult:
         return {
             "evaluations": plan.evaluations,
             "seeds": plan.seeds,
+            "at_once": plan.at_once,
             "warm": None if warm is None else {"source": warm.name, "evaluations": warm.evaluations},
             "average": [
                 {"strategy": s, "spaces": len(plan.files), "seeds": plan.seeds, **self._figures(None, s)} for s in plan.strategies
@@ -106,17 +107,18 @@ def _about(recording: Recording) -> dict[str, Any]:
 
 def collect(plan: Plan, recordings: Mapping[str, Recording], traces: Mapping[Trial, Trace]) -> ReplayResult:
     cells = [
-        _cell(recordings[space], strategy, [traces[Trial(space, strategy, seed)] for seed in range(plan.seeds)], plan.evaluations)
+        _cell(plan, recordings[space], strategy, [traces[Trial(space, strategy, seed)] for seed in range(plan.seeds)])
         for space in plan.files
         for strategy in plan.strategies
     ]
     return ReplayResult(plan, recordings, tuple(cells))
 
 
-def _cell(recording: Recording, strategy: str, traces: Sequence[Trace], length: int) -> Cell:
+def _cell(plan: Plan, recording: Recording, strategy: str, traces: Sequence[Trace]) -> Cell:
+    length = plan.evaluations
     numbers = [np.array(trace.numbers, dtype=np.int64) for trace in traces]
     fraction = [recording.best_score / np.minimum.accumulate(recording.scores[n]) for n in numbers]
-    seconds = [np.cumsum(recording.seconds[n]) for n in numbers]
+    seconds = [_known_after(recording.seconds[n], plan.at_once) for n in numbers]
     each_ms = [trace.strategy_s / max(len(trace.numbers), 1) * 1e3 for trace in traces]
     return Cell(
         recording.name,
@@ -126,6 +128,17 @@ def _cell(recording: Recording, strategy: str, traces: Sequence[Trace], length: 
         tuple(trace.numbers for trace in traces),
         float(np.mean(each_ms)),
     )
+
+
+def _known_after(seconds: Floats, at_once: int) -> Floats:
+    """When each result is taken: in the order of the questions, of which the next is asked when one of `at_once` is answered."""
+    if at_once == 1:
+        return np.cumsum(seconds)
+    known = np.zeros(len(seconds))
+    for at, each in enumerate(seconds):
+        began = known[at - at_once] if at >= at_once else 0.0
+        known[at] = max(began + each, known[at - 1] if at else 0.0)
+    return known
 
 
 def _continued(curve: Floats, length: int) -> Floats:

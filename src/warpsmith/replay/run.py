@@ -30,17 +30,19 @@ def replay(
     seeds: int = 20,
     warm: Path | str | None = None,
     warm_evaluations: int = 200,
+    at_once: int = 1,
     jobs: int | None = None,
     output: Path | str | None = None,
     progress: Progress = lambda _done, _of, _trial: None,
 ) -> ReplayResult:
     """Search every recording (or all in a folder) with every strategy and seed, as if it were live.
 
-    The same arguments give the same result, whatever `jobs` is. `output` is a folder for trials.csv, summary.json and plots.
+    The same arguments give the same result, whatever `jobs` is. `at_once` evaluations are under way, as on so many devices:
+    the next is chosen without the results of all but one of them. `output` is a folder for trials.csv, summary.json and plots.
     """
     if output is not None:
         require_output_folder(Path(output))
-    _at_least_one(evaluations=evaluations, seeds=seeds, warm_evaluations=warm_evaluations, jobs=jobs)
+    _at_least_one(evaluations=evaluations, seeds=seeds, warm_evaluations=warm_evaluations, at_once=at_once, jobs=jobs)
     recordings = {recording.name: recording for recording in load_recordings(spaces)}
     source = None if warm is None else load_recording(warm)
     plan = Plan(
@@ -49,6 +51,7 @@ def replay(
         seeds=seeds,
         evaluations=evaluations,
         warm=None if source is None else Warm(source.file, source.name, warm_evaluations),
+        at_once=at_once,
     )
     _check_strategies(plan, next(iter(recordings.values())))
     if source is not None:

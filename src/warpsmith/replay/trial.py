@@ -58,6 +58,7 @@ def run_trial(
     *,
     evaluations: int,
     prior: Prior | None = None,
+    at_once: int = 1,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Trace:
     evaluate = RecordedEvaluator(recording, stopped)
@@ -70,7 +71,7 @@ def run_trial(
         record=lambda _: None,
         report=lambda *_: None,
         elapsed_s=lambda: 0.0,
-        lookahead=1,
+        lookahead=at_once,
     )
     return Trace(tuple(evaluate.numbers), time.perf_counter() - began)
 

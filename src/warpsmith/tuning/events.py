@@ -24,6 +24,7 @@ class RunStarted:
     strategy: str
     budget: Budget
     resumed_evaluations: int
+    more_devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class Order:
     allowance: Allowance = Allowance()  # noqa: RUF009 - frozen
     also_compile: tuple[str, ...] = ()  # targets on which every configuration must be able to run
     workers: int | None = None  # processes that compile; None: as the cores suggest
+    more_devices: tuple[str, ...] = ()  # alike, searching beside the first, which alone is measured for what is claimed
     comparison: str | None = None  # the name of one that the run belongs to: its claims are then measured with the others'
 
     def __post_init__(self) -> None:
@@ -63,6 +64,8 @@ class Order:
             raise InputError(f"the seed {self.seed} is none", hint=f"a whole number from 0 to {_SEEDS - 1}")
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
             raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
+        if self.mode is Mode.DIRECT and self.more_devices:
+            raise InputError("--mode direct rewrites one kernel after the other", hint="one --device is all it can use")
         if self.mode is Mode.DIRECT and self.warm:
             raise InputError(
                 "--warm is about the parameters of templates, and a rewrite has none", hint="leave out --warm, or --mode direct"
@@ -80,6 +83,7 @@ class Order:
             "max_tokens": self.allowance.tokens,
             "also_compile": list(self.also_compile),
             "workers": self.workers,
+            "more_devices": list(self.more_devices),
             "comparison": self.comparison,
         }
 
@@ -100,6 +104,7 @@ def order_of(record: RunRecord, store: Store) -> Order:
         allowance=Allowance(settings.get("max_usd"), settings.get("max_tokens")),
         also_compile=tuple(settings.get("also_compile", ())),
         workers=settings.get("workers"),
+        more_devices=tuple(settings.get("more_devices", ())),
         comparison=settings.get("comparison"),
     )
 

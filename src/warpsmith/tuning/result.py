@@ -33,6 +33,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
         "status": record.status,
         "kernel": header.kernel,
         "device": header.device,
+        "more_devices": header.settings.get("more_devices", []),
         "agent": header.agent,
         "mode": header.settings.get("mode", "template"),  # runs of earlier versions knew no other
         "strategy": header.strategy,
@@ -63,7 +64,7 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
 
 def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """A finished run's object as it was recorded; those of earlier versions lack what came later."""
-    return {"mode": "template", "warm": [], "plan": [], "also_compile": [], "uncertain": None, **result}
+    return {"mode": "template", "more_devices": [], "warm": [], "plan": [], "also_compile": [], "uncertain": None, **result}
 
 
 def shown_result(record: RunRecord, store: Store) -> dict[str, Any]:

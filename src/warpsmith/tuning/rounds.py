@@ -7,6 +7,7 @@ next one too, with the new parameters at their defaults: it is carried over, tol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,8 @@ from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import EvaluationFinished, RoundFinished, RoundStarted
 from warpsmith.tuning.result import round_entries
 from warpsmith.tuning.round import Round, make_round
-from warpsmith.tuning.search import search
+from warpsmith.tuning.search import Evaluate, asked_ahead, search
+from warpsmith.tuning.side_by_side import SideBySide
 from warpsmith.tuning.warm import warm_strategy
 from warpsmith.tuning.workshop import Workshop
 
@@ -116,7 +118,6 @@ class Rounds:
                 most,
             )
         )
-        evaluator = Evaluator(current.space, current.builder, shop.bench, rng=shop.rng, adversaries=shop.adversaries)
         best = min((e for e in carried if e.score is not None), key=lambda e: e.score or 0.0, default=self._baseline)
 
         def report(number: int, evaluation: Evaluation, from_record: bool) -> None:
@@ -128,16 +129,27 @@ class Rounds:
 
         # From the store also when it was just put there: a resumed run then learns from exactly the same.
         sources = shop.store.sources(shop.run)
-        return search(
-            warm_strategy(shop.order.strategy, current.space, shop.order.seed, sources),
-            evaluator,
-            budget=budget,
-            recorded=recorded,
-            record=lambda evaluation: shop.store.append(shop.run, evaluation, current.number),
-            report=report,
-            elapsed_s=shop.elapsed_s,
-            known=carried,
-        )
+        with ExitStack() as stack:
+            return search(
+                warm_strategy(shop.order.strategy, current.space, shop.order.seed, sources),
+                self._evaluate(current, stack),
+                budget=budget,
+                recorded=recorded,
+                record=lambda evaluation: shop.store.append(shop.run, evaluation, current.number),
+                report=report,
+                elapsed_s=shop.elapsed_s,
+                known=carried,
+                lookahead=asked_ahead(1 + len(shop.more_benches)),
+            )
+
+    def _evaluate(self, current: Round, stack: ExitStack) -> Evaluate:
+        shop = self._shop
+        benches = (shop.bench, *shop.more_benches)
+        evaluators = [
+            Evaluator(current.space, current.builder, bench, rng=rng, adversaries=shop.adversaries)
+            for bench, rng in zip(benches, (shop.rng, *shop.rng.spawn(len(shop.more_benches))), strict=True)
+        ]
+        return evaluators[0] if len(evaluators) == 1 else stack.enter_context(SideBySide(evaluators, benches))
 
     def _budget_of(self, number: int, recorded: int) -> Budget:
         """A share of what is left. A round that another one followed was over: it gets what it had, and no more."""

@@ -26,6 +26,7 @@ from warpsmith.settings import Settings, are_races_checked, claim_processes
 from warpsmith.tuning.agent.agents import load_agent
 from warpsmith.tuning.agent.relief import Relieved
 from warpsmith.tuning.agent.secretary import Secretary
+from warpsmith.tuning.alike import require_alike
 from warpsmith.tuning.claims.stages import Claimant
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.events import (
@@ -123,6 +124,7 @@ class _Run:
         kernel = order.kernel if agent is None else untouched(order.kernel)
         require_language(kernel, info)
         self.kernel = kernel
+        require_alike(order.device, info, order.more_devices)
         original = make_round(0, kernel, pool, info, targets)
         require_original(original.builder.targets, kernel)
         if agent is None:
@@ -150,7 +152,8 @@ class _Run:
 
     def _worked(self, run: str, began: float) -> dict[str, Any]:
         # A killed run could not say how long it took: its evaluations can.
-        spent_before = max(self.store.find(run).seconds, sum(e.seconds for e in self.store.evaluations(run)))
+        evaluating_s = sum(e.seconds for e in self.store.evaluations(run)) / (1 + len(self.order.more_devices))
+        spent_before = max(self.store.find(run).seconds, evaluating_s)
 
         def elapsed_s() -> float:
             return spent_before + time.perf_counter() - began
@@ -176,7 +179,11 @@ class _Run:
     def _stages(self, run: str, folder: Path, elapsed_s: Callable[[], float]) -> dict[str, Any]:
         recorded = self.store.evaluations(run)
         order = self.order
-        self.emit(RunStarted(run, self.kernel.name, self.info, order.agent, order.strategy, order.budget, len(recorded)))
+        self.emit(
+            RunStarted(
+                run, self.kernel.name, self.info, order.agent, order.strategy, order.budget, len(recorded), order.more_devices
+            )
+        )
         announce(order.warm, self.kernel.name, self.emit)
         rng = np.random.default_rng([order.seed, len(recorded)])  # only orders launches; the strategy has its own
         binder = self.parts.original.builder.binder

@@ -21,6 +21,11 @@ from warpsmith.tuning.budget import Budget
 _COMPILERS_TO_LOOK_AHEAD = 4
 
 
+def asked_ahead(at_once: int) -> int:
+    """How many configurations are asked for ahead where so many are evaluated at once: these, and one for each to compile."""
+    return 2 * at_once
+
+
 class Evaluate(Protocol):
     def prefetch(self, configuration: Configuration) -> None:
         """Begin what can be done ahead (compiling) without waiting."""

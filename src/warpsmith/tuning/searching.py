@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,10 @@ class SearchStage:
             if parts.agent is None:
                 certificate = self._certificate(parts.original.builder, bench, original)
             baseline = self._baseline(bench)
-            searching = self._searching(bench, baseline, self._settled(tested, bench))
+            adversaries = self._settled(tested, bench)
+            ready = {**self._prepared, **tested.ready}
+            more = self._more_benches(bench, [ready[w.name] for w in (*parts.kernel.tuning_workloads, *adversaries)], stack)
+            searching = self._searching(bench, more, baseline, adversaries)
             if roofline is not None:
                 searching.roofline_us = roofline.measure(bench, self._rng)
             last, evaluations = searching.search()
@@ -118,7 +121,26 @@ class SearchStage:
                 certificate = self._certificate(last.builder, bench, original)
         return Searched(certificate, last, evaluations, searching.entries, searching.gave_up)
 
-    def _searching(self, bench: Bench, baseline: Evaluation, adversaries: tuple[Workload, ...]) -> Rounds | Direct:
+    def _more_benches(self, first: Bench, workloads: Sequence[PreparedWorkload], stack: ExitStack) -> tuple[Bench, ...]:
+        """One for each device that searches beside the first, with memory of its own."""
+        cores = divide_cores()
+        benches: list[Bench] = []
+        for device in self._parts.order.more_devices:
+            twins = [stack.enter_context(workload.twin()) for workload in workloads]
+            bench = Bench(
+                device,
+                twins,
+                compute_units=cores.measuring_units,
+                cores=cores.measuring,
+                launch_deadline_s=first.launch_deadline_s,
+            )
+            benches.append(stack.enter_context(bench))
+            bench.start()  # whether it can be had is known before anything is searched
+        return tuple(benches)
+
+    def _searching(
+        self, bench: Bench, more: tuple[Bench, ...], baseline: Evaluation, adversaries: tuple[Workload, ...]
+    ) -> Rounds | Direct:
         parts, order = self._parts, self._parts.order
         shop = Workshop(
             run=self._run,
@@ -135,6 +157,7 @@ class SearchStage:
             note=parts.note,
             profiler=Profiler(order.device, list(self._prepared.values()), parts.emit),
             adversaries=adversaries,
+            more_benches=more,
         )
         workbench = Workbench(parts.kernel, Lab(parts.pool, parts.info, bench, self._prepared, adversaries), parts.emit)
         if order.mode is Mode.DIRECT:

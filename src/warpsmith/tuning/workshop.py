@@ -36,3 +36,4 @@ class Workshop:
     note: Callable[[Message], None]
     profiler: Profiler
     adversaries: tuple[Workload, ...] = ()  # what a tester added to verification
+    more_benches: tuple[Bench, ...] = ()  # of devices that search beside that of `bench`

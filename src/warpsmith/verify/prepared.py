@@ -48,6 +48,10 @@ class PreparedWorkload:
         inputs = make_inputs(kernel, workload, seed)
         return cls(kernel, workload, inputs, expected_outputs(kernel, workload, inputs, geometry))
 
+    def twin(self) -> PreparedWorkload:
+        """The same in memory of its own, for a device that works beside the first."""
+        return PreparedWorkload(self.kernel, self.workload, self.inputs, self.expected)
+
     @property
     def name(self) -> str:
         return self.workload.name

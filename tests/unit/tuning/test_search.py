@@ -22,7 +22,7 @@ from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.space import Space
 from warpsmith.spec.kernel import Launch, Parameter, Workload
 from warpsmith.tuning.budget import Budget
-from warpsmith.tuning.search import search
+from warpsmith.tuning.search import asked_ahead, search
 from warpsmith.tuning.warm import warm_strategy
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", DEFAULT_STRATEGY, 5, {}, {})
@@ -78,6 +78,7 @@ def _run(
     recorded: dict[Configuration, Evaluation],
     budget: int,
     sources: tuple[Source, ...] = (),
+    at_once: int = 1,
 ) -> list[Evaluation]:
     """As a live run does it: the baseline is there before the first question, and counts."""
 
@@ -97,25 +98,32 @@ def _run(
         report=lambda *_: None,
         elapsed_s=lambda: 0.0,
         known=[first],
+        lookahead=asked_ahead(at_once),
     )
     return [first, *rest]
 
 
 def _killed_and_resumed(
-    strategy: str, die_after: int, seed: int, budget: int, sources: tuple[Source, ...] = (), kept_sources: tuple[Source, ...] = ()
+    strategy: str,
+    die_after: int,
+    seed: int,
+    budget: int,
+    sources: tuple[Source, ...] = (),
+    kept_sources: tuple[Source, ...] = (),
+    at_once: int = 1,
 ) -> None:
     space = _space()
     table = _table(space, seed)
-    whole = _run(strategy, space, Recorded(table), {}, budget, sources)
+    whole = _run(strategy, space, Recorded(table), {}, budget, sources, at_once)
 
     kept: dict[Configuration, Evaluation] = {}
     first = Recorded(table, die_after)
     try:
-        _run(strategy, space, first, kept, budget, sources)
+        _run(strategy, space, first, kept, budget, sources, at_once)
     except KilledError:
         assert len(kept) == die_after
     second = Recorded(table)
-    resumed = _run(strategy, space, second, kept, budget, kept_sources)
+    resumed = _run(strategy, space, second, kept, budget, kept_sources, at_once)
 
     assert resumed == whole
     assert len({e.configuration for e in whole}) == len(whole) <= budget
@@ -131,9 +139,9 @@ def test_killed_and_resumed_equals_never_killed(strategy: str, die_after: int, s
 
 
 @settings(max_examples=8, deadline=None)
-@given(die_after=st.integers(0, 30), seed=st.integers(0, 1000), budget=st.integers(1, 25))
-def test_the_default_strategy_too(die_after: int, seed: int, budget: int):
-    _killed_and_resumed(DEFAULT_STRATEGY, die_after, seed, budget)
+@given(die_after=st.integers(0, 30), seed=st.integers(0, 1000), budget=st.integers(1, 25), at_once=st.integers(1, 8))
+def test_the_default_strategy_too(die_after: int, seed: int, budget: int, at_once: int):
+    _killed_and_resumed(DEFAULT_STRATEGY, die_after, seed, budget, at_once=at_once)
 
 
 @settings(max_examples=8, deadline=None)

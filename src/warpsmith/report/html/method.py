@@ -78,6 +78,8 @@ def _search(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
 def _environment(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
     info = facts.record.header.device_info
     yield "Device", f"{facts.result['device']}: {info.get('description', '')}"
+    if more := facts.record.header.settings.get("more_devices"):
+        yield "Searched on", f"{', '.join((facts.result['device'], *more))}; what is claimed was measured on the first"
     if info.get("versions"):
         yield "Versions", ", ".join(f"{name} {number}" for name, number in info["versions"].items())
     for reading in (facts.result.get("evidence") or {}).get("readings", ())[:1]:

@@ -92,7 +92,8 @@ def _repeat(record: RunRecord) -> str:
     path = Path(header.kernel_path)
     is_bundled = bundled_path(path.parent.name) == path
     kernel = path.parent.name if is_bundled else str(path.parent if path.name == FILE_NAME else path)
-    words = ["warpsmith", "tune", kernel, "--device", header.device, "--agent", header.agent, "--strategy", header.strategy]
+    devices = ",".join((header.device, *settings.get("more_devices", ())))
+    words = ["warpsmith", "tune", kernel, "--device", devices, "--agent", header.agent, "--strategy", header.strategy]
     options = {
         "--mode": settings.get("mode") if settings.get("mode") != Mode.TEMPLATE else None,
         "--rounds": settings.get("rounds"),
