@@ -1,6 +1,6 @@
 """Strategies on parts of recorded spaces: a third of the values of every parameter left out at random, so that optima differ.
 
-    python -m benchmarks.subspaces FOLDER [--strategy S]… [--parts 30] [--thinned 1] [--seeds 4] [--evaluations 100]
+    python -m benchmarks.subspaces FOLDER [--strategy S]… [--parts 30] [--thinned 1] [--seeds 4] [--evaluations 100] [--at-once 1]
 
 or `python -m benchmarks subspaces` with the folder of caches in WARPSMITH_SPACES; without any, a space that PyPI has. A change of
 a strategy that gains on a handful of spaces may be luck with these; on many parts of them, the standard error between parts says
@@ -38,11 +38,13 @@ def main(arguments: list[str] | None = None) -> None:
         "--thinned", type=float, default=1.0, help="share of the parameters that lose values: parts are larger below 1"
     )
     parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
+    parser.add_argument("--at-once", type=int, default=1, help="evaluations under way when the next is chosen, itself among them")
     options = parsed(parser, arguments)
     strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
     wanted = range(options.first, options.first + options.parts)
     parts = {part.name: part for whole in load_recordings(options.spaces) for part in _parts(whole, wanted, options.thinned)}
-    plan = Plan({name: part.file for name, part in parts.items()}, strategies, options.seeds, options.evaluations, None)
+    files = {name: part.file for name, part in parts.items()}
+    plan = Plan(files, strategies, options.seeds, options.evaluations, None, options.at_once)
     result = collect(plan, parts, dict(run_trials(plan, options.jobs, parts.values())))
     at = [n for n in CHECKPOINTS if n <= options.evaluations]
     found = {s: np.array([result.by_seed(name, s).mean(axis=0)[np.array(at) - 1] for name in parts]) for s in strategies}

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
+from warpsmith.cli.options import JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
 
 
 def tune(
     kernel: KernelArgument,
-    device: DeviceOption = "cpu",
+    device: Annotated[
+        str, typer.Option("--device", "-d", help="Where to run (`warpsmith devices`); cuda:0,cuda:1: several search together.")
+    ] = "cpu",
     agent: Annotated[
         str | None,
         typer.Option(

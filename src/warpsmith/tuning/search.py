@@ -22,8 +22,11 @@ _COMPILERS_TO_LOOK_AHEAD = 4
 
 
 def asked_ahead(at_once: int) -> int:
-    """How many configurations are asked for ahead where so many are evaluated at once: these, and one for each to compile."""
-    return 2 * at_once
+    """How many configurations are asked for ahead where so many are evaluated at once: these, and some more for the compilers.
+
+    The more there are, the less often a device waits, and the less the strategy knows when it chooses.
+    """
+    return at_once + max(1, at_once // 2)
 
 
 class Evaluate(Protocol):
