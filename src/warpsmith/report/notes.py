@@ -44,6 +44,8 @@ def unfinished_notes(result: Mapping[str, Any]) -> list[str]:
     notes += warm_notes(result)
     if result["status"] == "searched":
         notes.append("it belongs to a comparison, which claims for all of its runs together")
+    elif result["status"] == "running":
+        notes.append("a process works on it; Ctrl-C there stops it, and everything measured so far is kept")
     elif result["status"] != "finished":
         notes.append(f"go on with: warpsmith resume {result['run']}")
     return notes

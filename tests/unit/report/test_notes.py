@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from warpsmith.report.notes import result_notes
+from warpsmith.report.notes import result_notes, unfinished_notes
 
 
 def result(**changes: Any) -> dict[str, Any]:
@@ -99,3 +99,10 @@ def test_outputs_that_were_not_really_verified_are_named():
     said = [note for note in result_notes(result(evidence=evidence)) if "Zeros" in note]
     assert len(said) == 1
     assert "out, rest on small. Set a smaller atol" in said[0]
+
+
+@pytest.mark.parametrize(("status", "can_resume"), [("running", False), ("interrupted", True), ("killed", True)])
+def test_only_a_run_that_nobody_works_on_is_to_be_resumed(status: str, can_resume: bool):
+    said = unfinished_notes(result(general=None, status=status))
+    assert ("go on with: warpsmith resume r" in said) is can_resume
+    assert any("a process works on it" in note for note in said) is not can_resume

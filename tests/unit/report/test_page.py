@@ -122,6 +122,11 @@ def test_a_run_without_a_result_says_so(record: Record, status: str, word: str):
     assert found.text.index(word) < found.text.index("There is no result yet") < found.text.index("Began")
 
 
+@pytest.mark.parametrize(("status", "can_resume"), [("interrupted", True), ("running", False)])
+def test_a_run_that_somebody_works_on_is_not_to_be_resumed(record: Record, status: str, can_resume: bool):
+    assert ("warpsmith resume" in read(record(None, status=status, evaluations=FEW)).text) is can_resume
+
+
 def test_a_run_without_a_result_tells_how_far_it_came(record: Record):
     found = read(record(None, status="interrupted", evaluations=searched()[:7]))
     assert "There is no result yet" in found.text
@@ -279,3 +284,16 @@ def test_wide_tables_show_that_there_is_more_beyond_the_edge(record: Record):
     assert rule is not None
     assert "local" in rule[0]  # covers the shadow at the end of the table
     assert "scroll;" in rule[0]
+
+
+def test_on_paper_the_heads_of_tables_are_words_and_what_belongs_together_stays_so(record: Record):
+    paper = read(record(evaluations=FEW)).styles.partition("@media print")[2]
+    assert "th button { display: contents; }" in paper, "where a table goes on, browsers leave out buttons"
+    assert "dl > div { break-inside: avoid; }" in paper
+
+
+def test_on_a_phone_long_lists_of_values_are_not_one_word_a_line(record: Record):
+    found = read(record())
+    phone = found.styles.partition("@media (max-width: 40rem)")[2].partition("@media")[0]
+    assert "td > .words { display: block; width: max-content;" in phone
+    assert ("code", {"class": "words"}) in found.tags

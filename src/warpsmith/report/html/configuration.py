@@ -20,8 +20,9 @@ def configuration(facts: RunFacts) -> Section | None:
     rows: list[list[Content]] = []
     for name in best["config"]:
         own = [_value(config.get(name, original.get(name)), original.get(name)) for config in columns.values()]
-        choice = element("code", " ".join(map(str, values[name]))) if name in values else "-"
-        rows.append([element("code", name), _shown(original.get(name)), *own, choice, meanings.get(name, "-")])
+        choice = element("code", " ".join(map(str, values[name])), class_="words") if name in values else "-"
+        meaning = element("span", meanings.get(name, "-"), class_="words")
+        rows.append([element("code", name), _shown(original.get(name)), *own, choice, meaning])
     heads = ("parameter", "original", *columns, "values", "meaning")
     shown = table("Parameters", heads, rows, shown_caption=False, numbers=range(1, len(columns) + 2))
     return section("configuration", "The configuration", paragraphs(_notes(facts), class_="note"), shown)

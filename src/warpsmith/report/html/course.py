@@ -81,6 +81,6 @@ def _outcomes(facts: RunFacts) -> Html:
             continue
         common = [f"{reason} ({count})" for reason, count in found.most_common(_REASONS) if reason]
         more = [f"and {len(found) - _REASONS} other reasons"] if len(found) > _REASONS else []
-        said = joined(element("div", words) for words in (*common, *more)) if common else "-"
-        rows.append([OUTCOME_WORDS[kind], str(found.total()), _MEANINGS[kind], said])
+        said = joined(element("div", words, class_="words") for words in (*common, *more)) if common else "-"
+        rows.append([OUTCOME_WORDS[kind], str(found.total()), element("span", _MEANINGS[kind], class_="words"), said])
     return table("Outcomes", ("outcome", "count", "what it means", "commonest reasons"), rows, numbers=[1])

@@ -99,7 +99,7 @@ def _limits(facts: RunFacts) -> Html:
 def _commands(facts: RunFacts) -> Html:
     run = facts.result["run"]
     lines = [("the same again", facts.repeat)]
-    if facts.result["status"] not in {"finished", "searched"}:
+    if facts.result["status"] not in {"finished", "searched", "running"}:
         lines.append(("go on with it", f"warpsmith resume {run}"))
     if facts.has_gain:
         lines.append(("the winner as standalone source, verified as written", f"warpsmith export {run} -o shipped/"))
