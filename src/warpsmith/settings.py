@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from warpsmith.core.errors import InputError
-from warpsmith.core.file_names import as_file_name
+from warpsmith.core.file_names import as_file_name, require_recordable
 
 _CLAIM_PROCESSES = 5
 _FEWEST_PROCESSES = 2  # one alone cannot tell how much processes differ
@@ -68,7 +68,9 @@ class Settings:
 def read_settings() -> Settings:
     named = os.environ.get("WARPSMITH_HOME")
     if named:
-        return Settings(Path(named).expanduser().resolve())
+        home = Path(named).expanduser().resolve()
+        require_recordable(home)  # the record has paths of templates in it
+        return Settings(home)
     from platformdirs import user_data_path  # noqa: PLC0415 - only when the variable does not say
 
     return Settings(user_data_path("warpsmith"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warpsmith.cli.options import JsonOption, print_json
+from warpsmith.core.file_names import as_argument
 
 if TYPE_CHECKING:
     from warpsmith.source.extract import Extraction
@@ -99,7 +100,7 @@ def _tell(found: Extraction, source_file: Path, spec_file: Path) -> None:
             f"note: nothing declares the namespace {namespace}, which the code opens; -I with its headers, if it is needed",
             err=True,
         )
-    typer.echo(f"next: fill in what it marks, then `warpsmith check {spec_file.parent}`", err=True)
+    typer.echo(f"next: fill in what it marks, then `warpsmith check {as_argument(spec_file.parent)}`", err=True)
 
 
 def _kernel(given: str) -> tuple[str, int | None, str]:

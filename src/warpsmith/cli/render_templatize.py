@@ -11,6 +11,7 @@ from rich.text import Text
 
 from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import terminal
+from warpsmith.core.file_names import as_argument
 
 _NAMED_AT_MOST = 5  # passes that give one reason; more of them are counted
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
@@ -46,7 +47,8 @@ def render_template(result: Mapping[str, Any]) -> None:
     console.print(Text(f"{count['feasible']:,} of {count['all']:,} configurations are feasible on {result['device']}"))
     console.print(Text(f"identity     at its defaults the template is the original: {result['certificate']['detail']}"))
     console.print(Text(f"template     {result['template']}"), soft_wrap=True)
-    after = f"warpsmith tune {result['kernel_toml']}" if count["feasible"] > 1 else "nothing to search: there is no choice"
+    tune = f"warpsmith tune {as_argument(result['kernel_toml'])}"
+    after = tune if count["feasible"] > 1 else "nothing to search: there is no choice"
     console.print(Text(f"next         {after}"), soft_wrap=True)
 
 

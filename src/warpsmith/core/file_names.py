@@ -1,8 +1,13 @@
-"""Names that a user chose freely, as names of files and folders."""
+"""Names that a user chose freely, as names of files and folders; and paths, where they are put down as text."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+from pathlib import Path
+
+from warpsmith.core.errors import InputError
 
 _MOST_BYTES = 100  # systems allow 255, with whatever is put behind it
 
@@ -11,3 +16,21 @@ def as_file_name(text: str, otherwise: str) -> str:
     """One path component, without spaces, that is never hidden, never leads elsewhere and leaves room for a suffix."""
     short = re.sub(r"[^\w.-]+", "-", text).strip(".-").encode()[:_MOST_BYTES].decode(errors="ignore")
     return short.strip(".-") or otherwise
+
+
+def as_argument(path: Path | str) -> str:
+    """As it is typed in a shell: commands that we propose are copied."""
+    return shlex.quote(str(path))
+
+
+def require_recordable(path: Path) -> None:
+    """Raises InputError for a path that no record can hold, since it is no text: systems allow any bytes in names."""
+    absolute = path.absolute()
+    try:
+        str(absolute).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(absolute).decode(errors="backslashreplace")
+        raise InputError(
+            f"the path {shown} is no text in this locale, and cannot be put on record",
+            hint="rename what is not UTF-8 in it; where the locale is C, PYTHONUTF8=1 makes it UTF-8",
+        ) from None

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location, UnavailableError
+from warpsmith.core.file_names import as_argument
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.codec import decode_outcome, encode_outcome
 from warpsmith.record.run import RoundRecord, RunHeader, RunRecord, Status, new_run_name
@@ -257,7 +258,7 @@ class Store:
 def _or_kernel(name: str) -> str:
     if not Path(name, "kernel.toml").is_file():
         return ""
-    return f"; for the kernel in the folder of that name, `warpsmith verify {name.rstrip('/')}/`"
+    return f"; for the kernel in the folder of that name, `warpsmith verify {as_argument(name.rstrip('/') + '/')}`"
 
 
 def _columns(evaluation: Evaluation) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.file_names import as_argument, require_recordable
 from warpsmith.spec.build import KernelBuilder
 from warpsmith.spec.bundled import FILE_NAME, bundled_names, bundled_path
 from warpsmith.spec.checks import check_kernel
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 def load_kernel(path_or_name: str | Path) -> Kernel:
     """Raises InputError with the place, what was found, what was expected and a hint; several problems in one message."""
-    return kernel_of(read_document(find_kernel_file(path_or_name)))
+    file = find_kernel_file(path_or_name)
+    require_recordable(file)
+    return kernel_of(read_document(file))
 
 
 def kernel_of(document: Document) -> Kernel:
@@ -40,7 +43,7 @@ def find_kernel_file(path_or_name: str | Path) -> Path:
         return path / FILE_NAME
     if path.is_file():
         if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp", ".py"}:
-            hint = f"`warpsmith init {path}` writes a {FILE_NAME} for it"
+            hint = f"`warpsmith init {as_argument(path)}` writes a {FILE_NAME} for it"
             raise InputError("this is source; the kernel is described by a kernel.toml", location=Location(path), hint=hint)
         return path
     bundled = bundled_path(str(path_or_name))

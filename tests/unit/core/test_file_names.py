@@ -1,8 +1,12 @@
-"""Names as names of files."""
+"""Names as names of files, and paths as text."""
+
+import os
+from pathlib import Path
 
 import pytest
 
-from warpsmith.core.file_names import as_file_name
+from warpsmith.core.errors import InputError
+from warpsmith.core.file_names import as_argument, as_file_name, require_recordable
 
 
 @pytest.mark.parametrize(
@@ -20,3 +24,14 @@ from warpsmith.core.file_names import as_file_name
 )
 def test_one_component_that_leads_nowhere_else(text: str, name: str):
     assert as_file_name(text, "kernel") == name
+
+
+def test_a_path_in_a_command_is_one_argument():
+    assert as_argument(Path("plain/kernel.toml")) == "plain/kernel.toml"
+    assert as_argument("it's here/kernel.toml") == """'it'"'"'s here/kernel.toml'"""
+
+
+def test_a_path_that_is_no_text_cannot_be_put_on_record():
+    require_recordable(Path("größe/漢字"))
+    with pytest.raises(InputError, match=r"\\xff/kernel.toml is no text in this locale"):
+        require_recordable(Path(os.fsdecode(b"\xff/kernel.toml")))
