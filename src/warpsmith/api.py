@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.compile.pool import CompilePool
-from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.core.errors import InputError, Stopped, UnavailableError
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.core.output_folder import require_output_folder
 from warpsmith.devices.base import DeviceInfo
@@ -364,6 +364,8 @@ def _with_report(result: dict[str, Any], emit: Emit) -> dict[str, Any]:
     """The result, which is on record already, with its report: what keeps that from being written is a note."""
     try:
         return {**result, "report": report_run(result["run"])["report"]}
+    except KeyboardInterrupt as cause:
+        raise Stopped.by(cause, result["run"]) from cause
     except Exception as error:  # noqa: BLE001 - a run that took hours does not fail over its picture
         emit(Warned(f"the report could not be written: {error} (`warpsmith report {result['run']}` tries again)"))
         return {**result, "report": None}

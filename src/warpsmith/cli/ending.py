@@ -11,6 +11,7 @@ import io
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from types import FrameType
@@ -20,7 +21,9 @@ import typer
 
 from warpsmith.core.errors import InputError, Stopped, WarpsmithError
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_BY_DEFAULT = (signal.SIG_DFL, signal.default_int_handler)
+_PATIENCE_S = 3.0  # for which a program that was asked to stop may put down its work
 _SERVER = "mcp"  # a program that only waits: it has nothing to put down, and its transport heeds signals in its own way
 _PLAIN = {"µ": "u", "×": "x", "·": "-", "–": "-", "…": "...", "²": "2", "→": "->"}
 _REPLACING = "warpsmith-plain"
@@ -30,28 +33,47 @@ def heed_signals(arguments: Sequence[str]) -> None:
     """What ends programs stops a command as Ctrl-C does; what was ignored when it was started (`nohup`) still is."""
     if arguments and arguments[0] == _SERVER:
         return
+    stop = _Stop()
     for number in _SIGNALS:
         # Python calls handlers in the main thread only, and lets only that one set them.
         with contextlib.suppress(ValueError):
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _stop)
+            before = signal.getsignal(number)
+            if before in _BY_DEFAULT or isinstance(before, _Stop):  # of a call before this one, in the same process
+                signal.signal(number, stop)
 
 
-def _stop(number: int, _: FrameType | None) -> None:
-    raise Stopped(number)
+class _Stop:
+    """Many press Ctrl-C twice: a second one must not keep a run from being put down, and from saying how it goes on.
+
+    Where that takes long, something hangs, and whoever asks again means it.
+    """
+
+    def __init__(self) -> None:
+        self._asked_at: float | None = None
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        now = time.monotonic()
+        if self._asked_at is not None and now - self._asked_at < _PATIENCE_S:
+            return
+        self._asked_at = now
+        raise Stopped(number)
 
 
 def write_what_the_terminal_can() -> None:
-    """Where the encoding lacks a character, the nearest of ASCII is written."""
+    """Where the encoding lacks a character, the nearest of ASCII is written. (`surrogateescape` is what the locale C has.)"""
     codecs.register_error(_REPLACING, _plain)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "backslashreplace"}:
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "backslashreplace", "surrogateescape"}:
             stream.reconfigure(errors=_REPLACING)
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A byte of a file's name that is no letter is written as it is: whoever reads the name finds the file."""
     assert isinstance(error, UnicodeEncodeError), "only writing replaces"
-    return "".join(_PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+    first = ord(error.object[error.start])
+    if 0xDC80 <= first <= 0xDCFF:  # as `os.fsdecode` has such bytes
+        return bytes([first - 0xDC00]), error.start + 1
+    return _PLAIN.get(error.object[error.start], "?"), error.start + 1
 
 
 def as_exit_code(error: BaseException, *, is_json: bool) -> int:
@@ -95,10 +117,12 @@ def _stopped(stop: Stopped, notes: list[str], *, is_json: bool) -> int:
 
 def _unfinished(run: str | None) -> dict[str, Any] | None:
     """The run as `show RUN --json` has it."""
-    from warpsmith import api  # noqa: PLC0415
+    if run is None:
+        return None
+    from warpsmith import api  # noqa: PLC0415 - who stops a command that has hardly begun does not wait for all of it
 
     with contextlib.suppress(WarpsmithError, OSError):
-        return api.show_run(run) if run else None
+        return api.show_run(run)
     return None
 
 
@@ -125,7 +149,7 @@ def _explained(error: BaseException) -> WarpsmithError | None:
 
     try:
         return explained(error, read_settings().database)
-    except (RuntimeError, OSError) as unknown:  # a home folder that there is none of
+    except (RuntimeError, OSError, WarpsmithError) as unknown:  # a home folder that there is none of, or cannot be one
         return error if isinstance(error, WarpsmithError) else InputError(str(unknown))
 
 

@@ -51,6 +51,8 @@ def system_fault(error: OSError, path: Path | None = None) -> UnavailableError:
     hint = None
     if error.errno in _FULL:
         hint = _MAKE_ROOM if place is not None else "make room where the output goes"
+    elif error.errno == errno.EFBIG:
+        hint = "is there a limit on how large files may be? `ulimit -f` says"
     elif error.errno in _REFUSED:
         hint = _ELSEWHERE
     elif error.errno in _NO_FOLDER:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from warpsmith.cli import main
+from warpsmith import api
+from warpsmith.cli import ending, main
 from warpsmith.cli.ending import as_exit_code, heed_signals, write_what_the_terminal_can
 from warpsmith.cli.options import print_json
 from warpsmith.core.errors import InputError, Location, Stopped, UnavailableError
@@ -33,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _handlers():
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -52,6 +53,7 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
         (InputError("no such thing", location=Location(Path("k.toml"), 3), hint="try another"), 2, "k.toml:3: no such thing"),
         (OSError(errno.ENOSPC, "No space left on device", "/full/x"), 3, "/full/x: no space left on device"),
         (PermissionError(errno.EACCES, "Permission denied", "/x"), 3, "/x: permission denied"),
+        (OSError(errno.EFBIG, "File too large"), 3, "hint: is there a limit on how large files may be? `ulimit -f` says"),
         (sqlite3.OperationalError("odd"), 3, "cannot be used: odd"),
         (ValueError("a bug"), 1, "Traceback"),
         (KeyboardInterrupt(), 130, "stopped"),
@@ -105,6 +107,27 @@ def test_signals_that_end_programs_stop_them_unless_they_are_ignored():
     assert isinstance(stop.value, KeyboardInterrupt), "so that whatever heeds Ctrl-C heeds it"
 
 
+def test_who_presses_ctrl_c_twice_means_it_once(monkeypatch):
+    heed_signals(["tune", "k"])
+    with pytest.raises(Stopped):
+        signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGHUP)  # terminals that are closed may send both
+    monkeypatch.setattr(ending, "_PATIENCE_S", 0.0)
+    with pytest.raises(Stopped) as stop:
+        signal.raise_signal(signal.SIGTERM)
+    assert stop.value.exit_code == 143, "what hangs can be stopped once more"
+
+
+def test_a_run_that_is_stopped_over_its_report_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(api, "report_run", lambda run: signal.raise_signal(signal.SIGINT))
+    heed_signals(["tune", "k"])
+    with pytest.raises(Stopped) as stop:
+        api._with_report({"run": "k-1"}, lambda event: None)
+    assert as_exit_code(stop.value, is_json=False) == 130
+    assert "`warpsmith resume k-1` goes on with it" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -154,8 +177,9 @@ def test_a_pipe_that_is_closed_early(home):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_terminal_without_greek_gets_the_nearest_of_ascii(monkeypatch):
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # the latter is what Python has for the locale C
+def test_a_terminal_without_greek_gets_the_nearest_of_ascii(errors, monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=errors)
     monkeypatch.setattr(sys, "stdout", stream)
     write_what_the_terminal_can()
     stream.write("12 µs × 3 λ\n")
@@ -163,9 +187,32 @@ def test_a_terminal_without_greek_gets_the_nearest_of_ascii(monkeypatch):
     assert stream.buffer.getvalue() == b"12 us x 3 ?\n"
 
 
+def test_bytes_of_a_name_that_are_no_letters_are_written_as_they_are(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", stream)
+    write_what_the_terminal_can()
+    stream.write(os.fsdecode(b"\xff/x") + "µ\n")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"\xff/x\xc2\xb5\n"
+
+
 def test_json_has_no_nan_and_no_infinity(capsys):
     print_json({"a": [float("nan"), (1.5, float("-inf"))], "b": {"c": float("inf"), "d": True}})
     assert json.loads(capsys.readouterr().out) == {"a": [None, [1.5, None]], "b": {"c": None, "d": True}}
+
+
+def test_a_home_whose_name_is_no_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WARPSMITH_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    assert called(monkeypatch, "show") == 2
+    assert "\\xff is no text in this locale" in capsys.readouterr().err
+
+
+def test_the_list_of_commands_is_not_cut_off(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert called(monkeypatch, "--help") == 0
+    listed = capsys.readouterr().out.partition("Commands:")[2].strip().splitlines()
+    assert len(listed) == 16, "one line each"
+    assert [line for line in listed if "..." in line] == []
 
 
 def test_an_output_folder_where_nobody_may_write(tmp_path, monkeypatch):
