@@ -6,6 +6,8 @@ import typer
 
 from warpsmith.cli.options import JsonOption, KernelArgument, print_json
 
+_WITHOUT = {"heldout": "none", "constraints": "none", "reference": "none: the original is what results are compared with"}
+
 
 def check(kernel: KernelArgument, json: JsonOption = False) -> None:
     """Check kernel.toml, template and constraints; needs no device."""
@@ -36,7 +38,8 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
     typer.echo(f"{loaded.path}: fine")
     for name in ("language", "entry", "source", "template", "arguments", "workloads", "heldout", "constraints", "reference"):
         value = facts[name]
-        typer.echo(f"  {name:<12} {', '.join(map(str, value)) if isinstance(value, list) else value}")
+        said = ", ".join(map(str, value)) if isinstance(value, list) else value
+        typer.echo(f"  {name:<12} {said or _WITHOUT[name]}")
     for parameter in template.parameters:
         typer.echo(f"  {parameter.name:<12} {list(parameter.values)}, default {parameter.default}")
     for note in notes:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
-from rich.table import Table
+from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
-_INDENT = "    "
+_INDENT = 4
 _ANY_WIDTH = 1 << 16
 
 
@@ -23,18 +24,23 @@ class FittingTable(Table):
             yield Text(str(self.title), style=self.title_style or "")
         for row in zip(*(column.cells for column in self.columns), strict=True):
             name, *cells = (cell if isinstance(cell, Text) else Text(str(cell)) for cell in row)
-            yield name
+            yield Text.assemble(_before(self.columns[0]), name)
             known = [(column, cell) for column, cell in zip(self.columns[1:], cells, strict=True) if str(cell) not in {"", "-"}]
             yield from _lines([f"{column.header} {cell}" for column, cell in known], options.max_width)
 
 
-def _lines(items: list[str], width: int) -> Iterator[Text]:
-    """As many to a line as fit."""
+def _before(first: Column) -> str:
+    """What a row begins with must be said where there is no head above it."""
+    return f"{first.header} " if first.header else ""
+
+
+def _lines(items: list[str], width: int) -> Iterator[Padding]:
+    """As many to a line as fit; what goes on in the next line is under what it belongs to."""
     line = ""
     for item in items:
-        if line and len(_INDENT) + len(line) + len(item) + 2 > width:
-            yield Text(f"{_INDENT}{line}")
+        if line and _INDENT + len(line) + len(item) + 2 > width:
+            yield Padding.indent(Text(line), _INDENT)
             line = ""
         line = f"{line}, {item}" if line else item
     if line:
-        yield Text(f"{_INDENT}{line}")
+        yield Padding.indent(Text(line), _INDENT)

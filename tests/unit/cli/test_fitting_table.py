@@ -32,3 +32,17 @@ def test_where_there_is_room_it_is_a_table():
     lines = shown(100).splitlines()
     assert lines[1].split() == ["time", "speedup", "95", "%", "interval", "of", "roofline"]
     assert len(lines) == 4
+
+
+def test_what_a_row_begins_with_is_said_where_there_is_no_head():
+    text = io.StringIO()
+    table = FittingTable(box=None, pad_edge=False)
+    for name in ("removes", "constraint"):
+        table.add_column(name)
+    table.add_row("486", "THREAD_N > 1 or SPREAD == 0")
+    Console(file=text, width=30).print(table)
+    assert [line.rstrip() for line in text.getvalue().splitlines()] == [
+        "removes 486",
+        "    constraint THREAD_N > 1 or",
+        "    SPREAD == 0",
+    ]
