@@ -35,6 +35,10 @@ def test_from_source_to_result(
     assert 0 < general["roofline_fraction"] < 3
     assert set(result["per_workload"]) == {"large"}
     assert set(result["heldout"]) == {"odd"}
+    found = result["uncertain"] or general
+    odd = result["evidence"]["odd_shapes"]
+    assert (odd is None) is (found["config"] == baseline["config"])
+    assert all(shape["passed"] for shape in odd or ()), "the guide's kernel checks its bounds"
     assert result["template"]["certificate"]["level"] == "tokens"
     assert result["template"]["parameters"]["ITEMS"]["default"] == 1
     assert result["template"]["path"] == str(guide_kernel / "scale.cu")

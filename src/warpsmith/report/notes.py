@@ -53,7 +53,7 @@ def unfinished_notes(result: Mapping[str, Any]) -> list[str]:
 
 def gain_notes(result: Mapping[str, Any]) -> list[str]:
     """What must be known beside the speedup: that it is none or not certain, where the winner does harm, or may be wrong."""
-    return [*_gain(result), *_lost(result["heldout"]), *_loose(result["evidence"])]
+    return [*_gain(result), *_lost(result["heldout"]), *_wrong_elsewhere(result["evidence"]), *_loose(result["evidence"])]
 
 
 def doubt_notes(evidence: Mapping[str, Any]) -> list[str]:
@@ -111,6 +111,18 @@ def _lost(heldout: Mapping[str, Any]) -> list[str]:
     slower = [f"{workload} ({speedup_text(entry['speedup'])})" for workload, entry in heldout.items() if entry["ci95"][1] < 1]
     advice = "tune for such shapes, too, if they occur"
     return [f"Slower than the original on what was held out, {', '.join(slower)}: {advice}."] if slower else []
+
+
+def _wrong_elsewhere(evidence: Mapping[str, Any]) -> list[str]:
+    """Shapes that nobody declared, on which the original is right and the winner is not."""
+    wrong = [entry for entry in evidence.get("odd_shapes") or () if not entry["passed"]]  # results of earlier versions lack it
+    if not wrong:
+        return []
+    first = wrong[0]
+    listed = "; ".join(configuration_text(entry["sizes"]) for entry in wrong)
+    advice = "If others occur, say in [[constraints]] what it needs, or declare such a workload (heldout = true)."
+    where = f"at {listed} ({first['reason']})"
+    return [f"What was found is for the declared shapes only: it is wrong where the original is right, {where}. {advice}"]
 
 
 def _identity(result: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from warpsmith.compile.pool import CompilePool
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import Stopped, WarpsmithError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.faults import explained
@@ -27,6 +28,7 @@ from warpsmith.tuning.agent.agents import load_agent
 from warpsmith.tuning.agent.relief import Relieved
 from warpsmith.tuning.agent.secretary import Secretary
 from warpsmith.tuning.alike import require_alike
+from warpsmith.tuning.claims.elsewhere import on_odd_shapes
 from warpsmith.tuning.claims.stages import Claimant
 from warpsmith.tuning.cores import divide_cores
 from warpsmith.tuning.events import (
@@ -36,7 +38,7 @@ from warpsmith.tuning.events import (
 )
 from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
 from warpsmith.tuning.result import header_of, recorded_result
-from warpsmith.tuning.round import make_round
+from warpsmith.tuning.round import Round, make_round
 from warpsmith.tuning.searching import Parts, SearchStage
 from warpsmith.tuning.targets import Targets, open_targets, require_original
 from warpsmith.tuning.templates.probes import require_language
@@ -197,6 +199,7 @@ class _Run:
             builder = found.last.builder
             claimant = Claimant(builder, self.parts.pool, self.info, prepared, device=order.device, rng=rng, emit=self.emit)
             result = claimant.claims(found.evaluations)
+            result["evidence"]["odd_shapes"] = self._on_odd_shapes(found.last, result)
             compiled = self.parts.targets.entries(builder.targets, result)
         entries, template = found.entries, found.last.template
         return {
@@ -211,3 +214,10 @@ class _Run:
                 "certificate": asdict(found.certificate),
             },
         }
+
+    def _on_odd_shapes(self, searched: Round, result: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+        """None where it was not asked: what an agent makes was verified on such shapes when it was evaluated."""
+        found = Configuration.of((result["uncertain"] or result["general"])["config"])  # what an export would ship
+        if self.parts.agent is not None or found == self.kernel.default_configuration:
+            return None
+        return on_odd_shapes(searched, found, device=self.order.device, seed=self.order.seed)

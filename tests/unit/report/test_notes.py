@@ -106,3 +106,15 @@ def test_only_a_run_that_nobody_works_on_is_to_be_resumed(status: str, can_resum
     said = unfinished_notes(result(general=None, status=status))
     assert ("go on with: warpsmith resume r" in said) is can_resume
     assert any("a process works on it" in note for note in said) is not can_resume
+
+
+def test_a_winner_for_the_declared_shapes_alone_is_called_so():
+    right = {"workload": "odd-1", "sizes": {"n": 37}, "passed": True, "reason": None}
+    wrong = {"workload": "odd-2", "sizes": {"n": 192}, "passed": False, "reason": "y: it wrote beyond its end"}
+    for entries in (None, [], [right]):
+        assert not [
+            n for n in result_notes(result(evidence={**result()["evidence"], "odd_shapes": entries})) if "shapes only" in n
+        ]
+    said = result_notes(result(evidence={**result()["evidence"], "odd_shapes": [right, wrong]}))[0]
+    assert "wrong where the original is right, at n=192 (y: it wrote beyond its end)" in said
+    assert "[[constraints]]" in said
