@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from warpsmith.core.outcome import OUTCOME_KINDS
@@ -71,7 +71,10 @@ def shown_result(record: RunRecord, store: Store) -> dict[str, Any]:
     """What `show RUN` tells: the result as it was recorded; of an unfinished run, what is known so far."""
     if record.result is not None:
         return recorded_result(record.result)
-    measured = [e for e in store.evaluations(record.run) if e.score is not None]
+    evaluations = store.evaluations(record.run)
+    measured = [e for e in evaluations if e.score is not None]
+    # One that is under way, or was killed, could not say how long it took: its evaluations can.
+    record = replace(record, seconds=max(record.seconds, sum(e.seconds for e in evaluations)))
     best = min(measured, key=lambda e: e.score or 0.0, default=None)
     return {
         **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),
