@@ -13,7 +13,7 @@ def main() -> None:
     ending.write_what_the_terminal_can()
     try:
         ending.heed_signals(arguments)
-        code = _call(arguments)
+        code = _call(list(arguments))  # which are used up there
         print(end="", flush=True)  # noqa: T201 - a full disk is told now, or after the last word
     except BaseException as error:  # noqa: BLE001 - the one place where all of them are told
         code = ending.as_exit_code(error, is_json="--json" in arguments)

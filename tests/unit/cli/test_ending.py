@@ -133,6 +133,7 @@ def test_a_run_that_is_stopped_over_its_report_is_named(monkeypatch, capsys):
     [
         (("show", "no-such-run"), "no run 'no-such-run'"),
         (("tune",), "Missing argument"),
+        ((), "No such option: --json"),
         (("tune", "rope", "--seed", "-1"), "--seed"),
         (("replay", "nowhere.json"), "cannot be read"),
     ],
