@@ -19,7 +19,8 @@ def tune(
         typer.Option(
             "--agent",
             "-a",
-            help="rules: refactor the original; PROVIDER:MODEL: a language model does; none: search the kernel's own template.",
+            help="rules: refactor the original; PROVIDER:MODEL: a language model does; none: search the kernel's own "
+            "template (the default where it has one, else rules).",
         ),
     ] = None,
     mode: Annotated[
@@ -30,7 +31,10 @@ def tune(
     strategy: Annotated[
         str | None, typer.Option("--strategy", "-s", help="gp (the default), local, random, exhaustive, …, or a plug-in's name.")
     ] = None,
-    evaluations: Annotated[int | None, typer.Option("--evaluations", "-n", help="Most configurations to evaluate.")] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option("--evaluations", "-n", help="Most configurations to evaluate (100 unless --time is given)."),
+    ] = None,
     time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,

@@ -22,6 +22,7 @@ from warpsmith.cli.options import print_json
 from warpsmith.core.errors import InputError, Location, Stopped, UnavailableError
 from warpsmith.record.run import RunHeader, Status
 from warpsmith.record.store import Store
+from warpsmith.tuning.budget import Budget
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 
@@ -214,6 +215,11 @@ def test_the_list_of_commands_is_not_cut_off(monkeypatch, capsys):
     listed = capsys.readouterr().out.partition("Commands:")[2].strip().splitlines()
     assert len(listed) == 16, "one line each"
     assert [line for line in listed if "..." in line] == []
+
+
+def test_the_help_of_tune_names_its_budget(monkeypatch, capsys):
+    assert called(monkeypatch, "tune", "--help") == 0
+    assert f"({Budget().evaluations} unless --time is given)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_output_folder_where_nobody_may_write(tmp_path, monkeypatch):
