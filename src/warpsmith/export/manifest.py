@@ -54,6 +54,10 @@ def _warnings(shipment: Shipment) -> list[str]:
     for workload, claim in shipment.provenance["heldout"].items():
         if claim["ci95"][1] < 1:
             found.append(f"slower than the original on the held-out workload {workload!r}: {claim['speedup']:.3f}x")
+    for shape in shipment.provenance["evidence"].get("odd_shapes") or ():  # runs of earlier versions do not say it
+        if not shape["passed"]:
+            sizes = ", ".join(f"{name}={size}" for name, size in shape["sizes"].items())
+            found.append(f"for the declared shapes only: wrong where the original is right, at {sizes} ({shape['reason']})")
     return found
 
 

@@ -137,6 +137,15 @@ def test_force_ships_what_has_no_gain_but_nothing_unverified(kernel) -> None:
         shipment_of(record(kernel, claim(2.0, 1.9, 2.1, verified=False)), Templated.of(kernel), force=True)
 
 
+def test_a_winner_for_the_declared_shapes_alone_ships_with_a_warning(kernel, tmp_path) -> None:
+    found = record(kernel, claim(2.0, 1.9, 2.1))
+    wrong = {"workload": "odd-1", "sizes": {"n": 192}, "passed": False, "reason": "y: written out of bounds"}
+    found.result["evidence"] = {**found.result["evidence"], "odd_shapes": [{**wrong, "passed": True, "sizes": {"n": 37}}, wrong]}
+    warnings = deliver(shipment_of(found, Templated.of(kernel)), "source", tmp_path / "out", None)["warnings"]
+    assert warnings[-1] == "for the declared shapes only: wrong where the original is right, at n=192 (y: written out of bounds)"
+    assert not [warning for warning in warnings if "n=37" in warning]
+
+
 def test_the_files_stand_alone_and_the_manifest_says_how_to_launch_them(kernel, tmp_path) -> None:
     better = claim(3.0, 2.9, 3.1, BLOCK=32, VEC=2)
     shipment = shipment_of(record(kernel, claim(2.0, 1.9, 2.1), b=better), Templated.of(kernel))
