@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from warpsmith.core.outcome import OUTCOME_KINDS
+from warpsmith.core.outcome import OUTCOME_KINDS, Evaluation
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.run import RoundRecord, RunRecord
 from warpsmith.record.source import SourceSummary
@@ -62,6 +62,12 @@ def header_of(record: RunRecord, counts: Mapping[str, int], sources: Sequence[So
     }
 
 
+def spent_s(record: RunRecord, evaluations: Sequence[Evaluation]) -> float:
+    """A run that is under way, or was killed, could not say how long it took: its evaluations can, of all devices together."""
+    devices = 1 + len(record.header.settings.get("more_devices", ()))
+    return max(record.seconds, sum(e.seconds for e in evaluations) / devices)
+
+
 def recorded_result(result: Mapping[str, Any]) -> dict[str, Any]:
     """A finished run's object as it was recorded; those of earlier versions lack what came later."""
     return {"mode": "template", "more_devices": [], "warm": [], "plan": [], "also_compile": [], "uncertain": None, **result}
@@ -73,8 +79,7 @@ def shown_result(record: RunRecord, store: Store) -> dict[str, Any]:
         return recorded_result(record.result)
     evaluations = store.evaluations(record.run)
     measured = [e for e in evaluations if e.score is not None]
-    # One that is under way, or was killed, could not say how long it took: its evaluations can.
-    record = replace(record, seconds=max(record.seconds, sum(e.seconds for e in evaluations)))
+    record = replace(record, seconds=spent_s(record, evaluations))
     best = min(measured, key=lambda e: e.score or 0.0, default=None)
     return {
         **header_of(record, store.outcome_counts(record.run), store.source_summaries(record.run)),

@@ -37,7 +37,7 @@ from warpsmith.tuning.events import (
     RunStarted,
 )
 from warpsmith.tuning.order import Mode, Order, kernel_fingerprint, order_of
-from warpsmith.tuning.result import header_of, recorded_result
+from warpsmith.tuning.result import header_of, recorded_result, spent_s
 from warpsmith.tuning.round import Round, make_round
 from warpsmith.tuning.searching import Parts, SearchStage
 from warpsmith.tuning.targets import Targets, open_targets, require_original
@@ -153,9 +153,7 @@ class _Run:
         return whole
 
     def _worked(self, run: str, began: float) -> dict[str, Any]:
-        # A killed run could not say how long it took: its evaluations can.
-        evaluating_s = sum(e.seconds for e in self.store.evaluations(run)) / (1 + len(self.order.more_devices))
-        spent_before = max(self.store.find(run).seconds, evaluating_s)
+        spent_before = spent_s(self.store.find(run), self.store.evaluations(run))
 
         def elapsed_s() -> float:
             return spent_before + time.perf_counter() - began
