@@ -66,6 +66,9 @@ WHOLE: dict[str, Callable[[], np.ndarray]] = {
     "{ .reg .u64 w; mad.wide.u32 w, %1, %2, 1; shr.u64 w, w, 32; cvt.u32.u64 %0, w; }": lambda: (
         UA.astype(np.uint64) * UB + np.uint64(1) >> np.uint64(32)
     ),
+    "cvt.sat.s8.s32 %0, %1;": lambda: np.clip(A, -128, 127),
+    "cvt.sat.u8.s32 %0, %1;": lambda: np.clip(A, 0, 255),
+    "cvt.sat.s32.u32 %0, %1;": lambda: np.minimum(UA, 2**31 - 1),
     "cvt.s32.s8 %0, %1;": lambda: UA.astype(np.int8).astype(np.int32),
     "mov.u32 %0, %%laneid;": lambda: np.arange(THREADS) % 32,
     "mov.s32 %0, %laneid;": lambda: np.arange(THREADS) % 32,

@@ -6,7 +6,7 @@ No grammar: real files hold macros, attributes and `#if` branches that no parser
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warpsmith.core.brackets import ROUND, until_closed
@@ -50,8 +50,11 @@ class Item:
         return any(token.text in marks for token in self.head)
 
 
-def split(tokens: Sequence[Token]) -> Iterator[Item]:
-    """The items in order. Namespaces and `extern "C"` blocks are opened; classes are items of their own."""
+def split(tokens: Sequence[Token], braces: Mapping[str, int] | None = None) -> Iterator[Item]:
+    """The items in order. Namespaces and `extern "C"` blocks are opened; classes are items of their own.
+
+    `braces` tells of macros how many more braces they open than close: `TABLE_BEGIN(int, name) 1, 2 TABLE_END()` is one item.
+    """
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -61,7 +64,7 @@ def split(tokens: Sequence[Token]) -> Iterator[Item]:
             position += 2
         elif (opening := _scope_opening(tokens, position)) is not None:
             position = opening + 1
-        elif (end := _macro_call_end(tokens, position)) is not None:
+        elif (end := _bracketed_end(tokens, position, braces or {}) or _macro_call_end(tokens, position)) is not None:
             yield Item(tuple(tokens[position:end]), (), is_class=False)
             position = end
         else:
@@ -181,6 +184,21 @@ def _depth_after(directive: str, depth: int, branches: list[int]) -> int:
     else:
         return branches[-1] if branches else 0
     return depth
+
+
+def _bracketed_end(tokens: Sequence[Token], start: int, braces: Mapping[str, int]) -> int | None:
+    """One past what a macro opens a brace for and another closes, with its semicolon."""
+    depth = braces.get(tokens[start].text, 0)
+    position = start + 1
+    while 0 < depth and position < len(tokens):
+        text = tokens[position].text
+        depth += (text == "{") - (text == "}") + braces.get(text, 0)
+        position += 1
+    if position == start + 1 or depth != 0:
+        return None
+    if text_at(tokens, position) == "(":
+        position += until_closed((token.text for token in tokens[position:]), ROUND) or 0
+    return position + (text_at(tokens, position) == ";")
 
 
 def _macro_call_end(tokens: Sequence[Token], start: int) -> int | None:

@@ -5,7 +5,7 @@ Told by tokens alone. A declaration that is misread is at worst taken along need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -65,10 +65,16 @@ class Declaration:
         return self.kind is not Kind.NOTHING
 
 
-def declarations(tokens: Sequence[Token]) -> list[Declaration]:
-    """Of the whole unit, in order, each in its namespace."""
-    items = list(_whole(split(tokens)))
-    return [declaration_of(item, scope) for item, scope in zip(items, _scopes(tokens, items), strict=True)]
+def declarations(tokens: Sequence[Token], macro_braces: Mapping[str, int] | None = None) -> list[Declaration]:
+    """Of the whole unit, in order, each in its namespace. `macro_braces`: of macros, how many more they open than close."""
+    braces = macro_braces or {}
+    items = list(_whole(split(tokens, braces)))
+    found = []
+    for item, scope in zip(items, _scopes(tokens, items), strict=True):
+        opener = item.tokens[0].text
+        is_call = braces.get(opener, 0) > 0
+        found.append(Declaration(item, Kind.MACRO_CALL, frozenset({opener}), scope) if is_call else declaration_of(item, scope))
+    return found
 
 
 def declaration_of(item: Item, scope: Scope = ()) -> Declaration:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from warpsmith.core.hardware import Language
 from warpsmith.source.extract.uses import Use
 
 _STANDARD = {
@@ -37,7 +38,15 @@ _LAUNCH_NAMES = frozenset({"cudaGridDependencySynchronize", "cudaTriggerProgramm
 _CUDA_LIBRARY = {
     "cuda/atomic": "atomic atomic_ref atomic_thread_fence memory_order_acquire memory_order_relaxed memory_order_release",
     "cuda/barrier": "barrier",
+    "cuda/cmath": "ceil_div round_down round_up",
+    "cuda/functional": "maximum minimum proclaim_return_type",
     "cuda/pipeline": "pipeline pipeline_shared_state make_pipeline",
+}
+# Likewise its types, by names that are nothing else's; PyTorch's headers bring them along.
+_CUDA_TYPES = {
+    "cuda_fp16.h": re.compile(r"__half2?|__nv_half2?"),
+    "cuda_bf16.h": re.compile(r"__nv_bfloat162?"),
+    "cuda_fp8.h": re.compile(r"__nv_fp8x?\d?_e[45]m[23]"),
 }
 _HEADER_OF = {name: header for header, names in _STANDARD.items() for name in names.split()}
 _TRAITS = "type_traits"
@@ -159,7 +168,7 @@ def is_tensor_library(name: str) -> bool:
     return re.match(r"(?:torch|ATen|c10)/", name) is not None
 
 
-def kept_includes(includes: Iterable[Include], uses: frozenset[Use]) -> list[str]:
+def kept_includes(includes: Iterable[Include], uses: frozenset[Use], language: Language = Language.CUDA) -> list[str]:
     """The spellings to write, standard ones first; nothing twice."""
     words = frozenset(use.name for use in uses)
     standard = sorted(f"<{header}>" for header in _standard(uses, words))
@@ -170,6 +179,8 @@ def kept_includes(includes: Iterable[Include], uses: frozenset[Use]) -> list[str
     if "std" in asked:  # whether a name is asked of std or of cuda::std is not told apart
         others += [f"<cuda/std/{header}>" for header in sorted({_HEADER_OF[use.name] for use in uses if _is_of_both(use)})]
     others += [f"<{header}>" for header, names in _CUDA_LIBRARY.items() if asked & set(names.split())]
+    if language is Language.CUDA:
+        others += [f"<{header}>" for header, names in _CUDA_TYPES.items() if any(names.fullmatch(word) for word in words)]
     return [*standard, *dict.fromkeys(others)]
 
 

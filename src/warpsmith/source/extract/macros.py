@@ -45,6 +45,20 @@ def macros(tokens: Iterable[Token]) -> list[Macro]:
     return found
 
 
+def braces_left(known: Iterable[Macro]) -> dict[str, int]:
+    """How many more braces a macro opens than it closes, of those that begin a variable's values or end something.
+
+    One that opens a namespace is none of them: what follows it are declarations of their own.
+    """
+    counts = {}
+    for macro in known:
+        texts = [token.text for token in tokenize(macro.replacement.replace("\\\n", " "))]
+        counts[macro.name] = texts.count("{") - texts.count("}")
+        if counts[macro.name] > 0 and texts[-2:] != ["=", "{"]:
+            counts[macro.name] = 0
+    return {name: count for name, count in counts.items() if count}
+
+
 def expanded(call: Sequence[Token], known: Mapping[str, Macro]) -> str:
     """The text that a call `NAME(a, b)` stands for, macros within it included; only good for reading names off it."""
     text = " ".join(token.text for token in call)

@@ -9,7 +9,7 @@ from warpsmith.devices._clang.items import device_words, split
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import tokenize
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, declaration_of, declarations, plain, visible_from
-from warpsmith.source.extract.macros import Macro, expanded, macros
+from warpsmith.source.extract.macros import Macro, braces_left, expanded, macros
 from warpsmith.source.extract.members import member_names, without_host_members
 from warpsmith.source.extract.syntax import parameter_name, template_parameters
 from warpsmith.source.extract.uses import Mentions, Use, mentions, namespace_aliases
@@ -27,7 +27,7 @@ class Program:
         for macro in self.macros:
             self._by_macro[macro.name].append(macro)
         self._last_macro = {macro.name: macro for macro in self.macros if not macro.is_end}
-        self.declarations = [self._seen_through(declaration) for declaration in declarations(self.tokens)]
+        self.declarations = [self._seen_through(declaration) for declaration in declarations(self.tokens, braces_left(self._last_macro.values()))]
         self._by_name: dict[str, list[Declaration]] = defaultdict(list)
         for declaration in self.declarations:
             for name in declaration.names:

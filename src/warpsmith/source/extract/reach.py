@@ -1,7 +1,7 @@
 """Which files of the code base a source includes, and where they lie: in the folders given, and in those plain to see beside it.
 
-A header that no folder given has is looked for as a person would: from the file that includes it upwards, in each folder, in its
-`include`, and in the `include` of the folders in it. Never among headers that a toolkit or the host's libraries bring, never in
+A header that no folder given has is looked for as a person would: from the file that includes it upwards, then from the source
+upwards, in each folder, in its `include`, and in the `include` of the folders in it. Never among headers that a toolkit or the host's libraries bring, never in
 folders that hold more than code, and not where two folders would do.
 """
 
@@ -66,7 +66,8 @@ def _walk(source: Path, folders: Sequence[Path], known: dict[Path, str]) -> tupl
                 waiting.append(found.resolve())
             elif can_stand_in(name):
                 absent.add(f"<{name}>" if quote == "<" else f'"{name}"')
-                if is_of_code_base(name) and (another := _folder_of(name, file)) is not None:
+                # A build also knows the folder of the file it compiles, wherever the header lies that includes another.
+                if is_of_code_base(name) and (another := _folder_of(name, file) or _folder_of(name, source)) is not None:
                     return texts, absent, another
     return texts, absent, None
 

@@ -50,14 +50,14 @@ def extract(request: ExtractRequest) -> Extraction:
             location=unit.location(missing.position),
             hint="name the folder that holds it with -I",
         )
-    kept = [spelling for spelling in kept_includes(absent, closure.mentioned) if not is_tensor_library(spelling[1:-1])]
+    kept = [spelling for spelling in kept_includes(absent, closure.mentioned, language) if not is_tensor_library(spelling[1:-1])]
     includes = list(dict.fromkeys([*kept, *tensor_types.includes]))
     defines = {**_defines_used(request, closure), **host_words(use.name for use in closure.mentioned)}
     types = host_types(use.name for use in closure.mentioned if not program.declares(use.name))
     roots = [*_roots(request), *unit.found]
     title = _title(request, instance, shown(request.source.resolve(), roots))
     unpacked_texts = _unpacked(request, unit, instance, closure)
-    rewritten = {**unpacked_texts, **dict.fromkeys(tensor_types.repeated(closure.declarations), "")}
+    rewritten = {**unpacked_texts, **dict.fromkeys(tensor_types.left_out(closure.declarations), "")}
     pieces = pieces_of(unit, program, closure, rewritten)
     text = emit(unit, closure, pieces, Heading(title, includes, defines, types, list(tensor_types.declarations())), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)

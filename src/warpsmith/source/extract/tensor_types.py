@@ -54,11 +54,15 @@ class TensorTypes:
             yield "}"
             yield ""
 
-    def repeated(self, declarations: Iterable[Declaration]) -> Iterator[Declaration]:
-        """Specialisations for such a type where there is one for the toolkit's, too: they would be the same twice."""
+    def left_out(self, declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+        """Specialisations that would be the same twice, since there is one for the toolkit's type; those for AMD's types, which have no body here."""
         by_arguments: dict[tuple[frozenset[str], str], list[Declaration]] = {}
         for declaration in declarations:
-            if self.found and declaration.is_specialisation:
+            if not self.found or not declaration.is_specialisation:
+                continue
+            if _NAMES_ALONE & {token.text for token in declaration.item.head}:
+                yield declaration
+            else:
                 by_arguments.setdefault((declaration.names, _arguments(declaration)), []).append(declaration)
         for same in by_arguments.values():
             theirs = [d for d in same if _NAMESPACES.keys() & {token.text for token in d.item.head}]

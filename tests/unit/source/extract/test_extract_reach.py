@@ -40,6 +40,11 @@ def test_upwards_in_includes_and_in_those_of_neighbours(tmp_path: Path, place: s
     assert "return 2 * x" in found.source_text
 
 
+def test_a_header_that_another_folders_header_includes_is_looked_for_beside_the_source(tmp_path: Path):
+    written(tmp_path, {"own/all.h": '#include "twice.h"\n', "own/part/k.cu": f'#include "all.h"\n{KERNEL}', "own/part/twice.h": TWICE})
+    assert "return 2 * x" in taken(tmp_path / "own" / "part" / "k.cu").source_text
+
+
 @pytest.mark.parametrize("places", [["a/include/util/twice.h", "b/include/util/twice.h"], [".hidden/include/util/twice.h"]])
 def test_nothing_is_guessed_and_nothing_hidden(tmp_path: Path, places: list[str]):
     written(tmp_path, {"src/k.cu": f"#include <util/twice.h>\n{KERNEL}", **dict.fromkeys(places, TWICE)})
@@ -108,6 +113,58 @@ def test_pytorchs_names_for_the_toolkits_types(tmp_path: Path):
     assert "struct Float8_e4m3fnuz;" in text
     assert "#define __asm__ asm" in text, "a spelling of the host's compiler"
     assert "torch/" not in text
+
+
+AMDS = """
+#include <torch/types.h>
+template <typename T> struct Largest { static constexpr float value = 448; };
+template <> struct Largest<c10::Float8_e4m3fnuz> {
+  static constexpr c10::Float8_e4m3fnuz value() { return c10::Float8_e4m3fnuz(126, c10::Float8_e4m3fnuz::from_bits()); }
+};
+template <typename T> __global__ void k(float* x) { x[0] = Largest<T>::value; }
+"""
+
+
+def test_what_is_for_amds_types_alone_is_left_out(tmp_path: Path):
+    text = from_text(tmp_path, AMDS, instance="k<c10::Float8_e4m3fn>").source_text
+    assert "Largest<c10::Float8_e4m3fnuz>" not in text, "a type that is only named has no values"
+    assert "value = 448" in text
+
+
+def test_headers_that_come_along_with_pytorchs(tmp_path: Path):
+    text = "#include <torch/types.h>\n__global__ void k(float* x) { __half h = __float2half(x[0]); x[0] = h; }\n"
+    assert "#include <cuda_fp16.h>" in from_text(tmp_path, text).source_text
+
+
+def test_function_objects_of_the_toolkits_library(tmp_path: Path):
+    text = "#include <cub/cub.cuh>\nusing Max = cuda::maximum<>;\n__global__ void k(float* x) { x[0] = Max{}(x[1], x[2]); }\n"
+    assert "#include <cuda/functional>" in from_text(tmp_path, text).source_text, "cub's headers bring it along"
+
+
+TABLES = """
+#define TABLE_BEGIN(type, name, size) static const __device__ type name[size] = {
+#define TABLE_END() };
+TABLE_BEGIN(int, unused, 3)
+  7, 8, 9
+TABLE_END()
+TABLE_BEGIN(int, steps, 4)
+  1, 2,
+  3, 4,
+TABLE_END()
+namespace inner {
+TABLE_BEGIN(float, factors, 2) 0.5f, 0.25f TABLE_END()
+__device__ int twice(int x) { return 2 * x; }
+}
+__global__ void k(int* x) { x[0] = inner::twice(steps[x[1]]); }
+"""
+
+
+def test_tables_between_two_macros(tmp_path: Path):
+    text = from_text(tmp_path, TABLES).source_text
+    assert "TABLE_BEGIN(int, steps, 4)\n  1, 2,\n  3, 4,\nTABLE_END()" in text
+    assert "#define TABLE_END() };" in text
+    assert "unused" not in text
+    assert "__device__ int twice" in text
 
 
 def test_other_things_of_pytorch_are_missed(tmp_path: Path):

@@ -166,6 +166,8 @@ def _convert(instruction: Instruction, registers: Registers) -> str:
         case (False, True), (word, *rest) if word in _ROUNDED and rest in ([], ["sat"]) and _NUMBERS.fullmatch(to_kind):
             rounded = call(_ROUNDED[word], f"(double){value}")
             return registers.write(to, own(f"clamped<{kind}>", rounded))
+        case (False, False), ("sat",) if _NUMBERS.fullmatch(to_kind) and _NUMBERS.fullmatch(from_kind):
+            return registers.write(to, own(f"nearest<{kind}>", value))
         case (False, False), () if _NUMBERS.fullmatch(to_kind) and _NUMBERS.fullmatch(from_kind):
             return registers.write(to, f"({kind}){value}")
     raise UnknownPtxError

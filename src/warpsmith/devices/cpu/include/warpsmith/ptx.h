@@ -79,6 +79,16 @@ template <class T> WARPSMITH_FN T clamped(double x) {
   if (x != x) return 0;
   return x >= (double)largest ? largest : x <= (double)smallest ? smallest : (T)x;
 }
+// Of whole numbers; both ends are compared in the wider type of the two, without a double's 53 bits.
+template <class T, class V> WARPSMITH_FN T nearest(V x) {
+  constexpr bool is_signed = (T)-1 < (T)0;
+  constexpr T largest = (T)((bits_of<T>)~(bits_of<T>)0 >> (is_signed ? 1 : 0));
+  if (x < (V)0) {
+    if (!is_signed) return (T)0;
+    return (long long)x < -(long long)largest - 1 ? (T)(-largest - 1) : (T)x;
+  }
+  return (unsigned long long)x > (unsigned long long)largest ? largest : (T)x;
+}
 
 WARPSMITH_FN unsigned int joined(unsigned short lower, unsigned short upper) { return (unsigned int)upper << 16 | lower; }
 WARPSMITH_FN unsigned long joined(unsigned int lower, unsigned int upper) { return (unsigned long)upper << 32 | lower; }
