@@ -329,3 +329,25 @@ def test_the_keyword_template_may_be_left_out_as_with_nvidias_compiler(overload:
     values = np.arange(64, dtype=np.int32)
     found = launch(DEPENDENT.format(overload=overload), [np.zeros(64, np.float32), values], block=16)
     np.testing.assert_array_equal(found, values)
+
+
+DEPENDENT_MEMBER = """
+template <int threads> struct Difference {
+  float scale;
+  template <int n> __device__ void left(float (&in)[n], float (&out)[n]) { for (int i = 1; i < n; ++i) out[i] = scale * (in[i] - in[i - 1]); }
+  template <int n> __device__ void left(float (&in)[n], float (&out)[n], float before) { left(in, out); out[0] = before; }
+};
+template <int n, int threads> __global__ void k(float* out, const float* in) {
+  float from[n], to[n] = {};
+  for (int i = 0; i < n; ++i) from[i] = in[n * threadIdx.x + i];
+  Difference<threads>{2}
+      .left<n>(from, to);
+  for (int i = 0; i < n; ++i) out[n * threadIdx.x + i] = to[i];
+}
+"""
+
+
+def test_nor_need_it_stand_after_a_dot() -> None:
+    values = np.arange(64, dtype=np.float32) ** 2
+    found = launch(DEPENDENT_MEMBER, [np.zeros(64, np.float32), values], block=16, entry="k<4, 16>").reshape(-1, 4)
+    np.testing.assert_array_equal(found[:, 1:], 2 * np.diff(values.reshape(-1, 4)))

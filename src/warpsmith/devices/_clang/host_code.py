@@ -56,7 +56,7 @@ INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 def without_host_code(text: str, defines: Mapping[str, Value] | None = None) -> str:
     """The text with everything blanked that shows itself as host code."""
     tokens = list(live(list(tokenize(text)), defines or {}))
-    return blank(text, _host_ranges(split(tokens), device_words(tokens)))
+    return blank(text, _host_ranges(split(tokens), device_words(tokens), _own_namespaces(tokens)))
 
 
 def without_host_lines(text: str, lines: Iterable[int], defines: Mapping[str, Value] | None = None) -> str | None:
@@ -85,12 +85,18 @@ def without_host_headers(text: str, missing: Iterable[str], folders: Sequence[Pa
     return INCLUDE.sub(kept, text)
 
 
-def _host_ranges(items: Iterable[Item], marks: frozenset[str]) -> Iterator[tuple[int, int]]:
+def _own_namespaces(tokens: Sequence[Token]) -> frozenset[str]:
+    """Those that the text itself opens: its own `c10` is no library of the host's (`warpsmith extract` writes one)."""
+    found = (index for index, token in enumerate(tokens) if token.text == "namespace" and text_at(tokens, index - 1) != "using")
+    return frozenset(text_at(tokens, index + 1) for index in found)
+
+
+def _host_ranges(items: Iterable[Item], marks: frozenset[str], own: frozenset[str]) -> Iterator[tuple[int, int]]:
     for item in items:
         if item.is_class:
             # It may be for both sides: its host member functions go, its members and device functions stay.
-            yield from _host_ranges((member for member in split(item.body[1:-1]) if member.body), marks)
-        elif _shows_host(item.tokens) and not item.is_marked(marks):
+            yield from _host_ranges((member for member in split(item.body[1:-1]) if member.body), marks, own)
+        elif _shows_host(item.tokens, own) and not item.is_marked(marks):
             yield item.span
 
 
@@ -101,14 +107,14 @@ def _is_specialisation(item: Item) -> bool:
     return item.is_class and (head[:3] == ["template", "<", ">"] or any(head[name + 1 : name + 2] == ["<"] for name in names))
 
 
-def _shows_host(tokens: Sequence[Token]) -> bool:
+def _shows_host(tokens: Sequence[Token], own: frozenset[str]) -> bool:
     # A kernel inside "host code" means that braces in `#if` branches misled us.
     if any(token.text == "__global__" for token in tokens):
         return False
     for index, token in enumerate(tokens):
         if token.text == "<<<":
             return True
-        if token.kind is not Kind.WORD:
+        if token.kind is not Kind.WORD or token.text in own:
             continue
         if _STD_HOST.fullmatch(token.text) and text_at(tokens, index - 1) == "::" and text_at(tokens, index - 2) == "std":
             return True

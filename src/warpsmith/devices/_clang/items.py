@@ -73,13 +73,13 @@ def split(tokens: Sequence[Token], braces: Mapping[str, int] | None = None) -> I
             position = stop
 
 
-def device_words(tokens: Iterable[Token]) -> frozenset[str]:
-    """The device's own markers and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
+def device_words(tokens: Iterable[Token], others: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The device's own markers, `others`, and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
     defined = {}
     for token in tokens:
         if token.kind is Kind.DIRECTIVE and (match := re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)):
             defined[match[1]] = words(match[2])
-    found = set(_DEVICE_WORDS)
+    found = set(_DEVICE_WORDS | others)
     while new := {name for name, used in defined.items() if name not in found and used & found}:
         found |= new
     return frozenset(found)
@@ -190,7 +190,7 @@ def _bracketed_end(tokens: Sequence[Token], start: int, braces: Mapping[str, int
     """One past what a macro opens a brace for and another closes, with its semicolon."""
     depth = braces.get(tokens[start].text, 0)
     position = start + 1
-    while 0 < depth and position < len(tokens):
+    while depth > 0 and position < len(tokens):
         text = tokens[position].text
         depth += (text == "{") - (text == "}") + braces.get(text, 0)
         position += 1

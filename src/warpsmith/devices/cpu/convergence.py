@@ -18,6 +18,7 @@ from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.entry import TRAP
 from warpsmith.devices.cpu.ir.function import Block, Function, Instruction
 from warpsmith.devices.cpu.ir.hazards import separate_reads_from_overwrites
+from warpsmith.devices.cpu.ir.labels import with_plain_labels
 from warpsmith.devices.cpu.ir.module import Module, SourceLine
 from warpsmith.devices.cpu.ir.predication import ANY, predicated
 from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_barrier
@@ -79,7 +80,7 @@ def flattened(module: Module, kernels: list[str]) -> Module:
     flat.inline_everything(kernels)
     result = clang.inlined(flat.text)
     assert result.succeeded, result.log
-    flat = Module(result.output.decode())
+    flat = Module(with_plain_labels(result.output.decode()))
     flat.keep_reachable(kernels)
     return flat
 

@@ -1,4 +1,5 @@
-"""Says `template` where clang asks for it and NVIDIA's compiler does not: `A<T>::to<n>(x)` becomes `A<T>::template to<n>(x)`.
+"""Says `template` where clang asks for it and NVIDIA's compiler does not: `A<T>::to<n>(x)` becomes `A<T>::template to<n>(x)`;
+likewise after a dot.
 
 Only in lines that clang complained about. The keyword changes nothing but how the line is read: what was meant otherwise still
 fails.
@@ -11,9 +12,12 @@ from collections.abc import Sequence
 
 from warpsmith.devices._clang.preprocess import Diagnostic
 
-# The second is what clang says where it knows several such templates.
-_COMPLAINT = re.compile(r"(?:missing|use) 'template' keyword|reference to overloaded function could not be resolved")
-_MEMBER = re.compile(r"(>\s*::\s*)(?=(?!template\b)[A-Za-z_]\w*\s*<(?![<=]))")
+# The others are what clang says where it knows several such templates.
+_COMPLAINT = re.compile(
+    r"(?:missing|use) 'template' keyword"
+    r"|reference to (?:overloaded function could not be resolved|non-static member function must be called)"
+)
+_MEMBER = re.compile(r"(>\s*::\s*|(?:\.|->)\s*)(?=(?!template\b)[A-Za-z_]\w*\s*<(?![<=]))")
 
 
 def with_template_keywords(text: str, errors: Sequence[Diagnostic]) -> str:

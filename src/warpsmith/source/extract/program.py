@@ -12,6 +12,7 @@ from warpsmith.source.extract.declarations import Declaration, Kind, Scope, decl
 from warpsmith.source.extract.macros import Macro, braces_left, expanded, macros
 from warpsmith.source.extract.members import member_names, without_host_members
 from warpsmith.source.extract.syntax import parameter_name, template_parameters
+from warpsmith.source.extract.tensor_text import DEVICE_MARKS
 from warpsmith.source.extract.uses import Mentions, Use, mentions, namespace_aliases
 
 
@@ -21,13 +22,15 @@ class Program:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = list(tokenize(text))
-        self.marks = device_words(self.tokens)
+        self.marks = device_words(self.tokens, DEVICE_MARKS)
         self.macros = macros(self.tokens)
         self._by_macro: dict[str, list[Macro]] = defaultdict(list)
         for macro in self.macros:
             self._by_macro[macro.name].append(macro)
         self._last_macro = {macro.name: macro for macro in self.macros if not macro.is_end}
-        self.declarations = [self._seen_through(declaration) for declaration in declarations(self.tokens, braces_left(self._last_macro.values()))]
+        self.declarations = [
+            self._seen_through(declaration) for declaration in declarations(self.tokens, braces_left(self._last_macro.values()))
+        ]
         self._by_name: dict[str, list[Declaration]] = defaultdict(list)
         for declaration in self.declarations:
             for name in declaration.names:

@@ -1,8 +1,8 @@
 """Which files of the code base a source includes, and where they lie: in the folders given, and in those plain to see beside it.
 
 A header that no folder given has is looked for as a person would: from the file that includes it upwards, then from the source
-upwards, in each folder, in its `include`, and in the `include` of the folders in it. Never among headers that a toolkit or the host's libraries bring, never in
-folders that hold more than code, and not where two folders would do.
+upwards, in each folder, in its `include`, and in the `include` of the folders in it. Never among headers that a toolkit or the
+host's libraries bring, never in folders that hold more than code, and not where two folders would do.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ def extract(request: ExtractRequest) -> Extraction:
     unpacked_texts = _unpacked(request, unit, instance, closure)
     rewritten = {**unpacked_texts, **dict.fromkeys(tensor_types.left_out(closure.declarations), "")}
     pieces = pieces_of(unit, program, closure, rewritten)
-    text = emit(unit, closure, pieces, Heading(title, includes, defines, types, list(tensor_types.declarations())), roots)
+    stand_ins = [*tensor_types.marks(macro.name for macro in program.macros), *tensor_types.declarations()]
+    text = emit(unit, closure, pieces, Heading(title, includes, defines, types, stand_ins), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
     launch = launch_of(unit, program, instance.kernel, instance.name)

@@ -1,6 +1,6 @@
-"""PyTorch's names for the toolkit's types: a kernel that is written for `c10::BFloat16` needs no PyTorch, only the name.
+"""PyTorch's names in device code: a kernel that is written for `c10::BFloat16` needs no PyTorch, only the name.
 
-They have the same bits, and device code converts them or reads them as the toolkit's anyway.
+16-bit floats are the toolkit's, which have the same bits, and which device code converts them to anyway; the rest: `tensor_text`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.syntax import past_angles
+from warpsmith.source.extract.tensor_text import MARKS, complex_number, limits, small_float
 from warpsmith.source.extract.uses import Use
 
 # The type and the header that declares it.
@@ -18,6 +19,9 @@ _TYPES = {
     "Float8_e4m3fn": ("__nv_fp8_e4m3", "<cuda_fp8.h>"),
     "Float8_e5m2": ("__nv_fp8_e5m2", "<cuda_fp8.h>"),
 }
+_SMALL = frozenset({"Float8_e4m3fn", "Float8_e5m2"})
+_COMPLEX = "complex"
+_OWN = "pytorch"
 # AMD's, which code for both makers asks about.
 _NAMES_ALONE = frozenset({"Float8_e4m3fnuz", "Float8_e5m2fnuz"})
 # The word before `::Half`, and the namespaces it stands in.
@@ -31,12 +35,16 @@ class TensorTypes:
 
     def __init__(self, uses: Iterable[Use], declared: Iterable[str]) -> None:
         known = set(declared)
-        self._uses = [use for use in uses if use.qualifier and use.qualifier not in known]
+        all_uses = list(uses)
+        self._words = {use.name for use in all_uses}
+        self._uses = [use for use in all_uses if use.qualifier and use.qualifier not in known]
         self.found = sorted({(use.qualifier, use.name) for use in self._uses if use.qualifier and _is_type(use)})
 
     @property
     def includes(self) -> list[str]:
-        return sorted({_TYPES[name][1] for _, name in self.found if name in _TYPES})
+        wanted = [name for _, name in self.found if name in _TYPES]
+        halves = ["<cuda_fp16.h>"] if _SMALL & set(wanted) else []  # by which they are converted
+        return sorted({*halves, *(_TYPES[name][1] for name in wanted)})
 
     def covered(self, namespaces: Iterable[str]) -> Iterator[str]:
         """Those of these namespaces of which nothing but such types is asked."""
@@ -47,15 +55,29 @@ class TensorTypes:
                 yield namespace
 
     def declarations(self) -> Iterator[str]:
+        """In PyTorch all these namespaces have the same types: what is more than a name has a namespace of its own."""
+        names = list(dict.fromkeys(name for _, name in self.found))
+        if texts := [line for name in names for line in _own_text(name)]:
+            yield from (f"namespace {_OWN} {{  // stand-ins for PyTorch's types", *texts, "}", "")
         for place in dict.fromkeys(place for place, _ in self.found):
-            names = [name for home, name in self.found if home == place]
             yield f"namespace {_NAMESPACES[place]} {{  // PyTorch's names for the toolkit's types"
-            yield from (f"using {name} = {_TYPES[name][0]};" if name in _TYPES else f"struct {name};" for name in names)
+            yield from (_alias(name) for home, name in self.found if home == place)
             yield "}"
             yield ""
+        if "numeric_limits" in self._words:
+            for name in (name for name in names if name in _TYPES):
+                yield from (*limits(name, f"{_OWN}::{name}" if name in _SMALL else _TYPES[name][0]), "")
+
+    def marks(self, defined: Iterable[str]) -> Iterator[str]:
+        """Of PyTorch's marks those in use, unless the code base has its own."""
+        own = set(defined)
+        for mark, meaning in MARKS.items():
+            name = mark.partition("(")[0]
+            if name in self._words and name not in own:
+                yield f"#define {mark} {meaning}"
 
     def left_out(self, declarations: Iterable[Declaration]) -> Iterator[Declaration]:
-        """Specialisations that would be the same twice, since there is one for the toolkit's type; those for AMD's types, which have no body here."""
+        """Specialisations that would be the same twice, since there is one for the toolkit's type; those for AMD's types."""
         by_arguments: dict[tuple[frozenset[str], str], list[Declaration]] = {}
         for declaration in declarations:
             if not self.found or not declaration.is_specialisation:
@@ -81,8 +103,23 @@ def _arguments(declaration: Declaration) -> str:
     words = [
         token.text for token in tokens[opening : past_angles(tokens, opening)] if token.text not in {"::", "torch", *_NAMESPACES}
     ]
-    return " ".join(_SAME.get(word, of_toolkit(word)) for word in words)
+    return " ".join(word if word in _SMALL else _SAME.get(word, of_toolkit(word)) for word in words)
+
+
+def _own_text(name: str) -> Iterator[str]:
+    if name in _SMALL:
+        yield from small_float(name)
+    elif name == _COMPLEX:
+        yield from complex_number()
+
+
+def _alias(name: str) -> str:
+    if name == _COMPLEX:
+        return f"template <typename T> using {name} = {_OWN}::{name}<T>;"
+    if name in _NAMES_ALONE:
+        return f"struct {name};"
+    return f"using {name} = {f'{_OWN}::{name}' if name in _SMALL else _TYPES[name][0]};"
 
 
 def _is_type(use: Use) -> bool:
-    return use.qualifier in _NAMESPACES and (use.name in _TYPES or use.name in _NAMES_ALONE)
+    return use.qualifier in _NAMESPACES and (use.name in _TYPES or use.name in _NAMES_ALONE or use.name == _COMPLEX)

@@ -102,18 +102,41 @@ def _members(unit: Unit, structure: Declaration, arguments: Mapping[str, str]) -
     name = next(iter(structure.names))
     if ":" in {token.text for token in structure.item.head}:
         raise InputError(f"{name!r} has a base class: it cannot be unpacked", location=location, hint="leave --unpack out")
+    known = dict(arguments)
     for member in split(structure.item.body[1:-1]):
         declaration = declaration_of(member)
         texts = [token.text for token in member.tokens]
+        if declaration.kind is Kind.ALIAS:
+            known |= _own_type(texts, known)
         if declaration.kind is not Kind.VARIABLE or "static" in texts:
             continue
-        if len(declaration.names) != 1 or {"[", ":"} & set(texts):
+        if {"[", ":"} & set(texts) or (len(declaration.names) > 1 and {"<", "(", "{", "="} & set(texts)):
             raise InputError(
                 f"{_joined(texts)!r} in {name!r} is not one plain member: it cannot be unpacked",
                 location=unit.location(member.tokens[0].start),
                 hint="leave --unpack out",
             )
-        yield _member(member, next(iter(declaration.names)), arguments)
+        if len(declaration.names) == 1:
+            yield _member(member, next(iter(declaration.names)), known)
+        else:
+            yield from _several(member, known)
+
+
+def _own_type(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """`using index_t = int;` and `typedef int index_t;` in a structure: names that mean nothing outside of it."""
+    match texts:
+        case ["using", name, "=", *target, ";"] | ["typedef", *target, name, ";"]:
+            return {name: _joined([known.get(text, text) for text in target])}
+    return {}
+
+
+def _several(member: Item, arguments: Mapping[str, str]) -> Iterator[_Member]:
+    """`int *a, b;`: the type's words are for all of them, a star for its own only."""
+    first, *others = split_commas([token for token in member.tokens if token.text != ";"])
+    words = [token.text for token in first[:-1] if token.text not in {"*", "__restrict__"}]
+    for part in (first[len(words) :], *others):
+        declared = [arguments.get(text, text) for text in (*words, *(token.text for token in part[:-1]))]
+        yield _Member(_joined(declared), part[-1].text)
 
 
 def _member(member: Item, name: str, arguments: Mapping[str, str]) -> _Member:

@@ -41,7 +41,9 @@ def test_upwards_in_includes_and_in_those_of_neighbours(tmp_path: Path, place: s
 
 
 def test_a_header_that_another_folders_header_includes_is_looked_for_beside_the_source(tmp_path: Path):
-    written(tmp_path, {"own/all.h": '#include "twice.h"\n', "own/part/k.cu": f'#include "all.h"\n{KERNEL}', "own/part/twice.h": TWICE})
+    written(
+        tmp_path, {"own/all.h": '#include "twice.h"\n', "own/part/k.cu": f'#include "all.h"\n{KERNEL}', "own/part/twice.h": TWICE}
+    )
     assert "return 2 * x" in taken(tmp_path / "own" / "part" / "k.cu").source_text
 
 
@@ -129,6 +131,26 @@ def test_what_is_for_amds_types_alone_is_left_out(tmp_path: Path):
     text = from_text(tmp_path, AMDS, instance="k<c10::Float8_e4m3fn>").source_text
     assert "Largest<c10::Float8_e4m3fnuz>" not in text, "a type that is only named has no values"
     assert "value = 448" in text
+
+
+LIMITS = """
+#include <torch/types.h>
+template <typename T> struct Top { C10_HOST_DEVICE static constexpr T value() { return std::numeric_limits<T>::max(); } };
+template <> struct Top<__nv_fp8_e4m3> { static constexpr float value() { return 1; } };
+template <> struct Top<c10::Float8_e5m2> { C10_DEVICE C10_ALWAYS_INLINE static float value() { return 2; } };
+template <typename T> __global__ void C10_LAUNCH_BOUNDS_1(64) k(float* x) { x[0] = Top<T>::value(); x[1] = at::Half(x[0]); }
+"""
+
+
+def test_limits_and_marks_of_pytorch(tmp_path: Path):
+    text = from_text(tmp_path, LIMITS, instance="k<c10::Float8_e4m3fn>").source_text
+    assert "class numeric_limits<pytorch::Float8_e4m3fn>" in text, "else its largest number would be 0"
+    assert "class numeric_limits<__half>" in text
+    assert "using Float8_e4m3fn = pytorch::Float8_e4m3fn;" in text
+    assert "struct Top<__nv_fp8_e4m3>" in text
+    assert "C10_DEVICE C10_ALWAYS_INLINE static float value()" in text, "a member for the device"
+    assert "#define C10_HOST_DEVICE __host__ __device__" in text
+    assert "#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__((threads))" in text
 
 
 def test_headers_that_come_along_with_pytorchs(tmp_path: Path):

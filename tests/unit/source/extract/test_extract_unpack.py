@@ -42,10 +42,24 @@ def test_template_arguments_are_put_in(tmp_path):
     assert "    U* x,\n    int p_n,\n    int n) {\n  P<U> p{x, p_n};" in found
 
 
-@pytest.mark.parametrize("member", ["int x[4];", "int x : 3;", "int x, y;"])
+@pytest.mark.parametrize("member", ["int x[4];", "int x : 3;", "int x = 1, y;"])
 def test_what_cannot_be_unpacked_is_said(tmp_path, member: str):
     with pytest.raises(InputError, match=r"source\.cu:2: .*cannot be unpacked"):
         unpacked(tmp_path, f"struct P {{\n  {member}\n}};\n__global__ void k(P p) {{}}\n")
+
+
+def test_several_members_in_one_declaration(tmp_path):
+    text = "struct P { const float *__restrict__ x, *y; int n, m; };\n__global__ void k(P p) { ((float*)p.x)[p.n] = p.y[p.m]; }\n"
+    found = unpacked(tmp_path, text)
+    assert list(tomllib.loads(found.kernel_toml)["arguments"]) == ["x", "y", "n", "m"]
+    assert "P p{x, y, n, m};" in found.source_text
+    assert "    const float* __restrict__ x,\n    const float* y,\n    int n,\n    int m) {" in found.source_text
+
+
+def test_types_of_the_structure_itself_are_spelled_out(tmp_path):
+    structure = "template <typename T> struct P { using index_t = unsigned int; typedef T Value; index_t n, m; Value* x; };\n"
+    found = unpacked(tmp_path, structure + "template <typename U> __global__ void k(P<U> p) { p.x[p.n] = p.m; }\n", "k<float>")
+    assert "    unsigned int n,\n    unsigned int m,\n    U* x) {" in found.source_text
 
 
 def test_names_of_the_body_are_left_alone(tmp_path):
