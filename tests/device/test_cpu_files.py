@@ -145,6 +145,16 @@ def test_a_name_that_a_left_out_header_may_have_had_says_so(tmp_path: Path) -> N
         run_file(tmp_path, f'#include "helper_image.h"\n{KERNEL}')
 
 
+def test_arguments_that_do_not_fit_a_class_of_a_library_are_no_missing_feature(tmp_path: Path) -> None:
+    source = """#include <cub/block/block_reduce.cuh>
+    __global__ void k(float* x) {
+      __shared__ cub::BlockReduce<float, 64>::TempStorage other;
+      x[0] = cub::BlockReduce<float, 32>(other).Sum(x[0]);
+    }"""
+    with pytest.raises(CompileError, match="no matching conversion"):
+        run_file(tmp_path, source)
+
+
 def test_a_function_without_a_body_is_named(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="twice is called but defined nowhere"):
         run_file(tmp_path, f"namespace a {{ __device__ float twice(float x); }}\nusing a::twice;\n{KERNEL}")

@@ -63,7 +63,8 @@ class Argument:
         elif facts is not None and value != own:
             note = f"   # {file}:{facts.line}"
         if dtype is None:
-            dtype, value, note = DType.I32, "0", f"   # FILL IN: {self._declared.type} by value; only numbers can be passed"
+            dtype, value = DType.I32, "0"
+            note = f"   # FILL IN: {self._declared.type} by value; a structure without pointers is a buffer with its bytes"
         return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", value = {value} }}{note}'
 
     def _value(self, facts: Facts | None) -> str | None:

@@ -122,6 +122,8 @@ def _unsupported(error: Diagnostic, diagnostics: list[Diagnostic], source_file: 
         )
     if "kernel launch from __device__" in error.text:
         return unsupported_feature("dynamic parallelism", error.file, error.line, "launch from the host")
+    if error.text.startswith("no matching conversion"):  # arguments that do not fit a class that is there
+        return None
     names = {part for quoted in _QUOTED.findall(error.text) for part in re.split(r"::|[<>/.\s&*(),]+", quoted) if part}
     for pattern, feature, hint in _FEATURES:
         if any(pattern.fullmatch(name) for name in names):

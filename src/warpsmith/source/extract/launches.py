@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from warpsmith.devices._clang.tokens import Kind, Token
+from warpsmith.devices._clang.items import text_at
+from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.program import Program
+from warpsmith.source.extract.syntax import split_commas
 from warpsmith.spec.host.launches import one_line
 
 _LAUNCHER = re.compile(r"<<<|LaunchKernel|(?:cuda|hip)LaunchKernel\w*|(?:cuda|hip)LaunchCooperativeKernel|hipLaunchKernelGGL")
@@ -32,6 +34,21 @@ def launch_of(unit: Unit, program: Program, kernel: Declaration, name: str) -> s
                 return shown
             near = near or shown
     return near or _in_macro(unit, program, name)
+
+
+def block_of(launch: str, name: str, numbers: Mapping[str, str]) -> list[str] | None:
+    """The block's extents in a launch of the kernel's by `<<<…>>>`, where they are numbers or macros that stand for one."""
+    match = re.search(rf"\b{re.escape(name)}\b.*?<<<(.*)>>>", launch)
+    parts = list(split_commas(list(tokenize(match[1])))) if match else []
+    if len(parts) < 2:
+        return None
+    block = parts[1]
+    if text_at(block, 0) == "dim3" and text_at(block, 1) == "(":
+        extents = [part[0].text if len(part) == 1 else "" for part in split_commas(block[2:-1])]
+    else:
+        extents = [block[0].text if len(block) == 1 else ""]
+    found = [numbers.get(extent, extent) for extent in extents]
+    return found if found and all(extent.isdigit() for extent in found) else None
 
 
 def _in_macro(unit: Unit, program: Program, name: str) -> str | None:

@@ -77,6 +77,12 @@ class Program:
         return self._by_macro.get(name, [])
 
     @property
+    def numbers(self) -> dict[str, str]:
+        """Macros that stand for a number."""
+        texts = {macro.name: macro.replacement.strip() for macro in self._last_macro.values() if macro.parameters is None}
+        return {name: text for name, text in texts.items() if text.isdigit()}
+
+    @property
     def namespace_names(self) -> frozenset[str]:
         return self._last_names
 

@@ -23,7 +23,7 @@ from warpsmith.source.extract.headers import (
     missing_library,
 )
 from warpsmith.source.extract.instance import Instance, find_instance
-from warpsmith.source.extract.launches import launch_of
+from warpsmith.source.extract.launches import block_of, launch_of
 from warpsmith.source.extract.model import Extraction, ExtractRequest
 from warpsmith.source.extract.program import Program
 from warpsmith.source.extract.skeleton import Subject, kernel_toml
@@ -64,13 +64,16 @@ def extract(request: ExtractRequest) -> Extraction:
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
     launch = launch_of(unit, program, instance.kernel, instance.name)
+    block = block_of(launch, instance.name, program.numbers) if launch is not None else None
     suffix = ".hip" if language is Language.HIP else ".cu"
     return Extraction(
         name=name,
         entry=instance.entry,
         language=language,
         source_text=text,
-        kernel_toml=kernel_toml(Subject(name, f"{name}{suffix}", instance.entry, written, instance.bindings, launch), closure),
+        kernel_toml=kernel_toml(
+            Subject(name, f"{name}{suffix}", instance.entry, written, instance.bindings, launch, block), closure
+        ),
         files=lines_taken(unit, pieces),
         includes=tuple(includes),
         unknown=tuple(sorted(opened)),

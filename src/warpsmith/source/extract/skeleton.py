@@ -15,7 +15,7 @@ from warpsmith.source.extract.syntax import past_brackets, past_template
 from warpsmith.source.extract.tensor_types import of_toolkit
 from warpsmith.spec.skeleton import skeleton
 
-_BY_VALUE = "by value; only numbers can be passed"  # what the skeleton says of a structure
+_BY_VALUE = "by value; a structure without pointers is a buffer with its bytes"  # what the skeleton says of a structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Subject:
     text: str
     bindings: Mapping[str, str]
     launch: str | None
+    block: Sequence[str] | None = None  # of that launch, where it is known
 
 
 def kernel_toml(subject: Subject, closure: Closure) -> str:
@@ -42,6 +43,8 @@ def kernel_toml(subject: Subject, closure: Closure) -> str:
     written = written.replace(_BY_VALUE, f"{_BY_VALUE}: `warpsmith extract --unpack` passes its members")
     if subject.launch is not None:
         written = re.sub(r"^\[launch\].*$", lambda match: f"{match[0]}\n# {subject.launch}", written, count=1, flags=re.MULTILINE)
+    if subject.block is not None:
+        written = re.sub(r"^block = .*$", f"block = [{', '.join(subject.block)}]", written, count=1, flags=re.MULTILINE)
     return re.sub(r"^entry  = .*$", lambda _: f'entry  = "{subject.entry}"', written, count=1, flags=re.MULTILINE)
 
 

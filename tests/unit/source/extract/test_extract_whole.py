@@ -215,6 +215,20 @@ def test_how_the_code_launches_it_stands_above_the_grid(tmp_path, launch, shown)
     assert (comment[1] if comment else None) == shown
 
 
+@pytest.mark.parametrize(
+    ("launch", "block"),
+    [
+        ("k<int><<<n / 4, 128, 0, stream>>>(nullptr)", [128]),
+        ("k<int><<<dim3(n, 2), dim3(32, 8)>>>(nullptr)", [32, 8]),
+        ("k<int><<<n, THREADS>>>(nullptr)", [96]),
+        ("k<int><<<n, n / 2>>>(nullptr)", [256]),
+    ],
+)
+def test_a_block_of_numbers_is_taken_from_the_launch(tmp_path, launch, block):
+    text = LAUNCHED.replace("LAUNCH", f"#define THREADS 96\nvoid run(int n) {{ {launch}; }}")
+    assert tomllib.loads(from_text(tmp_path, text, instance="k<int>").kernel_toml)["launch"]["block"] == block
+
+
 def test_what_only_the_usual_build_forgives_is_mended(tmp_path):
     text = from_text(tmp_path, LAUNCHED.replace("LAUNCH", ""), instance="k<int>").source_text
     assert "template <typename T> struct Marked" in text, "a mark before a type means nothing, and NVRTC does not take it"
