@@ -109,3 +109,16 @@ def test_the_rest_is_refused_by_name() -> None:
         compile_kernel(source, [np.zeros(1, np.float32)])
     assert refused.value.location is not None
     assert refused.value.location.line == 3
+
+
+def test_what_lies_behind_temporary_storage_is_aligned_as_vectors_are() -> None:
+    kinds = [
+        "BlockLoad<float, 64, 4>",
+        "BlockStore<float, 64, 4>",
+        "BlockReduce<float, 96>",
+        "BlockScan<int, 96>",
+        "WarpReduce<float>",
+    ]
+    sizes = "".join(f"  o[{i}] = sizeof(cub::{kind}::TempStorage) % 16;\n" for i, kind in enumerate(kinds))
+    source = f"#include <cub/cub.cuh>\n__global__ void k(int* o) {{\n{sizes}}}"
+    np.testing.assert_array_equal(launch(source, [np.ones(5, np.int32)], block=1), 0)

@@ -17,6 +17,8 @@ MARKS = {
     "C10_LAUNCH_BOUNDS_1(threads)": "__launch_bounds__((threads))",
     "C10_LAUNCH_BOUNDS_2(threads, blocks)": "__launch_bounds__((threads), (blocks))",
 }
+# nvcc lets both sides be said of a variable, NVRTC does not; it has no host's side anyway.
+MARKS_OF_NVRTC = {"C10_HOST_DEVICE": "__device__"}
 DEVICE_MARKS = frozenset({"C10_DEVICE", "C10_HOST_DEVICE"})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.syntax import past_angles
-from warpsmith.source.extract.tensor_text import MARKS, complex_number, limits, small_float
+from warpsmith.source.extract.tensor_text import MARKS, MARKS_OF_NVRTC, complex_number, limits, small_float
 from warpsmith.source.extract.uses import Use
 
 # The type and the header that declares it.
@@ -74,7 +74,9 @@ class TensorTypes:
         for mark, meaning in MARKS.items():
             name = mark.partition("(")[0]
             if name in self._words and name not in own:
-                yield f"#define {mark} {meaning}"
+                other = MARKS_OF_NVRTC.get(mark)
+                define = f"#define {mark} {meaning}"
+                yield from ["#ifdef __CUDACC_RTC__", f"#define {mark} {other}", "#else", define, "#endif"] if other else [define]
 
     def left_out(self, declarations: Iterable[Declaration]) -> Iterator[Declaration]:
         """Specialisations that would be the same twice, since there is one for the toolkit's type; those for AMD's types."""

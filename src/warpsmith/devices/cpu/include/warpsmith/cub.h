@@ -1,7 +1,8 @@
 // The collectives of cub that kernels use most: WarpReduce, WarpScan, BlockReduce, with their function objects. BlockScan: cub_scan.h.
 //
 // Combined in thread order, so an operation need not commute. As in cub, a reduction's result is valid in the first thread only, and
-// the caller puts a __syncthreads() between two uses of one TempStorage.
+// the caller puts a __syncthreads() between two uses of one TempStorage. All TempStorages are multiples of 16 bytes: kernels that lay
+// out their shared memory by hand put vectors behind them.
 #pragma once
 
 #include "warpsmith/push_macros.h"
@@ -26,7 +27,7 @@ struct Inequality { template <class T> WARPSMITH_METHOD bool operator()(const T&
 
 template <class T, int Width = 32, int = 0> class WarpReduce {
  public:
-  struct TempStorage {};
+  struct alignas(16) TempStorage {};
   WARPSMITH_METHOD WarpReduce(TempStorage&) {}
   template <class Operation> WARPSMITH_METHOD T Reduce(T value, Operation operation, int valid = Width) {
     const cooperative_groups::thread_block_tile<32> tile;
@@ -49,7 +50,7 @@ template <class T, int Width = 32, int = 0> class WarpReduce {
 
 template <class T, int Width = 32, int = 0> class WarpScan {
  public:
-  struct TempStorage {};
+  struct alignas(16) TempStorage {};
   WARPSMITH_METHOD WarpScan(TempStorage&) {}
   template <class Operation> WARPSMITH_METHOD void InclusiveScan(T value, T& result, Operation operation) {
     const cooperative_groups::thread_block_tile<32> tile;
@@ -101,7 +102,7 @@ class BlockReduce {
   static constexpr int threads = BlockX * BlockY * BlockZ, warps = (threads + 31) / 32;
 
  public:
-  struct TempStorage { alignas(T) unsigned char partial[warps * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char partial[warps * sizeof(T)]; };
   WARPSMITH_METHOD BlockReduce(TempStorage& storage) : partial((T*)storage.partial) {}
   WARPSMITH_METHOD BlockReduce() : BlockReduce(own_storage()) {}
 

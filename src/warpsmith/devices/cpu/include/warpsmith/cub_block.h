@@ -11,7 +11,7 @@ template <class T, int BlockX, int BlockY = 1, int BlockZ = 1, int = 0> class Bl
   T* buffer;
 
  public:
-  struct TempStorage { alignas(T) unsigned char buffer[threads * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char buffer[threads * sizeof(T)]; };
   WARPSMITH_METHOD BlockShuffle(TempStorage& storage) : buffer((T*)storage.buffer) {}
   // A thread whose partner lies outside the block keeps what it has.
   WARPSMITH_METHOD void Offset(T value, T& result, int distance = 1) {
@@ -46,7 +46,7 @@ template <class T, int BlockX, int BlockY = 1, int BlockZ = 1, int = 0> class Bl
   T* edges;
 
  public:
-  struct TempStorage { alignas(T) unsigned char edges[threads * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char edges[threads * sizeof(T)]; };
   WARPSMITH_METHOD BlockAdjacentDifference(TempStorage& storage) : edges((T*)storage.edges) {}
   // The block's first item has no left neighbour unless one is given, its last no right one: they stay as they are.
   template <int Items, class Out, class Operation>
@@ -86,7 +86,7 @@ class BlockHistogram {
   static constexpr int threads = BlockX * BlockY * BlockZ;
 
  public:
-  struct TempStorage {};
+  struct alignas(16) TempStorage {};
   WARPSMITH_METHOD BlockHistogram(TempStorage&) {}
   template <class Counter> WARPSMITH_METHOD void InitHistogram(Counter (&bins)[Bins]) {
     for (int bin = detail::rank(); bin < Bins; bin += threads) bins[bin] = 0;
@@ -108,7 +108,7 @@ template <class Key, int BlockX, int Items, class Value = NullType, int BlockY =
   Value* values;
 
  public:
-  struct TempStorage {
+  struct alignas(16) alignas(Key) alignas(Value) TempStorage {
     alignas(Key) unsigned char keys[threads * Items * sizeof(Key)];
     alignas(Value) unsigned char values[threads * Items * sizeof(Value)];
   };

@@ -28,7 +28,7 @@ class BlockLoad {
   static constexpr bool striped = Algorithm == BLOCK_LOAD_STRIPED;
 
  public:
-  struct TempStorage {};
+  struct alignas(16) TempStorage {};
   WARPSMITH_METHOD BlockLoad(TempStorage&) {}
   WARPSMITH_METHOD BlockLoad() {}
   template <class Source> WARPSMITH_METHOD void Load(Source from, T (&items)[Items]) {
@@ -51,7 +51,7 @@ class BlockStore {
   static constexpr bool striped = Algorithm == BLOCK_STORE_STRIPED;
 
  public:
-  struct TempStorage {};
+  struct alignas(16) TempStorage {};
   WARPSMITH_METHOD BlockStore(TempStorage&) {}
   WARPSMITH_METHOD BlockStore() {}
   template <class Target> WARPSMITH_METHOD void Store(Target to, T (&items)[Items]) { Store(to, items, threads * Items); }
@@ -67,7 +67,7 @@ template <class T, int BlockX, int Items, bool = false, int BlockY = 1, int Bloc
   T* buffer;
 
  public:
-  struct TempStorage { alignas(T) unsigned char buffer[threads * Items * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char buffer[threads * Items * sizeof(T)]; };
   WARPSMITH_METHOD BlockExchange(TempStorage& storage) : buffer((T*)storage.buffer) {}
   WARPSMITH_METHOD void StripedToBlocked(const T (&from)[Items], T (&to)[Items]) { move<true, false>(from, to); }
   WARPSMITH_METHOD void BlockedToStriped(const T (&from)[Items], T (&to)[Items]) { move<false, true>(from, to); }
@@ -96,7 +96,7 @@ template <class T, int BlockX, int BlockY = 1, int BlockZ = 1, int = 0> class Bl
   T* edges;
 
  public:
-  struct TempStorage { alignas(T) unsigned char edges[threads * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char edges[threads * sizeof(T)]; };
   WARPSMITH_METHOD BlockDiscontinuity(TempStorage& storage) : edges((T*)storage.edges) {}
   // The block's first item is a head, its last one a tail.
   template <int Items, class Flag, class Operation>
@@ -125,7 +125,7 @@ class BlockRadixSort {
   static constexpr Raw top = (Raw)((Raw)1 << (sizeof(Key) * 8 - 1));
 
  public:
-  struct TempStorage {
+  struct alignas(16) alignas(Value) TempStorage {
     typename Scan::TempStorage scan;
     Raw keys[threads * Items];
     alignas(Value) unsigned char values[threads * Items * sizeof(Value)];

@@ -43,7 +43,7 @@ template <class T, int BlockX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Block
   T* partial;  // the sum of each warp, and a prefix behind them
 
  public:
-  struct TempStorage { alignas(T) unsigned char partial[(warps + 1) * sizeof(T)]; };
+  struct alignas(16) alignas(T) TempStorage { alignas(T) unsigned char partial[(warps + 1) * sizeof(T)]; };
   WARPSMITH_METHOD BlockScan(TempStorage& storage) : partial((T*)storage.partial) {}
   WARPSMITH_METHOD BlockScan() : BlockScan(own_storage()) {}
 
