@@ -3,40 +3,18 @@
 from pathlib import Path
 
 import pytest
+from twice import twice_template
 
-from warpsmith import KernelStudy, load_kernel
+from warpsmith import KernelStudy
 from warpsmith.core.errors import BaselineError
 from warpsmith.core.outcome import CompileFailed, Measured, WrongResult
 
-TOML = """
-[kernel]
-name = "twice"
-source = "twice.cu"
-entry = "twice"
-[arguments]
-y = { dtype = "f32", shape = ["n"], role = "out" }
-x = { dtype = "f32", shape = ["n"] }
-n = { dtype = "i32", value = "n" }
-[launch]
-grid = ["ceildiv(n, BLOCK)"]
-block = ["BLOCK"]
-[workloads]
-only = { n = 4096 }
-[reference]
-python = "reference.py:twice"
-[parameters]
-BLOCK = { values = [64, 128], default = 64 }
-FORM = { values = [0, 1, 2], default = 0 }
-"""
-SOURCE = """
-__global__ void twice(float* y, const float* x, int n) {
-  int i = blockIdx.x * BLOCK + threadIdx.x;
+BODY = """
 #if FORM == 2
   if (i < n) y[i] = nowhere;
 #else
   if (i < n) y[i] = (2 + FORM) * x[i];
 #endif
-}
 """
 
 
@@ -49,10 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture
 def kernel(tmp_path: Path):
-    (tmp_path / "kernel.toml").write_text(TOML)
-    (tmp_path / "twice.cu").write_text(f"#ifndef BLOCK\n#define BLOCK 64\n#endif\n#ifndef FORM\n#define FORM 0\n#endif\n{SOURCE}")
-    (tmp_path / "reference.py").write_text("def twice(x, **_):\n    return 2 * x\n")
-    return load_kernel(tmp_path)
+    return twice_template(tmp_path, BODY, blocks=[64, 128])
 
 
 def test_what_is_wrong_or_does_not_compile_is_told_as_that(kernel):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from twice import twice_template
 
-from warpsmith import load_kernel
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import Crashed, Evaluation, Measured, WrongResult
 from warpsmith.measure.bench import Bench
@@ -23,38 +23,7 @@ from warpsmith.tuning.side_by_side import SideBySide
 from warpsmith.tuning.targets import open_targets
 from warpsmith.verify.prepared import prepare_all
 
-TOML = """
-[kernel]
-name = "twice"
-source = "twice.cu"
-entry = "twice"
-[arguments]
-y = { dtype = "f32", shape = ["n"], role = "out" }
-x = { dtype = "f32", shape = ["n"] }
-n = { dtype = "i32", value = "n" }
-[launch]
-grid = ["ceildiv(n, BLOCK)"]
-block = ["BLOCK"]
-[workloads]
-only = { n = 65536 }
-[reference]
-python = "reference.py:twice"
-[parameters]
-BLOCK = { values = [32, 64, 128, 256], default = 64 }
-FORM = { values = [0, 1, 2], default = 0 }
-"""
-SOURCE = """
-#ifndef BLOCK
-#define BLOCK 64
-#endif
-#ifndef FORM
-#define FORM 0
-#endif
-__global__ void twice(float* y, const float* x, int n) {
-  int i = blockIdx.x * BLOCK + threadIdx.x;
-  if (i < n) y[FORM == 2 ? i + (1ll << 40) : i] = (2 + FORM) * x[i];
-}
-"""
+BODY = "  if (i < n) y[FORM == 2 ? i + (1ll << 40) : i] = (2 + FORM) * x[i];"
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def kernel(tmp_path: Path):
-    (tmp_path / "kernel.toml").write_text(TOML)
-    (tmp_path / "twice.cu").write_text(SOURCE)
-    (tmp_path / "reference.py").write_text("def twice(x, **_):\n    return 2 * x\n")
-    return load_kernel(tmp_path)
+    return twice_template(tmp_path, BODY, blocks=[32, 64, 128, 256])
 
 
 @pytest.fixture

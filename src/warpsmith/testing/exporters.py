@@ -117,7 +117,7 @@ def awkward_kernel(folder: Path) -> Kernel:
 def shipment_of_kernel(kernel: Kernel, general: Configuration, per_workload: dict[str, Configuration]) -> Shipment:
     """A run's outcome as if it had been measured: every kind of outcome is among the evaluations."""
     claim = {"speedup": 2.0, "ci95": [1.9, 2.1], "median_us": 3.5, "verified": True, "roofline_fraction": None, "max_error": 0.0}
-    about = {"run": "awkward-run", "device": "cpu", "device_description": "some device", "heldout": {}}
+    about = {"run": "awkward-run", "device": "cpu", "device_description": "some device", "heldout": {}, "evidence": {}}
     tried = [kernel.default_configuration, general, *per_workload.values()]
     times = tuple(WorkloadTime(w.name, 3500.0, 0.5, (0.4, 0.6), 9) for w in kernel.tuning_workloads)
     outcomes: list[Outcome] = [Measured(_PASSED, times, 0.5) for _ in tried]
