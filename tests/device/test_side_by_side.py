@@ -29,7 +29,6 @@ BODY = "  if (i < n) y[FORM == 2 ? i + (1ll << 40) : i] = (2 + FORM) * x[i];"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WARPSMITH_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("WARPSMITH_CLAIM_PROCESSES", "2")
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ class StopError(Exception):
 
 
 def test_a_run_on_two_is_recorded_and_goes_on_after_it_was_cut_off(kernel):
-    order = Order(kernel, budget=Budget(8), more_devices=("cpu",))
+    order = Order(kernel, budget=Budget(8), more_devices=("cpu",), comparison="nothing is claimed here")
     seen: list[Evaluation] = []
 
     def stop_at_three(event):
@@ -113,4 +112,3 @@ def test_a_run_on_two_is_recorded_and_goes_on_after_it_was_cut_off(kernel):
     assert len(before) == 4, "the baseline and three"
     assert after[:4] == before
     assert len(after) == len(set(after)) == 8
-    assert result["general"]["verified"]
