@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from warpsmith.compile.pool import CompilePool
+from warpsmith.compile.pool import describe_device
 from warpsmith.core.errors import InputError, Stopped, UnavailableError
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.core.output_folder import require_output_folder
@@ -201,11 +201,6 @@ def templatize(
 def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
     """Go on with a stopped run; a finished one is returned as it is recorded."""
     return _with_report(tuning_run.resume(run, read_settings(), emit), emit)
-
-
-def describe_device(name: str) -> DeviceInfo:
-    with CompilePool(name, cache_dir=None) as pool:
-        return pool.describe()
 
 
 def list_devices() -> dict[str, DeviceInfo | UnavailableError]:

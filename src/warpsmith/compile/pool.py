@@ -33,6 +33,12 @@ _REMEMBERED = 512
 _ASSISTANT_WAIT_S = 0.02
 
 
+def describe_device(name: str) -> DeviceInfo:
+    """What the device of that name is, as a worker sees it. Raises UnavailableError when it is not there."""
+    with CompilePool(name, cache_dir=None) as pool:
+        return pool.describe()
+
+
 class CompilePool:
     """Results are shared: equal requests (by the device's own key) compile once, now and, with a `cache_dir`, in later runs.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warpsmith.compile.pool import CompilePool
+from warpsmith.compile.pool import describe_device
 from warpsmith.core.errors import InputError
 from warpsmith.devices.base import DeviceInfo
 
@@ -32,8 +32,7 @@ def _told_apart(name: str) -> tuple[str, str]:
 def require_alike(first: str, info: DeviceInfo, others: Sequence[str]) -> None:
     """Raises InputError where one of the others is another kind of device: its ratios would say nothing of this one."""
     for name in others:
-        with CompilePool(name, cache_dir=None) as pool:
-            other = pool.describe()
+        other = describe_device(name)
         if _kind(other) != _kind(info):
             raise InputError(
                 f"{name!r} is another kind of device than {first!r}: {other.description}, not {info.description}",

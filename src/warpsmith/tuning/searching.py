@@ -27,7 +27,7 @@ from warpsmith.tuning.agent.planning import Agent, AgentStopped, Facts
 from warpsmith.tuning.agent.prospects import passes_for
 from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.comparison.templates import SharedTemplates
-from warpsmith.tuning.cores import divide_cores
+from warpsmith.tuning.cores import Cores, divide_cores
 from warpsmith.tuning.direct import Direct
 from warpsmith.tuning.evaluate import Evaluator
 from warpsmith.tuning.events import AdversariesChosen, BaselineMeasured, Emit, TemplateCertified, Warned
@@ -112,7 +112,8 @@ class SearchStage:
             baseline = self._baseline(bench)
             adversaries = self._settled(tested, bench)
             ready = {**self._prepared, **tested.ready}
-            more = self._more_benches(bench, [ready[w.name] for w in (*parts.kernel.tuning_workloads, *adversaries)], stack)
+            searched = [ready[w.name] for w in (*parts.kernel.tuning_workloads, *adversaries)]
+            more = self._more_benches(bench, searched, cores, stack)
             searching = self._searching(bench, more, baseline, adversaries)
             if roofline is not None:
                 searching.roofline_us = roofline.measure(bench, self._rng)
@@ -121,9 +122,10 @@ class SearchStage:
                 certificate = self._certificate(last.builder, bench, original)
         return Searched(certificate, last, evaluations, searching.entries, searching.gave_up)
 
-    def _more_benches(self, first: Bench, workloads: Sequence[PreparedWorkload], stack: ExitStack) -> tuple[Bench, ...]:
+    def _more_benches(
+        self, first: Bench, workloads: Sequence[PreparedWorkload], cores: Cores, stack: ExitStack
+    ) -> tuple[Bench, ...]:
         """One for each device that searches beside the first, with memory of its own."""
-        cores = divide_cores()
         benches: list[Bench] = []
         for device in self._parts.order.more_devices:
             twins = [stack.enter_context(workload.twin()) for workload in workloads]
