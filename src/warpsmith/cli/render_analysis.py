@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
-from warpsmith.analysis.analyze import Progress as Report
 from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
 from warpsmith.report.compiled import compiled_cells, compiled_rows
 from warpsmith.report.wording import configuration_text
+
+if TYPE_CHECKING:  # `show` has tables of what was compiled, and compiles nothing
+    from warpsmith.analysis.analyze import Progress as Report
 
 _SHOWN = 20
 _NUMBERS = 5  # columns

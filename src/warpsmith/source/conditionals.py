@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from warpsmith.core.configuration import Value
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.source.extract.macros import Macro, macros
+from warpsmith.source.tokens.macros import Macro, macros
 
 Truth: TypeAlias = bool | None
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from warpsmith.core.configuration import Value
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.conditionals import Definitions, definitions
-from warpsmith.source.extract.macros import Macro
-from warpsmith.source.extract.syntax import past_angles, past_brackets, split_commas
+from warpsmith.source.tokens.macros import Macro
+from warpsmith.source.tokens.syntax import past_angles, past_brackets, split_commas
 
 _TELLING = re.compile(
     r"[;{}]|(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--"

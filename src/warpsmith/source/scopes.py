@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from warpsmith.source.conditionals import definitions
-from warpsmith.source.extract.macros import Macro
+from warpsmith.source.tokens.macros import Macro
 from warpsmith.source.tree import Tree, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpsmith.core.outcome import OUTCOME_KINDS, Evaluation
 from warpsmith.measure.statistics import Ratio, weighted_mean
 from warpsmith.record.run import RoundRecord, RunRecord
 from warpsmith.record.source import SourceSummary
 from warpsmith.record.store import Store
-from warpsmith.tuning.agent.planning import RoundReport
-from warpsmith.tuning.claims.finalists import Claim
+
+if TYPE_CHECKING:  # what is shown of a run needs nothing that makes one
+    from warpsmith.tuning.agent.planning import RoundReport
+    from warpsmith.tuning.claims.finalists import Claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from warpsmith import api
+from warpsmith.api import tuning
 from warpsmith.cli import ending, main
 from warpsmith.cli.ending import as_exit_code, heed_signals, write_what_the_terminal_can
 from warpsmith.cli.options import print_json
@@ -122,10 +122,10 @@ def test_who_presses_ctrl_c_twice_means_it_once(monkeypatch):
 
 
 def test_a_run_that_is_stopped_over_its_report_is_named(monkeypatch, capsys):
-    monkeypatch.setattr(api, "report_run", lambda run: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(tuning, "report_run", lambda run: signal.raise_signal(signal.SIGTERM))
     heed_signals(["tune", "k"])
     with pytest.raises(Stopped) as stop:
-        api._with_report({"run": "k-1"}, lambda event: None)
+        tuning._with_report({"run": "k-1"}, lambda event: None)
     assert as_exit_code(stop.value, is_json=False) == 143
     assert "`warpsmith resume k-1` goes on with it" in capsys.readouterr().err
 

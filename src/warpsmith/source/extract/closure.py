@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from warpsmith.devices._clang.tokens import Token
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, plain, visible_from
-from warpsmith.source.extract.macros import Macro
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.uses import Mentions, Use, mentions
+from warpsmith.source.tokens.macros import Macro
+from warpsmith.source.tokens.uses import Mentions, Use, mentions
 
 # Namespaces of libraries for device code that a directive may open. Not std: what it has for a device is always spelled out.
 LIBRARIES = frozenset({"cub", "cooperative_groups", "nvcuda", "thrust", "cuda"})

@@ -13,7 +13,7 @@ from warpsmith.devices._clang.items import Item, split, text_at
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import Token
 from warpsmith.source.extract.naming import alias_names, function_names, type_names, variable_names
-from warpsmith.source.extract.syntax import past_template
+from warpsmith.source.tokens.syntax import past_template
 
 Scope = tuple[str, ...]  # the namespaces around it; "" is one without a name
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from warpsmith.source.extract.closure import Closure
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, plain
 from warpsmith.source.extract.flatten import Unit
-from warpsmith.source.extract.macros import Macro
 from warpsmith.source.extract.members import host_members
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.syntax import past_template
+from warpsmith.source.tokens.macros import Macro
+from warpsmith.source.tokens.syntax import past_template
 
 _COMMENT_LINE = re.compile(r"[ \t]*(?://|/\*|\*)")
 _TRAILING = re.compile(r"[ \t]*;?[ \t]*//[^\n]*")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from warpsmith.core.hardware import Language
-from warpsmith.source.extract.uses import Use
+from warpsmith.source.tokens.uses import Use
 
 _STANDARD = {
     "algorithm": "min max clamp swap_ranges fill copy sort lower_bound upper_bound any_of all_of none_of",

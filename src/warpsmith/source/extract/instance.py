@@ -14,8 +14,8 @@ from warpsmith.source.extract.elsewhere import definition_of
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.model import ExtractRequest
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.syntax import parameter_name, past_angles, split_commas, template_parameters
-from warpsmith.source.extract.uses import Use, is_keyword
+from warpsmith.source.tokens.syntax import parameter_name, past_angles, split_commas, template_parameters
+from warpsmith.source.tokens.uses import Use, is_keyword
 from warpsmith.spec.problems import nearest
 
 _SHOWN = 4  # instances in use, as examples

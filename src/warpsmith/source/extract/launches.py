@@ -10,7 +10,7 @@ from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.declarations import Declaration
 from warpsmith.source.extract.flatten import Unit
 from warpsmith.source.extract.program import Program
-from warpsmith.source.extract.syntax import split_commas
+from warpsmith.source.tokens.syntax import split_commas
 from warpsmith.spec.host.launches import one_line
 
 _LAUNCHER = re.compile(r"<<<|LaunchKernel|(?:cuda|hip)LaunchKernel\w*|(?:cuda|hip)LaunchCooperativeKernel|hipLaunchKernelGGL")

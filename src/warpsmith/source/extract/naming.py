@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from warpsmith.devices._clang.items import text_at
 from warpsmith.devices._clang.tokens import Kind, Token
-from warpsmith.source.extract.syntax import past_angles, past_brackets, split_commas
+from warpsmith.source.tokens.syntax import past_angles, past_brackets, split_commas
 
 _CLASS_KEYS = frozenset({"class", "struct", "union", "enum"})
 # Words before a parenthesis that is not a parameter list.

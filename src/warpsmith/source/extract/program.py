@@ -9,11 +9,11 @@ from warpsmith.devices._clang.items import device_words, split
 from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import tokenize
 from warpsmith.source.extract.declarations import Declaration, Kind, Scope, declaration_of, declarations, plain, visible_from
-from warpsmith.source.extract.macros import Macro, braces_left, expanded, macros
 from warpsmith.source.extract.members import member_names, without_host_members
-from warpsmith.source.extract.syntax import parameter_name, template_parameters
 from warpsmith.source.extract.tensor_text import DEVICE_MARKS
-from warpsmith.source.extract.uses import Mentions, Use, mentions, namespace_aliases
+from warpsmith.source.tokens.macros import Macro, braces_left, expanded, macros
+from warpsmith.source.tokens.syntax import parameter_name, template_parameters
+from warpsmith.source.tokens.uses import Mentions, Use, mentions, namespace_aliases
 
 
 class Program:

@@ -11,8 +11,8 @@ from pathlib import Path
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
 from warpsmith.source.extract.closure import Closure
 from warpsmith.source.extract.declarations import Kind as Declared
-from warpsmith.source.extract.syntax import past_brackets, past_template
 from warpsmith.source.extract.tensor_types import of_toolkit
+from warpsmith.source.tokens.syntax import past_brackets, past_template
 from warpsmith.spec.skeleton import skeleton
 
 _BY_VALUE = "by value; a structure without pointers is a buffer with its bytes"  # what the skeleton says of a structure

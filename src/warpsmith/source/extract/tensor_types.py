@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from warpsmith.source.extract.declarations import Declaration
-from warpsmith.source.extract.syntax import past_angles
 from warpsmith.source.extract.tensor_text import MARKS, MARKS_OF_NVRTC, complex_number, limits, small_float
-from warpsmith.source.extract.uses import Use
+from warpsmith.source.tokens.syntax import past_angles
+from warpsmith.source.tokens.uses import Use
 
 # The type and the header that declares it.
 _TYPES = {

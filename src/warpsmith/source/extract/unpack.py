@@ -13,7 +13,7 @@ from warpsmith.devices._clang.tokens import Kind as TokenKind
 from warpsmith.devices._clang.tokens import Token
 from warpsmith.source.extract.declarations import Declaration, Kind, declaration_of
 from warpsmith.source.extract.flatten import Unit
-from warpsmith.source.extract.syntax import (
+from warpsmith.source.tokens.syntax import (
     parameter_name,
     past_angles,
     past_brackets,
@@ -21,7 +21,7 @@ from warpsmith.source.extract.syntax import (
     split_commas,
     template_parameters,
 )
-from warpsmith.source.extract.uses import mentions
+from warpsmith.source.tokens.uses import mentions
 
 _LINE = 90
 _PASSING = frozenset({"__grid_constant__", "const", "volatile", "struct", "typename"})

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.devices._clang.tokens import Kind, Token, tokenize
-from warpsmith.source.extract.syntax import split_commas
-from warpsmith.source.extract.uses import Mentions, mentions
+from warpsmith.source.tokens.syntax import split_commas
+from warpsmith.source.tokens.uses import Mentions, mentions
 
 _DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)]*)\))?(.*)", re.DOTALL)
 _UNDEF = re.compile(r"[ \t]*#[ \t]*undef[ \t]+(\w+)")

@@ -1,0 +1,121 @@
+"""Tune a kernel, go on with a run that was stopped, compare template + search with whole rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from warpsmith.api.runs import report_run
+from warpsmith.core.errors import Stopped
+from warpsmith.core.output_folder import require_output_folder
+from warpsmith.record.store import Store
+from warpsmith.search.registry import DEFAULT_STRATEGY
+from warpsmith.settings import read_settings
+from warpsmith.spec.kernel import Kernel
+from warpsmith.tuning import run as tuning_run
+from warpsmith.tuning.agent.agents import RULES, default_agent
+from warpsmith.tuning.agent.allowance import Allowance
+from warpsmith.tuning.alike import parse_devices
+from warpsmith.tuning.budget import Budget
+from warpsmith.tuning.comparison.plan import DEFAULT_EVALUATIONS, DEFAULT_SEEDS, Plan
+from warpsmith.tuning.comparison.run import Progress
+from warpsmith.tuning.comparison.run import compare as run_comparison
+from warpsmith.tuning.events import Emit, Warned, ignore
+from warpsmith.tuning.order import DEFAULT_ROUNDS, Mode, Order, parse_mode
+from warpsmith.tuning.warm import find_sources
+
+
+def tune(
+    kernel: Kernel,
+    *,
+    device: str = "cpu",
+    strategy: str = DEFAULT_STRATEGY,
+    budget: Budget | None = None,
+    seed: int = 0,
+    warm: Iterable[str | Path] = (),
+    agent: str | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+    also_compile: Iterable[str] = (),
+    mode: str = Mode.TEMPLATE,
+    allowance: Allowance | None = None,
+    workers: int | None = None,
+    emit: Emit = ignore,
+) -> dict[str, Any]:
+    """Tune a kernel and return the object that `warpsmith tune --json` prints.
+
+    `agent` refactors the untouched original in up to so many `rounds`; "none" searches the kernel's own template, which is also
+    what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
+    caches, T4 files. In `mode` "direct" the agent rewrites the whole kernel for each evaluation. `also_compile` names targets
+    (sm_90, gfx942, h100-sxm) on which every configuration must be able to run. `allowance` is what a language model may cost.
+    `workers` is how many processes compile, instead of as many as the cores suggest. Several devices alike (cuda:0,cuda:1) search
+    together; what is claimed is measured on the first.
+    """
+    settings = read_settings()
+    with Store(settings.database, reading=True) as store:
+        sources = find_sources(warm, store)
+    parsed = parse_mode(mode)
+    chosen = agent or (RULES if parsed is Mode.DIRECT else default_agent(kernel))
+    first, more = parse_devices(device)
+    order = Order(
+        kernel,
+        device=first,
+        strategy=strategy,
+        budget=budget or Budget(),
+        seed=seed,
+        warm=sources,
+        agent=chosen,
+        rounds=rounds,
+        mode=parsed,
+        allowance=allowance or Allowance(),
+        also_compile=tuple(dict.fromkeys(also_compile)),
+        workers=workers,
+        more_devices=more,
+    )
+    return _with_report(tuning_run.start(order, settings, emit), emit)
+
+
+def resume(run: str = "last", *, emit: Emit = ignore) -> dict[str, Any]:
+    """Go on with a stopped run; a finished one is returned as it is recorded."""
+    return _with_report(tuning_run.resume(run, read_settings(), emit), emit)
+
+
+def compare(
+    kernel: Kernel,
+    *,
+    seeds: int = DEFAULT_SEEDS,
+    budget: Budget | None = None,
+    device: str = "cpu",
+    agent: str = RULES,
+    strategy: str = DEFAULT_STRATEGY,
+    rounds: int = DEFAULT_ROUNDS,
+    allowance: Allowance | None = None,
+    output: Path | None = None,
+    progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """Compare direct rewriting with template + search and return the object that `warpsmith compare --json` prints.
+
+    Both modes get the same budget, and a language model the same allowance, for each seed. A comparison that was stopped goes on
+    when it is asked for again with the same arguments.
+    `output` is a folder for compare.md, compare.json and the plot.
+    """
+    settings = read_settings()
+    if output is not None:
+        require_output_folder(output)
+    plan = Plan(kernel, device, agent, strategy, budget or Budget(DEFAULT_EVALUATIONS), seeds, rounds, allowance or Allowance())
+    result = run_comparison(plan, settings, progress)
+    kept = settings.comparison_folder(result.name)
+    for folder in dict.fromkeys((output or kept, kept)):
+        result.write(folder)
+    return {**result.as_dict(), "output": str(output or kept)}
+
+
+def _with_report(result: dict[str, Any], emit: Emit) -> dict[str, Any]:
+    """The result, which is on record already, with its report: what keeps that from being written is a note."""
+    try:
+        return {**result, "report": report_run(result["run"])["report"]}
+    except KeyboardInterrupt as cause:
+        raise Stopped.by(cause, result["run"]) from cause
+    except Exception as error:  # noqa: BLE001 - a run that took hours does not fail over its picture
+        emit(Warned(f"the report could not be written: {error} (`warpsmith report {result['run']}` tries again)"))
+        return {**result, "report": None}
