@@ -22,6 +22,7 @@ from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
 from warpsmith.devices.cpu.ir.whole_rows import copy_whole_rows
 from warpsmith.devices.cpu.refusals import refuse, users_line
+from warpsmith.devices.cpu.shared_memory import reserved_shared_bytes
 from warpsmith.devices.cpu.watch import hooks
 from warpsmith.devices.cpu.watch.facts import Watch
 from warpsmith.devices.cpu.watch.instrument import instrumented, mark_meetings
@@ -29,7 +30,6 @@ from warpsmith.devices.cpu.wide_integers import uses_wide_integers, write_out_wi
 
 _SHARED_ARRAY = re.compile(rf"^@({NAME}) = external .*addrspace\(3\) global ")
 _DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
-_SMALL_SHARED_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,6 @@ class Lowered:
     uses_dynamic_shared: bool
     values: tuple[int, ...] = ()  # the parameters of the entry that are taken by value, where it has such
     watch: Watch | None = None
-
-
-def reserved_shared_bytes(asked: int) -> int:
-    """What a binary sets aside for a launch's dynamic shared memory: the same for all but large requests.
-
-    So one binary serves every workload, and building it takes longer than all the rest. What is set aside and not used costs no
-    time. Large requests are taken as they are, for static shared memory needs its place under the limit too.
-    """
-    return _SMALL_SHARED_BYTES if 0 < asked <= _SMALL_SHARED_BYTES else max(asked, 1)
 
 
 def lower(module: Module, request: CompileRequest) -> Lowered:

@@ -19,7 +19,8 @@ from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.ir.points_to import operands
 from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
-from warpsmith.devices.cpu.lower import Lowered, is_parted, made_safe, reserved_shared_bytes, translated, translated_watched
+from warpsmith.devices.cpu.lower import Lowered, is_parted, made_safe, translated, translated_watched
+from warpsmith.devices.cpu.shared_memory import reserved_shared_bytes
 from warpsmith.devices.cpu.watch.instrument import mark_meetings
 
 # Without shared memory and barriers threads cannot get in each other's way, and without loops they do not part. Included files

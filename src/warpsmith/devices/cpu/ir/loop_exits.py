@@ -15,16 +15,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from warpsmith.devices.cpu.ir.byte_flow import ByteFlow
 from warpsmith.devices.cpu.ir.function import Function, Instruction
 from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.ir.parts import Layout, Part, parts_of
 from warpsmith.devices.cpu.ir.places import Places
-from warpsmith.devices.cpu.ir.points_to import load_pointer, names_in, store_parts, transfer_parts
+from warpsmith.devices.cpu.ir.points_to import names_in, store_parts, transfer_parts
 from warpsmith.devices.cpu.ir.twins import Edge, Taken, give_twins
-from warpsmith.devices.cpu.ir.uniformity import Uniformity, is_thread_source
+from warpsmith.devices.cpu.ir.uniformity import Uniformity
 
 _MOST_UNROLLED = 16  # elements of an array that a loop runs over: if it is unrolled, they become registers
-Bytes = defaultdict[str, int]  # of variables: one bit for each
 
 
 def part_loop_exits(module: Module, name: str) -> bool:
@@ -37,8 +37,8 @@ def part_loop_exits(module: Module, name: str) -> bool:
     if not uniformity.divergent_branches:
         return False
     layout = Layout(module)
-    exits = _Exits(uniformity, Places(layout, function, uniformity.points_to), parts_of(layout, function))
-    taken = exits.taken()
+    places, parts = Places(layout, function, uniformity.points_to), parts_of(layout, function)
+    taken = _Exits(uniformity, places, parts, ByteFlow(function, uniformity.flow, places, parts)).taken()
     if not taken:
         return False
     give_twins(module, name, function, taken)
@@ -56,6 +56,7 @@ class _Exits:
     uniformity: Uniformity
     places: Places
     parts: Mapping[str, list[Part]]
+    bytes: ByteFlow
 
     def taken(self) -> list[Taken]:
         flow = self.uniformity.flow
@@ -65,16 +66,15 @@ class _Exits:
             for head, blocks in loops.items()
         }
         parting = [head for head, blocks in loops.items() if self._parts_threads(blocks)]
-        live = self._live() if parting else {}
+        live = self.bytes.live() if parting else {}
         needed = {head: what for head in parting if (what := self._needed(loops[head], exits[head], live))}
-        values, varying = self._varying() if needed else (set[str](), dict[str, dict[str, int]]())
+        values, varying = self.bytes.varying() if needed else (set[str](), dict[str, int]())
         facing = self._facing(loops)
         found: list[Taken] = []
         for head, blocks in loops.items():
-            same: Bytes = defaultdict(int)
+            same = 0
             for label, out in exits[head] if head in needed else ():
-                for variable, some in needed[head].items():
-                    same[variable] |= some & live[out].get(variable, 0) & ~varying[label].get(variable, 0)
+                same |= needed[head] & live[out] & ~varying[label]
             parts = tuple(self._parts(blocks, needed[head], same, values)) if head in needed else ()
             around = self._way_around(blocks, exits[head]) if head in facing else None
             if parts or around:
@@ -82,24 +82,23 @@ class _Exits:
                 found.append(Taken(blocks, frozenset(entries), frozenset(exits[head]), parts, self.places, around))
         return found
 
-    def _needed(self, blocks: frozenset[str], exits: set[Edge], live: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    def _needed(self, blocks: frozenset[str], exits: set[Edge], live: Mapping[str, int]) -> int:
         """What the loop writes and code behind it may read."""
-        written = self._written(blocks)
-        needed: Bytes = defaultdict(int)
+        needed = 0
         for _, out in exits:
-            for variable, some in live[out].items():
-                needed[variable] |= some & written[variable]
-        return {variable: some for variable, some in needed.items() if some}
+            needed |= live[out]
+        return needed & self._written(blocks)
 
-    def _parts(self, blocks: frozenset[str], needed: dict[str, int], same: Bytes, values: set[str]) -> Iterator[tuple[str, Part]]:
+    def _parts(self, blocks: frozenset[str], needed: int, same: int, values: set[str]) -> Iterator[tuple[str, Part]]:
         """Of what is needed, what is the same for all threads that leave somewhere, and what could be read behind the loop."""
+        same_of = self.bytes.by_variable(same)
         chosen, in_memory = self._chosen(blocks, values)
-        for variable, some in sorted(needed.items()):
+        for variable, some in sorted(self.bytes.by_variable(needed).items()):
             if variable in in_memory:
                 continue
             whole = variable in chosen or self._is_late(variable, blocks, values)
             for part in self.parts.get(variable, ()):
-                if part.bytes & (some if whole else same[variable]):
+                if part.bytes & (some if whole else same_of.get(variable, 0)):
                     yield variable, part
 
     def _parts_threads(self, blocks: frozenset[str]) -> bool:
@@ -155,7 +154,7 @@ class _Exits:
                 if i.result is None or i.result in changing:
                     continue
                 reads = self.places.reads(i)
-                if not changing.isdisjoint(i.operands) or any(access.bytes & written[access.variable] for access in reads):
+                if not changing.isdisjoint(i.operands) or any(self.bytes.of(access) & written for access in reads):
                     changing.add(i.result)
         return changing
 
@@ -182,38 +181,8 @@ class _Exits:
     def _instructions(self, blocks: frozenset[str]) -> list[Instruction]:
         return [i for label, block in self.uniformity.function.blocks.items() if label in blocks for i in block.instructions]
 
-    def _written(self, blocks: frozenset[str]) -> Bytes:
-        found: Bytes = defaultdict(int)
-        for i in self._instructions(blocks):
-            for access in self.places.writes(i):
-                found[access.variable] |= access.bytes
-        return found
-
-    def _live(self) -> dict[str, dict[str, int]]:
-        """What may still be read of the variables as they are at the beginning of a block."""
-        function, flow = self.uniformity.function, self.uniformity.flow
-        live: dict[str, dict[str, int]] = {label: {} for label in function.blocks}
-        accesses = {
-            label: [both for i in reversed(block.instructions) if any(both := (self.places.writes(i), self.places.reads(i)))]
-            for label, block in function.blocks.items()
-        }
-        waiting = list(function.blocks)
-        while waiting:
-            label = waiting.pop()
-            now: Bytes = defaultdict(int)
-            for following in flow.successors[label]:
-                for variable, some in live[following].items():
-                    now[variable] |= some
-            for writes, reads in accesses[label]:
-                for access in writes:
-                    if access.certain:
-                        now[access.variable] &= ~access.bytes
-                for access in reads:
-                    now[access.variable] |= access.bytes
-            if now != live[label]:
-                live[label] = now
-                waiting += flow.predecessors[label]
-        return live
+    def _written(self, blocks: frozenset[str]) -> int:
+        return self.bytes.written(self._instructions(blocks))
 
     def _is_late(self, variable: str, blocks: frozenset[str], varying: set[str]) -> bool:
         """Whether something goes into it that is read in the loop, at the same address for all, and could as well be read behind.
@@ -244,42 +213,3 @@ class _Exits:
             return found
 
         return any(map(is_late, writers[variable]))
-
-    def _varying(self) -> tuple[set[str], dict[str, dict[str, int]]]:
-        """(values, bytes at the end of each block) that depend on the thread, by the values alone: not by which way it went."""
-        function, flow = self.uniformity.function, self.uniformity.flow
-        values: set[str] = set()
-        ends: dict[str, dict[str, int]] = {label: {} for label in function.blocks}
-        changes = {label: [(i, self.places.writes(i)) for i in block.instructions] for label, block in function.blocks.items()}
-        changed = True
-        while changed:
-            changed = False
-            for label in function.blocks:
-                now: Bytes = defaultdict(int)
-                for before in flow.predecessors[label]:
-                    for variable, some in ends[before].items():
-                        now[variable] |= some
-                for i, writes in changes[label]:
-                    differs = i.result in values or self._differs(i, values, now)
-                    if differs and i.result is not None and i.result not in values:
-                        values.add(i.result)
-                        changed = True
-                    for access in writes:
-                        if differs:
-                            now[access.variable] |= access.bytes
-                        elif access.certain:
-                            now[access.variable] &= ~access.bytes
-                changed |= now != ends[label]
-                ends[label] = now
-        return values, ends
-
-    def _differs(self, i: Instruction, values: set[str], varying: Bytes) -> bool:
-        if i.opcode in {"atomicrmw", "cmpxchg"} or is_thread_source(i):
-            return True
-        # Where in a variable something lies does not count: an element that a thread has chosen may go on in a register.
-        if i.opcode == "store":
-            return not values.isdisjoint(names_in(store_parts(i)[0]))
-        if reads := self.places.reads(i):
-            return any(access.bytes & varying[access.variable] for access in reads)
-        used = names_in(load_pointer(i)) if i.opcode == "load" else i.operands
-        return not values.isdisjoint(used)
