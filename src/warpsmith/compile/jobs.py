@@ -14,7 +14,10 @@ CompileReply: TypeAlias = Binary | CompileFailed
 
 @dataclass(frozen=True, slots=True)
 class Describe(Job[DeviceInfo]):
+    """`cores` are those that count, where the worker itself is kept to fewer: some devices are what they may run on."""
+
     device: str
+    cores: tuple[int, ...]
     reply: ClassVar[Any] = DeviceInfo
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
 from collections import OrderedDict
@@ -80,7 +81,7 @@ class CompilePool:
     def describe(self) -> DeviceInfo:
         """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
         if self._info is None:
-            info: DeviceInfo = self._result_of(self._describe() if self._pinned else self._call(Describe(self._name)))
+            info: DeviceInfo = self._result_of(self._call(Describe(self._name, tuple(os.sched_getaffinity(0)))))
             self._environment = environment_key(self.device, info)
             self._info = info
         return self._info
@@ -176,14 +177,6 @@ class CompilePool:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-    def _describe(self) -> Any:
-        """In a worker of its own, on all cores: a pinned one would see a device with only as many compute units."""
-        slot = Slot(partial(self._start, cores=None))
-        try:
-            return slot.run(Describe(self._name), self._deadline_s, frozenset())
-        finally:
-            slot.close()
 
     def _start(self, folders: Folders, cores: frozenset[int] | None) -> WorkerProcess:
         # Compilers are programs of their own: starting them is what this worker is for.

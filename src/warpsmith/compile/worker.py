@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from warpsmith.compile.jobs import Compile, Describe, MachineCode, Preprocess
@@ -23,7 +25,13 @@ _device = cache(load_device)
 
 
 def _describe(job: Describe, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
-    return _device(job.device).describe(), ()
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, job.cores)
+    try:
+        return _device(job.device).describe(), ()
+    finally:
+        for thread in Path("/proc/self/task").iterdir():  # a runtime that was loaded meanwhile has threads of its own
+            os.sched_setaffinity(int(thread.name), own)
 
 
 def _compile(job: Compile, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
