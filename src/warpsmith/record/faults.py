@@ -23,7 +23,7 @@ _FAULTS = {
     sqlite3.SQLITE_READONLY: ("the record of runs cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_PERM: ("the record of runs cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_CANTOPEN: ("the record of runs cannot be opened or made", _ELSEWHERE),
-    sqlite3.SQLITE_IOERR: ("the record of runs cannot be read or written", "is the disk full, or failing?"),
+    sqlite3.SQLITE_IOERR: ("the record of runs cannot be read or written", "see whether the disk is full, or failing"),
     sqlite3.SQLITE_BUSY: ("another program holds the record of runs", "wait for it to end"),
     sqlite3.SQLITE_LOCKED: ("another program holds the record of runs", "wait for it to end"),
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.errors import Stopped, WarpsmithError
+from warpsmith.core.errors import Stopped, UnavailableError, WarpsmithError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.record.faults import explained
 from warpsmith.record.lock import run_lock
@@ -148,6 +148,11 @@ class _Run:
                 raise Stopped.by(cause, run if self.order.comparison is None else None) from cause
             except BaseException as error:
                 self._put_down(run, Status.FAILED, began, error)
+                known = explained(error, self.settings.database)
+                if isinstance(known, UnavailableError) and self.order.comparison is None:  # what may be there again later
+                    onwards = f"`warpsmith resume {run}` then goes on with it"
+                    hint = f"{known.hint}; {onwards}" if known.hint else onwards
+                    raise UnavailableError(known.message, location=known.location, hint=hint) from error
                 raise
         self.emit(RunFinished(whole))
         return whole
