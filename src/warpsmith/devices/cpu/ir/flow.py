@@ -24,6 +24,17 @@ class Flow:
             for target in targets:
                 self.predecessors[target].append(label)
 
+    def leading_to(self, ends: Iterable[str]) -> set[str]:
+        """Blocks from which one of `ends` is reached, themselves included."""
+        seen: set[str] = set()
+        pending = list(ends)
+        while pending:
+            label = pending.pop()
+            if label not in seen:
+                seen.add(label)
+                pending += self.predecessors[label]
+        return seen
+
     def reachable(self, start: Iterable[str], stop: str | None = None) -> set[str]:
         """Blocks on paths from `start` (included), not going through `stop`."""
         seen: set[str] = set()
@@ -55,20 +66,17 @@ class Flow:
 
     def dominators(self) -> dict[str, set[str]]:
         """For each reachable block the blocks (itself included) that every path from the entry goes through."""
-        order = self._postorder()[::-1]
-        known = set(order)
-        before = {label: tuple(p for p in self.predecessors[label] if p in known) for label in order}
-        before[self.entry] = ()
-        sets = _closure(order, before)
-        return {label: {other for index, other in enumerate(order) if sets[label] >> index & 1} for label in order}
+        sets = self._dominators()
+        return {label: {other for index, other in enumerate(sets) if bits >> index & 1} for label, bits in sets.items()}
 
     def loops(self) -> dict[str, frozenset[str]]:
         """The blocks of each loop, by its head."""
-        dominators = self.dominators()
+        dominators = self._dominators()
+        rank = {label: index for index, label in enumerate(dominators)}
         loops: dict[str, set[str]] = {}
         for label, before in dominators.items():
             for head in self.successors[label]:
-                if head in before:
+                if before >> rank[head] & 1:
                     blocks = loops.setdefault(head, {head})
                     pending = [label]
                     while pending:
@@ -76,6 +84,14 @@ class Flow:
                             blocks.add(block)
                             pending += [other for other in self.predecessors[block] if other in dominators]
         return {head: frozenset(blocks) for head, blocks in loops.items()}
+
+    def _dominators(self) -> dict[str, int]:
+        """As bits by position among the blocks, which come in their reverse postorder."""
+        order = self._postorder()[::-1]
+        known = set(order)
+        before = {label: tuple(p for p in self.predecessors[label] if p in known) for label in order}
+        before[self.entry] = ()
+        return _closure(order, before)
 
     def _postorder(self) -> list[str]:
         seen = {self.entry}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from warpsmith.devices.cpu.ir.module import NAME
 
@@ -30,22 +31,29 @@ class Instruction:
     body: str
     callee: str | None
 
-    @classmethod
-    def parse(cls, text: str) -> Instruction:
-        match = _RESULT.match(text)
-        result, body = (match[1], match[2]) if match else (None, text.strip())
-        found = _OPCODE.match(body)
-        opcode = found[1] if found else ""
-        operands = _VALUE.findall(body)
-        if "label " in body:
-            labels = set(_TARGET.findall(body))
-            operands = [name for name in operands if name not in labels]
-        called = _CALLEE.search(_without_strings(text)) if opcode == "call" else None
-        return cls(text, result, opcode, tuple(operands), body, called[1].strip('"') if called else None)
+    @staticmethod
+    def parse(text: str) -> Instruction:
+        return _parsed(text)
 
     @property
     def targets(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name[1:] for name in _TARGET.findall(self.text)))
+
+
+@lru_cache(
+    maxsize=1 << 14
+)  # a function is parsed for each of several passes, and one configuration's is much like the next one's
+def _parsed(text: str) -> Instruction:
+    match = _RESULT.match(text)
+    result, body = (match[1], match[2]) if match else (None, text.strip())
+    found = _OPCODE.match(body)
+    opcode = found[1] if found else ""
+    operands = _VALUE.findall(body)
+    if "label " in body:
+        labels = set(_TARGET.findall(body))
+        operands = [name for name in operands if name not in labels]
+    called = _CALLEE.search(_without_strings(text)) if opcode == "call" else None
+    return Instruction(text, result, opcode, tuple(operands), body, called[1].strip('"') if called else None)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -19,6 +18,7 @@ from warpsmith.devices.cpu.ir.module import NAME
 
 EXTERNAL: Final = "(external)"
 _BRACKET = re.compile(r"[(\[{<]")
+_STRUCTURE = re.compile(r"[(\[{<,>}\])]")
 _NAMES = re.compile(rf"[%@]{NAME}")
 _TRANSFERS = ("llvm.memcpy", "llvm.memmove")
 
@@ -30,14 +30,15 @@ def operands(text: str) -> tuple[str, ...]:
         return tuple(part.strip() for part in text.split(","))
     parts: list[str] = []
     depth = start = 0
-    for index, character in enumerate(text):
+    for match in _STRUCTURE.finditer(text):
+        character = match[0]
         if character in "([{<":
             depth += 1
-        elif character in ")]}>":
+        elif character != ",":
             depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:index].strip())
-            start = index + 1
+        elif depth == 0:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
     parts.append(text[start:].strip())
     return tuple(parts)
 
@@ -102,12 +103,15 @@ class PointsTo:
 
     def targets(self, text: str) -> set[str]:
         """The objects that an operand (a name or a constant expression) may point to."""
-        return self._targets(names_in(text))
+        return set(self._targets(names_in(text)))
 
     def private_targets(self, text: str) -> set[str]:
-        return self.targets(text) & self.allocas
+        return self._targets(names_in(text)) & self.allocas
 
-    def _targets(self, names: Iterable[str]) -> set[str]:
+    def _targets(self, names: tuple[str, ...]) -> set[str]:
+        """Not to be changed: mostly there is one name, and what is known of it is handed out as it is."""
+        if len(names) == 1 and names[0][0] != "@":
+            return self._values[names[0]]
         found: set[str] = set()
         for name in names:
             if name[0] == "@":
@@ -134,7 +138,7 @@ class PointsTo:
             case _Kind.LOAD:
                 new = self._content(new)
             case _Kind.ANSWER:
-                new.add(EXTERNAL)
+                new = new | {EXTERNAL}
             case _Kind.COPY:
                 pass
         known = self._values[flow.result]

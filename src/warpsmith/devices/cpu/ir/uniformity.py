@@ -16,6 +16,7 @@ from warpsmith.devices.cpu.ir.module import NAME
 from warpsmith.devices.cpu.ir.points_to import PointsTo, load_pointer, names_in, store_parts, transfer_parts
 
 _WORKGROUP: Final = "2"
+_WRITING = frozenset({"store", "call"})
 _BARRIER = re.compile(r"@\"?\w*__spirv_ControlBarrier\w*\"?\((?:\w+ )+?(?P<scope>[%\w.]+),")
 _GROUP_VOTE = re.compile(r"@\w*__spirv_Group(?:All|Any|SMin|SMax)\w*\(")
 _THREAD_SOURCE = re.compile(
@@ -53,9 +54,7 @@ class Uniformity:
         self.leaving: dict[str, str] = {}
         self._let_leave = let_leave
         self._defined = defined_functions
-        whole = Flow(function)
-        meeting = (label for label in function.blocks if let_leave and self.barriers and whole.reachable([label]) & self.barriers)
-        self._meets_barrier = frozenset(meeting)
+        self._meets_barrier = Flow(function).leading_to(self.barriers) if let_leave else set[str]()
         while not self._analyse(Flow(function, frozenset(self.leaving.items()))):
             pass
 
@@ -135,7 +134,8 @@ class Uniformity:
             if name is not None and name not in self.divergent_values and self._is_divergent(instruction, block.label):
                 self.divergent_values.add(name)
                 changed = True
-            changed |= self._visit_writes(instruction, under_divergence=under_divergence)
+            if instruction.opcode in _WRITING:
+                changed |= self._visit_writes(instruction, under_divergence=under_divergence)
         return changed
 
     def _visit_writes(self, instruction: Instruction, *, under_divergence: bool) -> bool:
