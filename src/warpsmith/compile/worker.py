@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +32,8 @@ def _describe(job: Describe, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
         return _device(job.device).describe(), ()
     finally:
         for thread in Path("/proc/self/task").iterdir():  # a runtime that was loaded meanwhile has threads of its own
-            os.sched_setaffinity(int(thread.name), own)
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread.name), own)
 
 
 def _compile(job: Compile, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:

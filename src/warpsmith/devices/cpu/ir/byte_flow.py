@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from warpsmith.devices.cpu.ir.flow import Flow
 from warpsmith.devices.cpu.ir.function import Function, Instruction
@@ -26,11 +27,15 @@ class _Step:
 
 class ByteFlow:
     def __init__(self, function: Function, flow: Flow, places: Places, parts: Mapping[str, list[Part]]) -> None:
+        self._function = function
         self._flow = flow
         self._places = places
         instructions = [i for block in function.blocks.values() for i in block.instructions]
         self._offsets, self._widths = _laid_out((a for i in instructions for a in (*places.reads(i), *places.writes(i))), parts)
-        self._steps = {label: [self._step(i) for i in block.instructions] for label, block in function.blocks.items()}
+
+    @cached_property
+    def _steps(self) -> dict[str, list[_Step]]:
+        return {label: [self._step(i) for i in block.instructions] for label, block in self._function.blocks.items()}
 
     def of(self, access: Access) -> int:
         # An access to an unknown place has no end of bits.

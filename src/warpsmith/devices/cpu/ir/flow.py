@@ -5,7 +5,7 @@ Edges into blocks that only say `unreachable` are left out (hints to the optimis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from warpsmith.devices.cpu.ir.function import Function
 
@@ -26,25 +26,11 @@ class Flow:
 
     def leading_to(self, ends: Iterable[str]) -> set[str]:
         """Blocks from which one of `ends` is reached, themselves included."""
-        seen: set[str] = set()
-        pending = list(ends)
-        while pending:
-            label = pending.pop()
-            if label not in seen:
-                seen.add(label)
-                pending += self.predecessors[label]
-        return seen
+        return _reached(ends, self.predecessors)
 
     def reachable(self, start: Iterable[str], stop: str | None = None) -> set[str]:
         """Blocks on paths from `start` (included), not going through `stop`."""
-        seen: set[str] = set()
-        pending = [label for label in start if label != stop]
-        while pending:
-            label = pending.pop()
-            if label not in seen:
-                seen.add(label)
-                pending += [target for target in self.successors[label] if target != stop]
-        return seen
+        return _reached(start, self.successors, stop)
 
     def immediate_postdominators(self) -> dict[str, str | None]:
         """For each reachable block the nearest other block that every path to the exit goes through; None is the exit itself."""
@@ -108,6 +94,17 @@ class Flow:
             else:
                 order.append(label)
         return order
+
+
+def _reached(start: Iterable[str], following: Mapping[str, Sequence[str]], stop: str | None = None) -> set[str]:
+    seen: set[str] = set()
+    pending = [label for label in start if label != stop]
+    while pending:
+        label = pending.pop()
+        if label not in seen:
+            seen.add(label)
+            pending += [other for other in following[label] if other != stop]
+    return seen
 
 
 def _closure(order: list[str], following: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
