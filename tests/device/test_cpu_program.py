@@ -171,13 +171,10 @@ def test_tokens_after_preprocessing_are_the_users_own() -> None:
     assert tokens == ["int", "x", "[", "4", "]", ",", "y", "=", "4", "+", "1", ";"]
 
 
-BUSY_THREADS = """
+CORES_AT_WORK = """
+import time
 import numpy as np
-from pathlib import Path
 from cpu_support import device, page_aligned, request
-
-def ticks():
-    return {t.name: int((t / "stat").read_text().rsplit(")", 1)[1].split()[11]) for t in Path("/proc/self/task").iterdir()}
 
 session = device().open(1)
 body = "float s = 0; for (int j = 0; j < 4000; ++j) s += sinf(j * s + 1); o[blockIdx.x * 256 + threadIdx.x] = s;"
@@ -185,10 +182,10 @@ source = f"__global__ void k(float* o) {{ {body} }}"
 asked = request(source, [np.zeros(1 << 16, np.float32)], grid=256, block=256)
 program = session.load(device().compile(asked))
 out = page_aligned(np.zeros(1 << 16, np.float32))
-before = ticks()
-while max(ticks()[t] - before.get(t, 0) for t in ticks()) < 20:
-    program.launch((out,), asked.geometry)
-print(sum(ticks()[t] - before.get(t, 0) > 2 for t in ticks()))
+program.launch((out,), asked.geometry)
+began, used = time.monotonic(), time.process_time()
+program.launch((out,), asked.geometry)
+print((time.process_time() - used) / (time.monotonic() - began))
 """
 
 
@@ -199,9 +196,10 @@ def test_compute_units_cannot_be_limited_afterwards() -> None:
 
 
 def test_compute_units_limit_the_threads_that_work() -> None:
+    """Which thread a launch takes is the runtime's choice; that two work at once is not. Others' load only lowers the share."""
     here = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", BUSY_THREADS], capture_output=True, text=True, check=True, cwd=here)
-    assert done.stdout.strip() == "1"
+    done = subprocess.run([sys.executable, "-c", CORES_AT_WORK], capture_output=True, text=True, check=True, cwd=here)
+    assert float(done.stdout) < 1.5
 
 
 def test_opencl_c_with_local_parameters() -> None:
