@@ -1,6 +1,7 @@
 """How long it takes from parameters and constraints to a search space: ours beside Kernel Tuner and pyATF.
 
-All in one process, in turns, with the same values and constraints; ratios are of neighbouring runs, with their interval. Beside
+All in one process, with the same values and constraints, in turns with one peer at a time: a peer that works for a second leaves
+cold caches to whatever takes a fraction of a millisecond after it. Ratios are of neighbouring runs, with their interval. Beside
 Kernel Tuner, which starts from text and lists, ours is timed from text until it is *usable* (counted, a random configuration
 drawn and found again by its number) and until every configuration is *listed* too. Beside pyATF, whose constraints are Python
 functions and whose trees are not listed, ours is timed from parsed constraints to a first sample. Sizes must be as published.
@@ -108,12 +109,22 @@ def main() -> None:
 
 
 def _compare(space: SearchSpace, peers: list[str]) -> None:
-    runs: dict[str, Callable[[], Any]] = {"usable": partial(usable, space), "listed": partial(listed, space)}
-    if "kernel_tuner" in peers:
-        runs["kernel_tuner"] = partial(kernel_tuner, space)
+    print(f"{space.name}: {space.feasible:,} of {space.combinations:,}")
+    ours: dict[str, Callable[[], Any]] = {
+        "from text to usable": partial(usable, space),
+        "from text to listed": partial(listed, space),
+    }
+    _beside("kernel_tuner", partial(kernel_tuner, space), ours, space, peers)
     if "pyatf" in peers:
-        runs["sampled"] = partial(sampled, *parsed(space))
-        runs["pyatf"] = partial(pyatf, space, functions(space))
+        ours = {"to a sample": partial(sampled, *parsed(space))}
+        _beside("pyatf", partial(pyatf, space, functions(space)), ours, space, peers)
+
+
+def _beside(
+    peer: str, theirs: Callable[[], Any], ours: dict[str, Callable[[], Any]], space: SearchSpace, peers: list[str]
+) -> None:
+    """Ours in turns with the peer, where it is installed, or else with each other."""
+    runs = {**ours, peer: theirs} if peer in peers else ours
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     order = random.Random(0)
     began = time.perf_counter()
@@ -126,14 +137,11 @@ def _compare(space: SearchSpace, peers: list[str]) -> None:
             assert size == space.feasible, f"{name} finds {size} configurations of {space.name}, expected {space.feasible}"
             if turn:  # the first is for caches and imports
                 seconds[name].append(took)
-    print(f"{space.name}: {space.feasible:,} of {space.combinations:,}")
-    for name, label in {"usable": "from text to usable", "listed": "from text to listed", "sampled": "to a sample"}.items():
-        if name in runs:
-            print(f"  ours, {label:<20} {_ms(seconds[name])}")
-    for module in peers:
-        against = {"usable": "usable", "listed": "listed"} if module == "kernel_tuner" else {"sampled": "a sample"}
-        ratios = [f"{_ratio(seconds[module], seconds[name])} ours to {label}" for name, label in against.items()]
-        print(f"  {PEERS[module]:<26} {_ms(seconds[module])}   {';  '.join(ratios)}", flush=True)
+    for label in ours:
+        print(f"  ours, {label:<20} {_ms(seconds[label])}")
+    if peer in runs:
+        ratios = [f"{_ratio(seconds[peer], seconds[label])} ours {label}" for label in ours]
+        print(f"  {PEERS[peer]:<26} {_ms(seconds[peer])}   {';  '.join(ratios)}", flush=True)
 
 
 def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
