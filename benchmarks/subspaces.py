@@ -9,6 +9,7 @@ how much may be. Such parts are small; what only pays in small spaces is found o
 
 from __future__ import annotations
 
+import argparse
 import sys
 import zlib
 from collections.abc import Iterator
@@ -31,18 +32,12 @@ ATTEMPTS = 500
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = parser_of("subspaces", seeds=4)
+    parser = parser_of_parts("subspaces", seeds=4)
     parser.add_argument("--strategy", "-s", action="append")
-    parser.add_argument("--parts", type=int, default=30)
-    parser.add_argument(
-        "--thinned", type=float, default=1.0, help="share of the parameters that lose values: parts are larger below 1"
-    )
-    parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
     parser.add_argument("--at-once", type=int, default=1, help="evaluations under way when the next is chosen, itself among them")
     options = parsed(parser, arguments)
     strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
-    wanted = range(options.first, options.first + options.parts)
-    parts = {part.name: part for whole in load_recordings(options.spaces) for part in _parts(whole, wanted, options.thinned)}
+    parts = {part.name: part for part in parts_of(options)}
     files = {name: part.file for name, part in parts.items()}
     plan = Plan(files, strategies, options.seeds, options.evaluations, None, options.at_once)
     result = collect(plan, parts, dict(run_trials(plan, options.jobs, parts.values())))
@@ -55,7 +50,23 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"  {strategy} less {strategies[0]:10} {shown(found[strategy] - found[strategies[0]], sign='+')}")
 
 
-def _parts(whole: Recording, numbers: range, thinned: float = 1.0) -> Iterator[Recording]:
+def parser_of_parts(name: str, *, seeds: int) -> argparse.ArgumentParser:
+    parser = parser_of(name, seeds=seeds)
+    parser.add_argument("--parts", type=int, default=30)
+    parser.add_argument(
+        "--thinned", type=float, default=1.0, help="share of the parameters that lose values: parts are larger below 1"
+    )
+    parser.add_argument("--first", type=int, default=0, help="number of the first part: others are other parts")
+    return parser
+
+
+def parts_of(options: argparse.Namespace) -> Iterator[Recording]:
+    numbers = range(options.first, options.first + options.parts)
+    for whole in load_recordings(options.spaces):
+        yield from _parts(whole, numbers, options.thinned)
+
+
+def _parts(whole: Recording, numbers: range, thinned: float) -> Iterator[Recording]:
     for number in numbers:
         rng = np.random.default_rng([number, zlib.crc32(whole.name.encode())])
         for _ in range(ATTEMPTS):

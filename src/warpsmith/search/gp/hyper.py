@@ -34,6 +34,9 @@ class Weight:
     deviation: float = 0.7
 
 
+_WEIGHT = Weight()
+
+
 @dataclass(frozen=True, slots=True)
 class Hyper:
     """`weights` per column; `signal` and `noise` are variances."""
@@ -72,7 +75,8 @@ class Pairs:
 class Fit:
     """`tables[c]` are the squared distances of column c's values; all columns' weights have the same prior."""
 
-    def __init__(self, tables: Sequence[Array], prior: Weight = Weight()) -> None:
+    def __init__(self, tables: Sequence[Array], prior: Weight | None = None) -> None:
+        prior = prior or _WEIGHT
         self._tables = tables
         self._mean = np.array([*(prior.mean for _ in tables), _SIGNAL[0], _NOISE[0]])
         self._deviation = np.array([*(prior.deviation for _ in tables), _SIGNAL[1], _NOISE[1]])
