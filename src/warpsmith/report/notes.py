@@ -170,7 +170,7 @@ def _checked(evidence: Mapping[str, Any]) -> list[str]:
 def _rounds(result: Mapping[str, Any]) -> list[str]:
     return [
         f"In round {entry['round']}: {entry['reason']}{_postponed(entry)}; {entry['evaluations']} evaluations, "
-        f"then {speedup_text(entry['speedup'])}."
+        f"then {speedup_text(entry['speedup'])} as searched."
         for entry in result["plan"]
         if entry["speedup"] is not None
     ]

@@ -78,8 +78,8 @@ def test_a_round_tells_what_it_had_no_time_for():
     entry = {"round": 1, "reason": "because: unroll, barriers", "evaluations": 3, "speedup": 2.0}
     said = [note for note in result_notes(result(plan=[entry, {**entry, "postponed": ["barriers"]}])) if "round" in note]
     assert said == [
-        "In round 1: because: unroll, barriers; 3 evaluations, then 2.00x.",
-        "In round 1: because: unroll, barriers (no time was left for barriers); 3 evaluations, then 2.00x.",
+        "In round 1: because: unroll, barriers; 3 evaluations, then 2.00x as searched.",
+        "In round 1: because: unroll, barriers (no time was left for barriers); 3 evaluations, then 2.00x as searched.",
     ]
 
 
