@@ -61,6 +61,7 @@ SETTINGS = (
     Setting(feasibility, "_SHARPNESS", (3.0, 12.0)),
     Setting(feasibility, "_OPTIMISM", (1.0,)),
 )
+USUAL = [getattr(setting.module, setting.name) for setting in SETTINGS]
 LABELS = [f"{setting.name.strip('_').lower()} {_told(other)}" for setting in SETTINGS for other in setting.others]
 
 
@@ -87,12 +88,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _searched(part: Recording, seeds: int, evaluations: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A row for each search: which of the others it had, and the best so far as a fraction of the optimum."""
-    usual = [getattr(setting.module, setting.name) for setting in SETTINGS]
     chosen, curves = [], []
     for seed in range(seeds):
         rng = np.random.default_rng([zlib.crc32(part.name.encode()), seed])
         has: list[bool] = []
-        for setting, value in zip(SETTINGS, usual, strict=True):
+        for setting, value in zip(SETTINGS, USUAL, strict=True):
             others = len(setting.others)
             place = int(rng.integers(-others, others))  # below 0: as it is
             setattr(setting.module, setting.name, setting.others[place] if place >= 0 else value)
