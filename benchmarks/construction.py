@@ -114,17 +114,14 @@ def _compare(space: SearchSpace, peers: list[str]) -> None:
         "from text to usable": partial(usable, space),
         "from text to listed": partial(listed, space),
     }
-    _beside("kernel_tuner", partial(kernel_tuner, space), ours, space, peers)
+    _beside("kernel_tuner", partial(kernel_tuner, space) if "kernel_tuner" in peers else None, ours, space)
     if "pyatf" in peers:
-        ours = {"to a sample": partial(sampled, *parsed(space))}
-        _beside("pyatf", partial(pyatf, space, functions(space)), ours, space, peers)
+        _beside("pyatf", partial(pyatf, space, functions(space)), {"to a sample": partial(sampled, *parsed(space))}, space)
 
 
-def _beside(
-    peer: str, theirs: Callable[[], Any], ours: dict[str, Callable[[], Any]], space: SearchSpace, peers: list[str]
-) -> None:
-    """Ours in turns with the peer, where it is installed, or else with each other."""
-    runs = {**ours, peer: theirs} if peer in peers else ours
+def _beside(peer: str, theirs: Callable[[], Any] | None, ours: dict[str, Callable[[], Any]], space: SearchSpace) -> None:
+    """Ours in turns with the peer, or with each other where it is not installed."""
+    runs = ours if theirs is None else {**ours, peer: theirs}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     order = random.Random(0)
     began = time.perf_counter()

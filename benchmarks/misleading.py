@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.recorded import parsed, parser_of, shown
+from benchmarks.recorded import curve_of, parsed, parser_of, shown
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.foreign import Recording, load_recordings
 from warpsmith.replay.trial import run_trial
@@ -51,12 +51,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _curve(file: str, kind: str, seed: int, evaluations: int) -> NDArray[np.float64]:
-    """The best so far, as a fraction of the optimum."""
     recording, rng = _recording(file), np.random.default_rng([seed, 1])
     prior = None if kind == "cold" else _record(recording, kind, rng)
     numbers = run_trial(recording, DEFAULT_STRATEGY, np.random.default_rng(seed), evaluations=evaluations, prior=prior).numbers
-    best = np.fmin.accumulate(np.append(recording.scores[list(numbers)], [np.nan] * (evaluations - len(numbers))))
-    return np.nan_to_num(np.nanmin(recording.scores) / best)
+    return curve_of(recording, numbers, evaluations)
 
 
 def _record(recording: Recording, kind: str, rng: np.random.Generator) -> Prior:

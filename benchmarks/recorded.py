@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.downloads import unpacked
+from warpsmith.record.foreign import Recording
 
 # An exhaustively measured convolution on an RTX 2080 Ti, among the test data of a package on PyPI. Nothing of the strategies was
 # settled on it.
@@ -37,6 +39,12 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str] | None) -> argp
 
 def published() -> Path:
     return next(unpacked(PUBLISHED, source=True).rglob(PUBLISHED_FILE))
+
+
+def curve_of(recording: Recording, numbers: Sequence[int], evaluations: int) -> NDArray[np.float64]:
+    """The best so far as a fraction of the optimum, after each of so many evaluations; one that ended early stays where it was."""
+    best = np.minimum.accumulate(recording.scores[list(numbers)])
+    return recording.best_score / np.append(best, np.full(evaluations - len(best), best[-1]))
 
 
 def shown(values: NDArray[np.float64], sign: str = "") -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.recorded import parsed
+from benchmarks.recorded import curve_of, parsed
 from benchmarks.subspaces import parser_of_parts, parts_of
 from warpsmith.record.foreign import Recording
 from warpsmith.replay.trial import run_trial
@@ -98,9 +98,8 @@ def _searched(part: Recording, seeds: int, evaluations: int) -> tuple[NDArray[np
             setattr(setting.module, setting.name, setting.others[place] if place >= 0 else value)
             has += [place == other for other in range(others)]
         numbers = run_trial(part, DEFAULT_STRATEGY, np.random.default_rng(seed), evaluations=evaluations).numbers
-        best = np.minimum.accumulate(part.scores[list(numbers)])
         chosen.append(has)
-        curves.append(part.scores.min() / np.append(best, np.full(evaluations - len(best), best[-1])))
+        curves.append(curve_of(part, numbers, evaluations))
     return np.array(chosen, dtype=np.float64), np.array(curves)
 
 
