@@ -42,7 +42,7 @@ def published() -> Path:
 
 
 def curve_of(recording: Recording, numbers: Sequence[int], evaluations: int) -> NDArray[np.float64]:
-    """The best so far as a fraction of the optimum, after each of so many evaluations; one that ended early stays where it was."""
+    """The best so far as a fraction of the optimum after each evaluation. A search that ended early stays where it was."""
     best = np.minimum.accumulate(recording.scores[list(numbers)])
     return recording.best_score / np.append(best, np.full(evaluations - len(best), best[-1]))
 
