@@ -9,18 +9,18 @@ install = for pause in 15 60 stop; do \
 	  [ $$pause = stop ] || { echo "pip failed; once more in $$pause s"; sleep $$pause; }; \
 	done; exit 1
 
-.PHONY: help venv demo test lint format bench docs clean
+.PHONY: help venv demo test fast lint format bench docs clean
 
 help:            ## this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+:.*  ##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 venv: $(VENV)/.ready   ## create .venv with all that runs here
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Warpsmith needs Python 3.11 or newer; set PYTHON=…"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	@$(call install,--editable . --group dev)
+	@$(call install,--editable . --group dev --constraint constraints.txt)
 	@touch $@
 
 demo: venv       ## refactor and tune the bundled fused_add_rmsnorm on this machine's CPU
@@ -28,6 +28,9 @@ demo: venv       ## refactor and tune the bundled fused_add_rmsnorm on this mach
 
 test: venv       ## all tests, two at a time
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+fast: venv       ## the tests that need no device
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit
 
 lint: venv       ## ruff, mypy strict, import-linter
 	$(BIN)/ruff check .

@@ -3,8 +3,9 @@
     python -m benchmarks everyday_loops 500
 
 Guards and early returns, block- and grid-stride loops with indices of many types, nested loops that some threads leave, branches,
-switches, local arrays, tiles in shared memory, atomic additions. Arithmetic is exact and nothing races, so what the device makes
-fast must leave the same bits as what it runs one thread after another without any optimisation (docs/concepts/cpu-device.md).
+switches, local arrays, tiles in shared memory, atomic additions, several rows a thread. Arithmetic is exact and nothing races, so
+what the device makes fast must leave the same bits as what it runs one thread after another without any optimisation
+(docs/concepts/cpu-device.md).
 """
 
 from __future__ import annotations
@@ -26,8 +27,18 @@ ELEMENTS, BINS = 4096, 64
 SIZES = ((200, 5), (1000, 17), (37, 1))
 SHAPES = {
     1: (((2, 1, 1), (128, 1, 1)), ((3, 1, 1), (50, 1, 1)), ((1, 1, 1), (256, 1, 1))),
-    2: (((2, 4, 1), (32, 4, 1)), ((2, 2, 1), (16, 8, 1)), ((4, 2, 1), (8, 8, 1))),
+    2: (
+        ((2, 4, 1), (32, 4, 1)),
+        ((2, 2, 1), (16, 8, 1)),
+        ((4, 2, 1), (8, 8, 1)),
+        ((4, 8, 1), (16, 2, 1)),
+        ((8, 8, 1), (8, 2, 1)),
+    ),
 }
+ROWS = 8  # of each thread, in blocks of two dimensions
+PLACES = (
+    64 * 256
+)  # of the rows' elements: as many columns as a grid has threads along x, as many rows as it has along y, times ROWS
 HEAD = """\
 struct Pair { unsigned x, y; };
 __device__ Pair pair(const unsigned* p, int at) { return reinterpret_cast<const Pair*>(p)[at]; }
@@ -59,6 +70,7 @@ STRIDES = (
     ("1", "n", "n / 7 + 1"),
     ("threadIdx.x / 32", "m", "blockDim.x / 32 + 1"),
     ("threadIdx.y", "m", "blockDim.y"),
+    ("threadIdx.y", f"{ROWS} * blockDim.y", "blockDim.y"),
 )
 DEEPEST = 3
 
@@ -68,7 +80,7 @@ class Maker:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self.dimensions: int = self._one(1, 1, 2)
+        self.dimensions: int = self._one(1, 2)
         self._indices = ["i", "(int)threadIdx.x", "(int)blockIdx.x", *["(int)threadIdx.y"] * (self.dimensions - 1)]
         self._names = 0
         self._depth = 0
@@ -84,7 +96,28 @@ class Maker:
             lines += self._statements(self._one(1, 2))
         if guard.endswith("{"):
             lines += ["out[i & 4095] += x * 3u + y;", "}"]
+        elif self.dimensions > 1:
+            lines += self._rows(all_there=not guard)
         return HEAD + "\n".join([*lines, "out[8192 + (i & 4095)] = x ^ (y << 1);", "}\n"])
+
+    def _rows(self, *, all_there: bool) -> list[str]:
+        """Several rows a thread: in registers, through a tile that is turned (where no thread has left), or straight."""
+        step, unroll = self._one("blockDim.y", "(int)blockDim.y"), self._one("", "", "#pragma unroll", "#pragma unroll 4")
+        loop = f"for ({self._one('int', 'unsigned', 'size_t')} j = 0; j < {ROWS}; ++j)"
+        kept = self._one("if (row < n) {", "if (row < n && col < m * 8) {", "{")
+        head = [f"const int y0 = blockIdx.y * blockDim.y * {ROWS} + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;"]
+        row, there = f"const int row = y0 + j * {step};", f"out[{3 * ELEMENTS + BINS} + row * 64 + col]"
+        read = f"{self._one('f', 'a', 'b')}[(row * 64 + col) & 4095]"
+        straight = [unroll, f"{loop} {{ {row} {kept} {there} = {read} + x * {self._value(2)}; }} }}"]
+        registers = [f"unsigned r[{ROWS}];", unroll, f"{loop} {{ {row} r[j] = row < n ? (unsigned){read} : x; }}"]
+        registers += [unroll, f"{loop} {{ {row} {kept} {there} = r[j] * 3u + r[{ROWS - 1} - j] + {self._value(2)}; }} }}"]
+        at = f"(threadIdx.y + j * {step})"
+        turned = [f"__shared__ unsigned rows[{8 * ROWS}][{self._one(33, 32, 34)}];", unroll]
+        turned += [f"{loop} {{ {row} rows[{at}][threadIdx.x] = (unsigned){read} + x; }}"]
+        turned += ["__syncthreads();", f"const int e = threadIdx.x * {ROWS} * blockDim.y;", unroll]
+        place = f"(e + {at})"
+        turned += [f"{loop} {{ {row} {kept} {there} = rows[{place} / blockDim.x][{place} % blockDim.x] ^ y; }} }}"]
+        return [*head, *self._one(straight, registers, *((turned, turned) if all_there else ()))]
 
     def _one(self, *choices: Any) -> Any:
         return self._random.choice(choices)
@@ -226,7 +259,7 @@ def outputs(
     program = session.load(device.compile(replace(request, plain=plain)))
     found = []
     for sizes in SIZES:
-        out = np.full(3 * ELEMENTS + BINS, 7, np.uint32)
+        out = np.full(3 * ELEMENTS + BINS + PLACES, 7, np.uint32)
         views = [memoryview(bytearray(array.tobytes())) for array in (out, *given)]
         program.launch((*views, *(size.to_bytes(4, "little") for size in sizes)), geometry)
         found.append(np.frombuffer(views[0], np.uint32))

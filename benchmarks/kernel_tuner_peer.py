@@ -23,7 +23,7 @@ import numpy as np
 
 from warpsmith.core.outcome import CompileFailed, Measured
 from warpsmith.record.foreign import Recording
-from warpsmith.replay.plan import Trial
+from warpsmith.replay.plan import ReplayTrial
 from warpsmith.replay.trial import Trace
 
 STRATEGIES = ("random_sample", "genetic_algorithm", "pso", "hybrid_vndx", "adaptive_tabu_greywolf")
@@ -34,7 +34,7 @@ def installed() -> bool:
     return importlib.util.find_spec("kernel_tuner") is not None
 
 
-def run_peers(recordings: Sequence[Recording], seeds: int, evaluations: int, jobs: int) -> Iterator[tuple[Trial, Trace]]:
+def run_peers(recordings: Sequence[Recording], seeds: int, evaluations: int, jobs: int) -> Iterator[tuple[ReplayTrial, Trace]]:
     """Every strategy of `STRATEGIES` on every recording with every seed, as they finish."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = {recording.name: _numbers(recording) for recording in recordings}
@@ -52,7 +52,7 @@ def run_peers(recordings: Sequence[Recording], seeds: int, evaluations: int, job
             for future in as_completed(futures):
                 name, strategy, seed = futures[future]
                 keys, seconds = future.result()
-                yield Trial(name, PREFIX + strategy, seed), Trace(tuple(numbers[name][key] for key in keys), seconds)
+                yield ReplayTrial(name, PREFIX + strategy, seed), Trace(tuple(numbers[name][key] for key in keys), seconds)
 
 
 def _write(recording: Recording, numbers: Mapping[str, int], path: Path) -> Path:

@@ -19,10 +19,10 @@ from warpsmith.measure.bench import Candidate
 from warpsmith.measure.roofline import Roofline
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.builder import Builder
 from warpsmith.tuning.claims import finalists
-from warpsmith.tuning.claims.beside import Speedups
-from warpsmith.tuning.claims.stages import Claimant
+from warpsmith.tuning.claims.claimant import Claimant
+from warpsmith.tuning.claims.interleaved import Speedups
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.tuning.events import ignore
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -48,7 +48,7 @@ def main() -> None:
         built = {c: builder.build(c, kernel.tuning_workloads) for c in (default, tuned)}
         ready = {c: candidate for c, candidate in built.items() if isinstance(candidate, Candidate)}
         claimant = Claimant(builder, pool, info, prepared, device="cpu", rng=rng, emit=ignore)
-        choice = finalists.Choice(tuned, {})
+        choice = finalists.Winners(tuned, {})
         weights = {w.name: w.weight for w in kernel.tuning_workloads}
         intervals = []
         for _ in range(TIMES):

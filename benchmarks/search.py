@@ -17,7 +17,7 @@ from benchmarks.recorded import parsed, parser_of
 from warpsmith.cli.render_replay import render_replay
 from warpsmith.record.foreign import load_recordings
 from warpsmith.replay.output import write_result
-from warpsmith.replay.plan import Plan
+from warpsmith.replay.plan import ReplayPlan
 from warpsmith.replay.pool import run_trials
 from warpsmith.replay.result import collect
 from warpsmith.search.registry import DEFAULT_STRATEGY
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     recordings = {recording.name: recording for recording in load_recordings(options.spaces)}
     ours = tuple(options.strategy or OURS)
     files = {name: recording.file for name, recording in recordings.items()}
-    plan = Plan(files, ours, options.seeds, options.evaluations, None)
+    plan = ReplayPlan(files, ours, options.seeds, options.evaluations, None)
     traces = dict(run_trials(plan, options.jobs, recordings.values()))
     peers: tuple[str, ...] = ()
     if kernel_tuner_peer.installed():
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         traces |= kernel_tuner_peer.run_peers(list(recordings.values()), options.seeds, options.evaluations, options.jobs)
     else:
         print("Kernel Tuner is not installed, so ours run alone: pip install --group bench")
-    result = collect(Plan(files, (*ours, *peers), options.seeds, options.evaluations, None), recordings, traces)
+    result = collect(ReplayPlan(files, (*ours, *peers), options.seeds, options.evaluations, None), recordings, traces)
     render_replay(result)
     if options.output is not None:
         write_result(result, options.output)

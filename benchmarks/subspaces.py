@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from benchmarks.recorded import parsed, parser_of, shown
 from warpsmith.record.foreign import Recording, load_recordings
-from warpsmith.record.foreign.recording import Entry, Facts, Failure, assemble
-from warpsmith.replay.plan import Plan
+from warpsmith.record.foreign.recording import Entry, Failure, RecordingFacts, assemble
+from warpsmith.replay.plan import ReplayPlan
 from warpsmith.replay.pool import run_trials
 from warpsmith.replay.result import collect
 from warpsmith.search.registry import DEFAULT_STRATEGY
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     strategies = tuple(options.strategy or (DEFAULT_STRATEGY, "random"))
     parts = {part.name: part for part in parts_of(options)}
     files = {name: part.file for name, part in parts.items()}
-    plan = Plan(files, strategies, options.seeds, options.evaluations, None, options.at_once)
+    plan = ReplayPlan(files, strategies, options.seeds, options.evaluations, None, options.at_once)
     result = collect(plan, parts, dict(run_trials(plan, options.jobs, parts.values())))
     at = [n for n in CHECKPOINTS if n <= options.evaluations]
     found = {s: np.array([result.by_seed(name, s).mean(axis=0)[np.array(at) - 1] for name in parts]) for s in strategies}
@@ -93,7 +93,7 @@ def _part(whole: Recording, kept: NDArray[np.bool_], name: str) -> Recording:
     values = {p.name: [p.values[at] for at in left] for p, left in zip(whole.space.parameters, there, strict=True)}
     numbers = np.flatnonzero(kept).tolist()
     entries = [Entry(_result(whole, number), float(whole.seconds[number])) for number in numbers]
-    facts = Facts(name, whole.file.with_name(name), whole.kernel, whole.device, whole.objective, values)
+    facts = RecordingFacts(name, whole.file.with_name(name), whole.kernel, whole.device, whole.objective, values)
     places = np.column_stack([np.searchsorted(left, rows[:, column]) for column, left in enumerate(there)])
     return assemble(facts, places.astype(np.int32), entries)
 

@@ -14,7 +14,7 @@ from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.source.extract import extract
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
 CPU_ARCH = 800  # the architecture that decides `#if`s for the CPU device

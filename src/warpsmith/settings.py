@@ -3,11 +3,14 @@
 | variable                    | meaning                                                                   |
 |-----------------------------|---------------------------------------------------------------------------|
 | `WARPSMITH_HOME`            | where runs, templates and compiled binaries are kept (default: user data) |
+| `WARPSMITH_INPUT_SEED`      | of the inputs, to repeat a run or a verification (default: secret, and recorded) |
 | `WARPSMITH_CLAIM_PROCESSES` | how many fresh processes a claim rests on (default: 5; at least 2)        |
 | `WARPSMITH_CONFINEMENT`     | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
 | `WARPSMITH_MODEL_TIMEOUT`   | seconds that a language model has for one answer (default: 120)           |
-| `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched for races: `on` (default), `off` |
+| `WARPSMITH_MODEL_CONTEXT`   | tokens that a language model holds at once (default: as its server tells) |
+| `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched by its checkers: `on` (default), `off` |
 | `WARPSMITH_SECOND_OPINION`  | whether the original is run plainly too, on the CPU device: `on` (default), `off` |
+| `WARPSMITH_SHARED`          | a folder or an object store (s3://…) to which runs are added, and where `--warm auto` looks |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
 what must be known of them here is told by `openai_base_url` and `secrets`.
@@ -27,6 +30,8 @@ from warpsmith.core.file_names import as_file_name, require_recordable
 _CLAIM_PROCESSES = 5
 _FEWEST_PROCESSES = 2  # one alone cannot tell how much processes differ
 _MODEL_TIMEOUT_S = 120.0
+_SMALLEST_CONTEXT = 1000
+_LARGEST_SEED = 2**63 - 1
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")  # of a server's or a proxy's address
 _SHORTEST_SECRET = 8  # shorter values are words that stand everywhere
@@ -61,6 +66,12 @@ class Settings:
     def report_file(self, run: str) -> Path:
         return self.run_folder(run) / "report.html"
 
+    def batch_folder(self, name: str) -> Path:
+        return self.home / "batches" / name
+
+    def batch_report_file(self, name: str) -> Path:
+        return self.batch_folder(name) / "report.html"
+
     def comparison_folder(self, name: str) -> Path:
         return self.home / "comparisons" / name
 
@@ -81,8 +92,18 @@ def claim_processes() -> int:
     text = os.environ.get("WARPSMITH_CLAIM_PROCESSES", str(_CLAIM_PROCESSES))
     if not text.isdecimal() or int(text) < _FEWEST_PROCESSES:
         raise InputError(
-            f"WARPSMITH_CLAIM_PROCESSES={text!r} is no number of processes", hint=f"a whole number from {_FEWEST_PROCESSES} on"
+            f"WARPSMITH_CLAIM_PROCESSES={text!r} is not a number of processes", hint=f"a whole number from {_FEWEST_PROCESSES} on"
         )
+    return int(text)
+
+
+def input_seed() -> int | None:
+    """The seed of inputs that was asked for. Raises InputError for what is not a seed."""
+    text = os.environ.get("WARPSMITH_INPUT_SEED")
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > _LARGEST_SEED:
+        raise InputError(f"WARPSMITH_INPUT_SEED={text!r} is not a seed", hint=f"a whole number from 0 to {_LARGEST_SEED}")
     return int(text)
 
 
@@ -97,9 +118,21 @@ def model_timeout_s() -> float:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise InputError(
-            f"WARPSMITH_MODEL_TIMEOUT={text!r} is no time in seconds", hint="for example WARPSMITH_MODEL_TIMEOUT=300"
+            f"WARPSMITH_MODEL_TIMEOUT={text!r} is not a time in seconds", hint="for example WARPSMITH_MODEL_TIMEOUT=300"
         )
     return seconds
+
+
+def model_context() -> int | None:
+    """How many tokens a language model holds at once; None where nobody said. Raises InputError for what is no number."""
+    text = os.environ.get("WARPSMITH_MODEL_CONTEXT")
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < _SMALLEST_CONTEXT:
+        raise InputError(
+            f"WARPSMITH_MODEL_CONTEXT={text!r} is not a number of tokens", hint=f"a whole number from {_SMALLEST_CONTEXT} on"
+        )
+    return int(text)
 
 
 def are_races_checked() -> bool:
@@ -110,6 +143,10 @@ def are_races_checked() -> bool:
 def is_second_opinion_wanted() -> bool:
     """Raises InputError for what says neither yes nor no."""
     return _is_on("WARPSMITH_SECOND_OPINION")
+
+
+def shared_store() -> str | None:
+    return os.environ.get("WARPSMITH_SHARED") or None
 
 
 def openai_base_url() -> str | None:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
+import os
+import signal
+import termios
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +20,7 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Geometry, Language
 from warpsmith.devices.base import Binary, CompileRequest, ParameterType
+from warpsmith.isolation.process import WorkerProcess
 from warpsmith.measure.bench import Candidate
 from warpsmith.spec.kernel import Argument, Buffer, Init, Kernel, Launch, Reference, Role, Scalar, Traffic, Workload
 from warpsmith.verify.inputs import scalar_bytes, scalar_value
@@ -86,3 +95,37 @@ def prepare(kernel: Kernel, expected=None) -> list[PreparedWorkload]:
         blank.expected = oracle(blank.inputs)
         ready.append(blank)
     return ready
+
+
+@contextmanager
+def killed_at_work(process: WorkerProcess, *, and_its_successor: bool = False) -> Iterator[None]:
+    """What is asked of this idle worker inside finds it killed by somebody else after it was asked, before it answers."""
+    os.kill(process.pid, signal.SIGSTOP)
+    before, over = _workers(), threading.Event()
+
+    def kill() -> None:
+        unread = array.array("i", [0])
+        while not unread[0] and not over.is_set():
+            fcntl.ioctl(process._channel._sock, termios.TIOCOUTQ, unread)
+        os.kill(process.pid, signal.SIGKILL)
+        while and_its_successor and not over.is_set():
+            for pid in _workers() - before:
+                os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        killer.join()
+
+
+def _workers() -> set[int]:
+    """Processes that this one started, dead ones that were not collected yet among them."""
+    found: set[int] = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                found.add(int(entry.name))
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from warpsmith.compile.binding import Binder
@@ -15,9 +16,9 @@ from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.agent.adversaries import Adversaries
-from warpsmith.tuning.agent.odd_shapes import odd_shapes
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.adversaries import Adversaries
+from warpsmith.tuning.evaluation.builder import Builder
+from warpsmith.tuning.evaluation.odd_shapes import odd_shapes
 from warpsmith.tuning.templates.probes import laboratory
 from warpsmith.tuning.templates.workbench import Workbench
 
@@ -60,7 +61,7 @@ def settled(kernel: Kernel, asked_for: tuple[Workload, ...] = ()) -> tuple[list[
     with ExitStack() as stack:
         pool = stack.enter_context(CompilePool("cpu", cache_dir=None))
         builder = Builder(Binder(kernel, pool.describe().limits), template_of(kernel), pool)
-        tested = Adversaries(odd_shapes(kernel), asked_for, builder, 0, stack)
+        tested = Adversaries(odd_shapes(kernel, np.random.default_rng(0)), asked_for, builder, 0, stack)
         bench = stack.enter_context(Bench("cpu", list(tested.ready.values())))
         return [workload.name for workload in tested.settle(bench)], tested.dropped
 
@@ -87,3 +88,4 @@ def test_a_form_for_the_declared_shape_alone_is_refused(made, tmp_path):
         problem = Workbench(kernel, lab).problem_of(form)
     assert problem is not None
     assert "y on odd-1" in problem
+    assert "(odd-1: n = " in problem, "which shape that is nobody could tell otherwise"

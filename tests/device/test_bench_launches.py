@@ -5,13 +5,14 @@ import signal
 
 import numpy as np
 import pytest
-from bench_support import UNARY, buffer, candidate, make_kernel, prepare, scalar
+from bench_support import UNARY, buffer, candidate, killed_at_work, make_kernel, prepare, scalar
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import WarpsmithError
-from warpsmith.core.outcome import LaunchFailed
+from warpsmith.core.outcome import Crashed, LaunchFailed
 from warpsmith.measure import bench as bench_module
 from warpsmith.measure.bench import Bench
+from warpsmith.verify.pool import FIRST
 
 DOUBLE = """
 __global__ void k(const float* x, float* out, int n) {
@@ -43,6 +44,11 @@ def on_bench():
         item.close()
 
 
+def time_first(bench, sequence):
+    """On the inputs that the workload was prepared with."""
+    return bench.time("n=1000", sequence, [FIRST] * len(sequence))
+
+
 def test_several_workloads_and_candidates_in_any_order(pool, on_bench):
     kernel = make_kernel(*UNARY, sizes=(1, 63, 1000))
     bench, _ = on_bench(kernel)
@@ -61,11 +67,11 @@ def test_timing_is_one_number_a_launch(pool, on_bench):
     bench, (workload,) = on_bench(kernel)
     one = candidate(pool, kernel, DOUBLE)
     other = candidate(pool, kernel, DOUBLE.replace("2 * x[i]", "x[i] + x[i]"))
-    times = bench.time("n=1000", [one, other, other, one, one])
+    times = time_first(bench, [one, other, other, one, one])
     assert len(times) == 5
     assert all(nanoseconds > 0 for nanoseconds in times)
     assert workload.verdict_after_launch().passed
-    assert bench.time("n=1000", []) == []
+    assert time_first(bench, []) == []
     assert bench.run_once(one, "n=1000") > 0
 
 
@@ -76,7 +82,7 @@ def test_a_timed_launch_finds_nothing_of_the_one_before(pool, on_bench, dtype):
     bench, (workload,) = on_bench(kernel, lambda inputs: {"out": 2 * inputs["x"]})
     honest = candidate(pool, kernel, source)
     idle = candidate(pool, kernel, source.replace("if (i < n)", "if (i < n && out[i] != 2 * x[i])").replace("= 2 *", "= 3 *"))
-    assert len(bench.time("n=1000", [honest, idle])) == 2
+    assert len(time_first(bench, [honest, idle])) == 2
     assert not workload.verdict_after_launch().passed
 
 
@@ -91,7 +97,7 @@ def test_inout_is_restored_before_every_launch(pool, on_bench):
     bench, (workload,) = on_bench(kernel, lambda inputs: {"x": inputs["x"] + 1, "total": np.array([1000], np.int32)})
     counting = candidate(pool, kernel, source)
     assert bench.verify(counting, "n=1000").passed
-    assert len(bench.time("n=1000", [counting] * 4)) == 4
+    assert len(time_first(bench, [counting] * 4)) == 4
     assert workload.verdict_after_launch().passed
     assert bench.verify(counting, "n=1000").passed
 
@@ -165,7 +171,32 @@ def test_a_worker_that_died_unseen_is_nobodys_outcome(pool, on_bench):
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert bench.verify(right, "n=1000").passed
     assert bench.restarts == 1
-    assert len(bench.time("n=1000", [right, right])) == 2
+    assert len(time_first(bench, [right, right])) == 2
+
+
+def test_a_worker_killed_at_work_is_not_held_against_the_candidate(pool, on_bench):
+    kernel = make_kernel(*UNARY)
+    bench, _ = on_bench(kernel)
+    right = candidate(pool, kernel, DOUBLE)
+    bench.start()
+    with killed_at_work(bench._attachment.process):
+        assert bench.verify(right, "n=1000").passed
+    with killed_at_work(bench._attachment.process):
+        assert len(bench.time("n=1000", [right, right], [0, 1])) == 2
+    assert bench.verify(right, "n=1000").passed
+    assert bench.restarts == 2
+
+
+def test_two_workers_killed_at_work_are_an_outcome(pool, on_bench):
+    kernel = make_kernel(*UNARY)
+    bench, _ = on_bench(kernel)
+    right = candidate(pool, kernel, DOUBLE)
+    bench.start()
+    with killed_at_work(bench._attachment.process, and_its_successor=True):
+        outcome = bench.verify(right, "n=1000")
+    assert isinstance(outcome, Crashed)
+    assert outcome.reason == "killed by SIGKILL, most likely by the system for want of memory; so was a second worker"
+    assert bench.verify(right, "n=1000").passed
 
 
 def test_programs_are_unloaded_and_loaded_again(pool, on_bench, monkeypatch):
@@ -185,8 +216,8 @@ def test_a_launch_the_device_refuses_leaves_the_bench_usable(pool, on_bench):
     too_large = {"n=1000": bench_module.Geometry((1, 1, 1), (1 << 20, 1, 1))}
     refused = bench_module.Candidate("large", right.binaries, too_large, right.scalars)
     assert isinstance(bench.run_once(refused, "n=1000"), LaunchFailed)
-    assert isinstance(bench.time("n=1000", [right, refused]), LaunchFailed)
-    assert len(bench.time("n=1000", [right])) == 1
+    assert isinstance(time_first(bench, [right, refused]), LaunchFailed)
+    assert len(time_first(bench, [right])) == 1
     assert bench.restarts == 0
 
 

@@ -19,7 +19,7 @@ from warpsmith.devices.hip import HipDevice
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import Certificate, template_of
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.tuning.templates.certify import certify
 from warpsmith.verify.prepared import PreparedWorkload
 

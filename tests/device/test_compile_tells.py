@@ -17,11 +17,11 @@ from warpsmith.core.hardware import Language
 from warpsmith.core.outcome import CompileFailed, Evaluation, Infeasible, Measured
 from warpsmith.measure.bench import Bench
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.cores import Cores
-from warpsmith.tuning.evaluate import Evaluator
-from warpsmith.tuning.original import establish_original
-from warpsmith.tuning.round import make_round
-from warpsmith.tuning.targets import open_targets, require_original
+from warpsmith.tuning.evaluation.cores import Cores
+from warpsmith.tuning.evaluation.evaluate import Evaluator
+from warpsmith.tuning.evaluation.original import establish_original
+from warpsmith.tuning.evaluation.round import make_round
+from warpsmith.tuning.evaluation.targets import open_targets, require_original
 from warpsmith.verify.prepared import PreparedWorkload
 
 SOURCE = """

@@ -56,3 +56,22 @@ def test_complex_numbers(tmp_path: Path) -> None:
     z += z * z - 2
     found = numbers(tmp_path, COMPLEX, "k", [np.zeros(2, np.float32), np.float32(0.5), np.float32(2)])
     np.testing.assert_allclose(found, [z.real, z.imag], rtol=1e-6)
+
+
+PACKED = """
+struct Base { float* out; const float* x; int n; };
+struct Size { int rows, columns; };
+struct P : public Base { Size size; float weights[2]; };
+__global__ void k(const P p, int n) {
+  if (threadIdx.x < p.n) gpuAtomicAdd(p.out + threadIdx.x, p.x[threadIdx.x] * p.weights[1] + p.size.columns + p.weights[0] * n);
+}
+"""
+
+
+def test_structures_in_structures(tmp_path: Path) -> None:
+    (tmp_path / "source.cu").write_text(PACKED)
+    found = extract(ExtractRequest(tmp_path / "source.cu", "k", unpack=True))
+    x = np.arange(32, dtype=np.float32)
+    numbers = [np.int32(20), np.int32(3), np.int32(5), np.float32(0.5), np.float32(2)]
+    out = launch(found.source_text, [np.ones(32, np.float32), x, *numbers, np.int32(7)], entry=found.entry, block=32)
+    np.testing.assert_array_equal(out, np.where(np.arange(32) < 20, 2 * x + 5 + 3.5 + 1, 1))

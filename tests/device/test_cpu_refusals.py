@@ -21,6 +21,8 @@ REFUSED = {
         'float x; asm("add.rz.f32 %0, %1, %1;" : "=f"(x) : "f"(o[1])); o[0] = x;',
         r"the instruction add\.rz\.f32 of inline PTX",
     ),
+    "inline PTX without operands": ('asm("cvt.rn.f32;");', r"the instruction cvt\.rn\.f32 of inline PTX"),
+    "inline PTX without operands, on a predicate": ('asm("not.pred;");', r"the instruction not\.pred of inline PTX"),
     "inline PTX with a loop": ('asm("L: bra L;");', r"support inline PTX"),
     "inline PTX on addresses of shared memory": (
         'int x; asm("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(0)); o[0] = x;',
@@ -40,6 +42,8 @@ REFUSED = {
     "asynchronous copies": ("__pipeline_memcpy_async(o, o, 4);", "asynchronous copies"),
     "function pointers": ("float (*f)(float) = o[0] > 0 ? one : two; o[0] = f(1);", "function pointers"),
     "virtual functions": ("Derived d; Base* b = &d; o[0] = b->get();", "virtual functions"),
+    "functions of the process": ("o[0] = getppid();", "a call of getppid, which is declared and defined nowhere"),
+    "functions of libraries": ("o[0] = lib::answer();", "a call of answer, which"),
     "recursion": ("o[0] = factorial((int)o[0]);", "recursion"),
 }
 DEVICE_CODE = """
@@ -49,6 +53,8 @@ __device__ float two(float x) { return x + 2; }
 struct Base { __device__ virtual float get() = 0; };
 struct Derived : Base { __device__ float get() override { return 1; } };
 __device__ int factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
+extern "C" __device__ int getppid();
+namespace lib { __device__ int answer(); }
 __device__ float unused() { float x; asm("mov.f32 %0, 0f3F800000;" : "=f"(x)); return x; }
 #define LANE() ({ int x; asm("mov.u32 %0, %%laneid;" : "=r"(x)); x; })
 #define ONE() ({ float x; asm("mov.f32 %0, 0f3F800000;" : "=f"(x)); x; })

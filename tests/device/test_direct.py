@@ -93,7 +93,7 @@ def test_rewrites_are_judged_and_a_stopped_run_neither_repeats_nor_skips_one(tmp
     with pytest.raises(KeyboardInterrupt):
         tuning_run.start(order, settings, ignore)
     monkeypatch.setattr(tuning_run, "load_agent", lambda name, desk, alone: second)
-    result = tuning_run.resume("last", settings, ignore)
+    result = tuning_run.resume("last", settings, ignore).as_json()
 
     assert (first.asked, second.asked) == ([0, 1, 2], [2, 3, 4, 5, 6])
     assert [(e["rewrite"], e["outcome"]) for e in result["rewrites"]] == list(enumerate(OUTCOMES, start=1))

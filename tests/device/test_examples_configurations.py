@@ -15,7 +15,7 @@ from warpsmith.space.covering import covering_sample
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.verify.prepared import PreparedWorkload
 
 _SAMPLED = 2

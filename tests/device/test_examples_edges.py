@@ -18,7 +18,7 @@ from warpsmith.measure.bench import Candidate
 from warpsmith.spec.kernel import Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import template_of
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.verify.inputs import make_inputs
 from warpsmith.verify.oracle import expected_outputs
 from warpsmith.verify.prepared import PreparedWorkload
@@ -93,4 +93,4 @@ def _prepared(builder: Builder, workload: Workload, scale: float) -> PreparedWor
     geometry = builder.binder.geometry(kernel.default_configuration, workload)
     inputs = make_inputs(kernel, workload, 0)
     inputs["input"] = inputs["input"] * np.float32(scale)
-    return PreparedWorkload(kernel, workload, inputs, expected_outputs(kernel, workload, inputs, geometry))
+    return PreparedWorkload(kernel, workload, inputs, expected_outputs(kernel, workload, inputs, geometry), geometry=geometry)

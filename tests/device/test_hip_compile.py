@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from enum import IntEnum
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Language, Limiter
 from warpsmith.devices._elf import Elf
-from warpsmith.devices.base import CompileError
+from warpsmith.devices.base import CompileError, CompileRequest, ParameterType
 from warpsmith.devices.hip import CompiledCodeObject, compile_code_object, hiprtc
 from warpsmith.devices.hip.occupancy import occupancy, waves_by_registers
 from warpsmith.devices.hip.target import TARGETS
+from warpsmith.devices.registry import load_device
 
 REMARKS = ("-Rpass-analysis=kernel-resource-usage",)
 
@@ -112,6 +115,30 @@ def test_constants_of_the_file_alone_are_filled_too(before: str, behind: str, lo
     assert lowered in {symbol.name for symbol in Elf(result.code).symbols}
     assert result.resources.instructions is not None
     assert result.resources.instructions > 5  # it is read, not taken for the zero that it begins with
+
+
+@pytest.mark.parametrize("device", ["cuda:sm_75", "cuda:sm_120", "hip:gfx942"])
+def test_what_outlives_a_launch_is_told_and_nothing_else(device: str) -> None:
+    source = """
+        #include <assert.h>
+        __device__ float kept[4] = {1.0f};
+        namespace { __device__ unsigned char bytes[5]; }
+        __constant__ float scale[2];
+        __global__ void k(float* out, int n) {
+            __shared__ float s[64];
+            s[threadIdx.x] = out[threadIdx.x];
+            __syncthreads();
+            assert(n < 1000);
+            out[threadIdx.x] = s[n] * scale[0] + kept[n] + bytes[n]++;
+            kept[threadIdx.x] = n;
+        }"""
+    types = (ParameterType("out", DType.F32, is_pointer=True), ParameterType("n", DType.I32, is_pointer=False))
+    constants = (ParameterType("scale", DType.F32, is_pointer=True),)
+    geometry = Geometry((1, 1, 1), (64, 1, 1))
+    binary = load_device(device).compile(
+        CompileRequest(source, Path("/k.cu"), Language.CUDA, "k", types, geometry, constants=constants)
+    )
+    assert sorted(binary.lasting_bytes.values()) == [5, 16]
 
 
 def test_a_hip_wave_is_the_targets() -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench_support import UNARY, make_kernel, request
+from bench_support import UNARY, killed_at_work, make_kernel, request
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
@@ -183,6 +183,39 @@ def test_a_worker_that_died_unseen_costs_nothing(pool):
     pool.describe()
     os.kill(pool._slots[0]._worker.pid, signal.SIGKILL)
     assert isinstance(pool.compile(ask(61)), Binary)
+
+
+def test_a_worker_killed_at_work_is_not_held_against_the_source(pool):
+    pool.describe()
+    with killed_at_work(pool._slots[0]._worker):
+        assert isinstance(pool.compile(ask(62)), Binary)
+    with killed_at_work(pool._slots[0]._worker, and_its_successor=True):
+        outcome = pool.compile(ask(63))
+    assert isinstance(outcome, Crashed)
+    assert outcome.reason == "killed by SIGKILL, most likely by the system for want of memory; so was a second worker"
+    assert isinstance(pool.compile(ask(63)), Binary)
+
+
+def test_a_killed_compiler_is_not_held_against_the_source():
+    """The system chooses the largest process, which is the compiler more often than the worker that started it."""
+    with CompilePool("cpu", cache_dir=None, deadline_s=600, folders=[Path()]) as pool:
+        pool.describe()
+        worker = pool._slots[0]._worker
+        outcome = pool.submit(ask(source=ENDLESS))
+        kill_compiler_of(worker.pid)
+        while (second := pool._slots[0]._worker) in (None, worker):  # until another took over
+            assert not outcome.done()
+            time.sleep(0.01)
+        kill_compiler_of(second.pid)
+        assert outcome.result(20).reason.startswith("its compiler was killed by SIGKILL")
+
+
+def kill_compiler_of(worker: int) -> None:
+    """Once it is at work."""
+    children = Path(f"/proc/{worker}/task/{worker}/children")
+    while not (pids := children.read_text().split()) or b"-cc1" not in Path(f"/proc/{pids[0]}/cmdline").read_bytes():
+        time.sleep(0.01)
+    os.kill(int(pids[0]), signal.SIGKILL)
 
 
 def test_closing_ends_compilers_at_work():

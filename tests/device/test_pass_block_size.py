@@ -50,3 +50,11 @@ def test_a_tree_whose_array_grows_with_the_block(workshop: Path, pool: CompilePo
     kernel, variant = foreign(workshop, _TREE, _TREE_TOML)
     made = rewritten(BlockSize(), kernel, variant, pool.describe().limits).variant
     Runner(pool, kernel, variant).check([(made, {"BLOCK": 8}), (made, {"BLOCK": 512})])
+
+
+def test_by_conjecture_a_tree_that_begins_with_half_of_the_number_follows(workshop: Path, pool: CompilePool):
+    source = _TREE.replace("blockIdx.x * blockDim.x", "blockIdx.x * 128").replace("blockDim.x / 2", "64")
+    kernel, variant = foreign(workshop, source, _TREE_TOML)
+    made = rewritten(BlockSize(), kernel, variant, pool.describe().limits).variant
+    assert [tunable.name for tunable in made.tunables if tunable.assumes] == ["BLOCK"]
+    Runner(pool, kernel, variant).check([(made, {"BLOCK": 8}), (made, {"BLOCK": 128}), (made, {"BLOCK": 512})])

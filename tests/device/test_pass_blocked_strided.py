@@ -1,4 +1,4 @@
-"""Columns dealt out another way on the CPU device: the same results, each written once."""
+"""Columns distributed another way on the CPU device: the same results, each written once."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from warpsmith.refactor.passes.direct_reads import DirectReads
 from warpsmith.refactor.passes.lift_constants import LiftConstants
 from warpsmith.refactor.passes.tile_rows import TileRows
 from warpsmith.source import parse_kernel
-from warpsmith.source.own_fillings import with_own_fillings
+from warpsmith.source.fill_loop_fission import with_own_fillings
 
 
 @pytest.mark.parametrize("name", ["transpose", "matmul", "conv2d", "matmul_opencl", "convolution_opencl"])

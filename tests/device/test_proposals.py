@@ -71,6 +71,14 @@ def test_a_right_form_becomes_a_value_of_form_beside_the_original(kernel: Kernel
     assert {c["EACH"] for c in listed if c[FORM] == 0} == {2}, "a form's parameters count only in it"
 
 
+def test_a_form_whose_names_another_one_has_is_looked_at_under_its_own(kernel: Kernel, lab: Lab):
+    other = replace(SEVERAL_EACH, number=2, names=(("EACH", "EACH_F2"), ("BLOCK", "BLOCK_F2")))
+    bench = Workbench(kernel, lab)
+    assert bench.problem_of(other) is None
+    shown = bench.instructions(other)
+    assert not isinstance(shown, str) or "disassembler" in shown
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

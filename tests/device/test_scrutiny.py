@@ -9,10 +9,11 @@ from bench_support import UNARY, candidate, make_kernel, prepare
 
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import UnavailableError
+from warpsmith.core.jsonable import as_json
 from warpsmith.core.outcome import CompileFailed
 from warpsmith.devices.base import CheckReport
 from warpsmith.devices.cuda import sanitizer
-from warpsmith.tuning.claims.scrutiny import Scrutiny, Subject
+from warpsmith.tuning.claims.scrutiny import Scrutinised, Scrutiny
 from warpsmith.tuning.events import Event, Warned
 from warpsmith.verify.prepared import PreparedWorkload
 
@@ -56,18 +57,18 @@ def workloads() -> Iterator[list[PreparedWorkload]]:
         workload.close()
 
 
-def subjects(*sources: str) -> list[Subject]:
+def subjects(*sources: str) -> list[Scrutinised]:
     """The first is the original."""
     kernel = make_kernel(*UNARY, sizes=(1, 1000))
     with CompilePool("cpu", cache_dir=None) as pool:
         names = ["original", *(f"VEC={4 * number}" for number in range(1, len(sources)))]
         plain = [candidate(pool, kernel, source, name) for source, name in zip(sources, names, strict=True)]
         watched = [candidate(pool, kernel, source, name, watched=True) for source, name in zip(sources, names, strict=True)]
-    return [Subject(each, lambda found=found: found) for each, found in zip(plain, watched, strict=True)]
+    return [Scrutinised(each, lambda found=found: found) for each, found in zip(plain, watched, strict=True)]
 
 
 @pytest.fixture(scope="module")
-def candidates() -> list[Subject]:
+def candidates() -> list[Scrutinised]:
     return subjects(DOUBLE, DOUBLE.replace("2 * x[i]", "4 * x[i] - 2 * x[i]"))
 
 
@@ -85,8 +86,13 @@ def test_what_is_found_in_a_candidate_alone_costs_it_its_place(workloads, candid
     original, chosen = candidates
     watch, said = scrutiny(StandIn([CLEAN, STRAY]), workloads)
     assert watch.problem(chosen, original) == "memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"
-    assert said == ["VEC=4 is out: memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"]
-    assert watch.entry == {"done": ["memcheck"], "out": {"VEC=4": said[0].partition(": ")[2]}, "original": {}, "not_done": []}
+    assert said == ["VEC=4 is dropped: memcheck: Invalid __global__ read of size 4 bytes; at k+0x90"]
+    assert as_json(watch.entry) == {
+        "done": ["memcheck"],
+        "out": {"VEC=4": said[0].partition(": ")[2]},
+        "original": {},
+        "not_done": [],
+    }
     assert workloads[1].verdict_after_launch().passed  # it really ran
 
 
@@ -95,7 +101,9 @@ def test_what_the_original_does_too_is_not_held_against_it(workloads, candidates
     watch, said = scrutiny(StandIn([STRAY, STRAY]), workloads)
     assert watch.problem(chosen, original) is None
     [told] = said
-    assert told.startswith("the original itself does not pass memcheck, so nobody has to: Invalid __global__ read")
+    assert told.startswith(
+        "the original does not pass memcheck either, so candidates are not held to it: Invalid __global__ read"
+    )
 
 
 def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
@@ -104,16 +112,16 @@ def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
     assert watch.problem(chosen, original) is None
     assert watch.problem(chosen, original) is None
     assert said == ["what was chosen is not checked: no memcheck; hint: install it"]
-    assert watch.entry == {"done": [], "out": {}, "original": {}, "not_done": ["no memcheck"]}
+    assert as_json(watch.entry) == {"done": [], "out": {}, "original": {}, "not_done": ["no memcheck"]}
 
 
 def test_what_nobody_could_watch_is_not_called_clean(workloads, candidates, monkeypatch) -> None:
     monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
     original, chosen = candidates
     watch, said = scrutiny(None, workloads)
-    assert watch.problem(Subject(chosen.candidate, lambda: CompileFailed("too large")), original) is None
-    assert said == ["racecheck could not watch VEC=4: it does not compile to be watched: too large"]
-    assert watch.entry == {"done": [], "out": {}, "original": {}, "not_done": said}
+    assert watch.problem(Scrutinised(chosen.candidate, lambda: CompileFailed("too large")), original) is None
+    assert said == ["racecheck, memcheck, initcheck could not watch VEC=4: it does not compile to be watched: too large"]
+    assert as_json(watch.entry) == {"done": [], "out": {}, "original": {}, "not_done": said}
 
 
 # Right on the CPU device, whose warps go together; a GPU's need not.
@@ -136,7 +144,8 @@ def test_the_cpu_device_watches_for_races_itself(workloads, monkeypatch) -> None
     assert not said
     assert "racecheck: shared memory 's': thread" in str(watch.problem(racing, original))
     assert watch.problem(original, racing) is None  # what the original does, others may
-    assert said[-1].startswith("the original itself does not pass racecheck")
-    assert watch.entry["done"] == ["racecheck"]
+    assert said[-1].startswith("the original does not pass racecheck either")
+    assert watch.entry is not None
+    assert watch.entry.done == ("racecheck", "memcheck", "initcheck")
     monkeypatch.setenv("WARPSMITH_RACECHECK", "off")
     assert scrutiny(None, workloads)[0].problem(racing, original) is None

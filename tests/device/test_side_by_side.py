@@ -15,12 +15,13 @@ from warpsmith.record.store import Store
 from warpsmith.settings import read_settings
 from warpsmith.tuning import run as tuning_run
 from warpsmith.tuning.budget import Budget
-from warpsmith.tuning.evaluate import Evaluator
+from warpsmith.tuning.evaluation.evaluate import Desk
+from warpsmith.tuning.evaluation.judge import Judge
+from warpsmith.tuning.evaluation.round import make_round
+from warpsmith.tuning.evaluation.side_by_side import SideBySide
+from warpsmith.tuning.evaluation.targets import open_targets
 from warpsmith.tuning.events import EvaluationFinished, ignore
 from warpsmith.tuning.order import Order
-from warpsmith.tuning.round import make_round
-from warpsmith.tuning.side_by_side import SideBySide
-from warpsmith.tuning.targets import open_targets
 from warpsmith.verify.prepared import prepare_all
 
 BODY = "  if (i < n) y[FORM == 2 ? i + (1ll << 40) : i] = (2 + FORM) * x[i];"
@@ -38,7 +39,7 @@ def kernel(tmp_path: Path):
 
 @pytest.fixture
 def pair(kernel):
-    """Two evaluators of the kernel's space, each with its own worker and memory."""
+    """What two devices search, and the judges of both, each with its own worker and memory."""
     with ExitStack() as stack:
         pool = stack.enter_context(CompilePool("cpu", cache_dir=None))
         targets = stack.enter_context(open_targets((), kernel.language, cache_dir=None, cores=None))
@@ -46,13 +47,14 @@ def pair(kernel):
         first = list(prepare_all(searched.builder.binder, kernel.workloads, 0, stack).values())
         second = [stack.enter_context(workload.twin()) for workload in first]
         benches = [stack.enter_context(Bench("cpu", workloads)) for workloads in (first, second)]
-        evaluators = [Evaluator(searched.space, searched.builder, bench, rng=np.random.default_rng(0)) for bench in benches]
-        yield searched.space, evaluators, benches
+        desk = Desk(searched.space, searched.builder)
+        judges = [Judge(bench, desk.weights, rng=np.random.default_rng(0)) for bench in benches]
+        yield searched.space, desk, judges, benches
 
 
 def test_both_work_and_results_come_in_the_order_of_the_questions(pair):
-    space, evaluators, benches = pair
-    with SideBySide(evaluators, benches) as both:
+    space, desk, judges, benches = pair
+    with SideBySide(desk, judges, at_once=8) as both:
         both.observe(both(space.default))
         asked = [configuration for configuration in space if configuration != space.default]
         for configuration in asked:
@@ -64,7 +66,7 @@ def test_both_work_and_results_come_in_the_order_of_the_questions(pair):
 
 
 def test_leaving_by_an_error_ends_what_is_under_way(pair):
-    space, evaluators, benches = pair
+    space, desk, judges, benches = pair
     pids = [bench.start() for bench in benches]
     began = threading.Event()
     verify = benches[1].verify
@@ -74,7 +76,7 @@ def test_leaving_by_an_error_ends_what_is_under_way(pair):
         return verify(candidate, workload)
 
     benches[1].verify = begun
-    with pytest.raises(KeyboardInterrupt), SideBySide(evaluators, benches) as both:  # noqa: PT012 - what leaves it is the point
+    with pytest.raises(KeyboardInterrupt), SideBySide(desk, judges, at_once=8) as both:  # noqa: PT012 - what leaves it is the point
         for configuration in space:
             both.prefetch(configuration)
         began.wait()
@@ -82,7 +84,8 @@ def test_leaving_by_an_error_ends_what_is_under_way(pair):
     for bench in benches:
         bench.close()
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    assert isinstance(evaluators[0](space.default).outcome, Crashed), "no other worker is started"
+    trial = desk.trial(space.default, desk.built(space.default))
+    assert isinstance(judges[0].judge(trial).outcome, Crashed), "no other worker is started"
 
 
 class StopError(Exception):
@@ -108,7 +111,7 @@ def test_a_run_on_two_is_recorded_and_goes_on_after_it_was_cut_off(kernel):
     result = tuning_run.resume(run, settings, ignore)
     with Store(settings.database) as store:
         after = [e.configuration for e in store.evaluations(run)]
-    assert (result["device"], result["more_devices"]) == ("cpu", ["cpu"])
+    assert (result.device, list(result.more_devices)) == ("cpu", ["cpu"])
     assert len(before) == 4, "the baseline and three"
     assert after[:4] == before
     assert len(after) == len(set(after)) == 8

@@ -13,10 +13,11 @@ from warpsmith.core.errors import BaselineError, InputError
 from warpsmith.refactor.base import Answer, Concern, Pass, Rewrite, Stage, Subject, Tunable, Variant
 from warpsmith.refactor.drafting.combine import combined
 from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.registry import load_passes
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.templates.effort import Effort
 from warpsmith.tuning.templates.probes import Lab, Probe, laboratory
-from warpsmith.tuning.templates.templating import Templated, template_entry, templatize
+from warpsmith.tuning.templates.templating import MadeTemplate, template_entry, templatize
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,37 @@ class Replacing:
 LINE = "out[i] = 2.0f * in[i];"
 
 
-def made(kernel: Kernel, lab: Lab, folder: Path, *passes: Pass, combinations: int = 0) -> Templated:
+def made(kernel: Kernel, lab: Lab, folder: Path, *passes: Pass, combinations: int = 0) -> MadeTemplate:
     return templatize(kernel, lab, passes=passes, folder=folder, effort=Effort(combinations))
+
+
+GUESSED = Tunable("SUM", (0, 1), 0, "how it is doubled", assumes="a float is as large twice as it is with itself")
+
+
+def test_a_conjecture_that_is_right_is_kept_and_marked(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=GUESSED, others={1: "out[i] = in[i] + in[i];"}))
+    assert [p.assumes for p in found.kernel.parameters] == [GUESSED.assumes]
+    assert template_entry(found)["parameters"]["SUM"]["assumes"] == GUESSED.assumes
+    assert f"// SUM: how it is doubled (0, 1); tested, not proved: {GUESSED.assumes}" in found.template.source
+
+
+def test_only_what_is_proved_enters_where_that_is_asked_for(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
+    right = Replacing(LINE, choice=GUESSED, others={1: "out[i] = in[i] + in[i];"})
+    found = templatize(kernel, lab, passes=[right], folder=tmp_path, effort=Effort(0, proved_only=True))
+    assert not found.parameters
+    assert found.applications[0].reason == f"not proved, only right if {GUESSED.assumes}"
+
+
+RACING = f"__shared__ float seen[1024]; seen[threadIdx.x] = 1.0f; {LINE[:-1]} * (seen[threadIdx.x ^ 1] > 2.0f ? 2.0f : 1.0f);"
+
+
+def test_a_conjecture_that_races_is_dropped_though_its_results_are_right(
+    kernel: Kernel, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
+    found = made(kernel, lab, tmp_path, Replacing(LINE, choice=GUESSED, others={1: RACING}))
+    assert not found.parameters
+    assert "SUM is right here, but racecheck: shared memory 'seen'" in (found.applications[0].reason or "")
 
 
 def test_right_alternatives_are_kept_and_certified(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
@@ -195,3 +225,15 @@ def test_a_probe_needs_no_files(kernel: Kernel, lab: Lab) -> None:
     probe = Probe(combined(Draft.of(kernel, lab.info.limits)), lab)
     assert probe.difference() is None
     assert probe.problem(probe.space.default) is None
+
+
+def test_branches_of_the_author_are_settled_for_the_device(tmp_path: Path) -> None:
+    """Passes see no `#if`; the default still is the original, and a target that would take another branch is refused."""
+    asked = "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 100\n    in = 0;\n#elif TWICE == 2\n    out[i] = in[i] + in[i];\n"
+    plain = twice(tmp_path / "kernel", SOURCE.replace(LINE, f"\n{asked}#else\n    {LINE}\n#endif\n"))
+    with laboratory(plain, "cpu", binary_cache=tmp_path / "binaries") as lab:
+        found = made(plain, lab, tmp_path / "template", *load_passes(["block_size"]))
+    assert [p.name for p in found.kernel.parameters] == ["BLOCK"]
+    assert found.certificate.level == "tokens"
+    assert asked not in found.template.source
+    assert "#error" in found.template.source

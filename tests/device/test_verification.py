@@ -10,10 +10,14 @@ import pytest
 
 from warpsmith.cli.render_verify import render_verification
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.errors import InputError
+from warpsmith.core.outcome import TimedOut
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.afterwards.verification import fresh_seeds, verify_configurations
-from warpsmith.tuning.choices import OfTemplate
+from warpsmith.tuning.afterwards.choices import OfTemplate
+from warpsmith.tuning.afterwards.verification import _Verifying, verify_configurations
+from warpsmith.tuning.afterwards.verified import SubjectKind, VerifiedSubject
+from warpsmith.verify.seeds import fresh_seeds
 
 TOML = """\
 [kernel]
@@ -117,9 +121,14 @@ def test_adversarial_workloads_count_where_constraints_and_the_original_allow_th
     assert declared["original", "odd"] == declared["general", "odd"] == "passed"
 
 
-def test_seeds_are_not_those_of_the_run():
-    assert fresh_seeds(3, run_seed=0) == (1001, 1002, 1003)
-    assert fresh_seeds(3, run_seed=1002) == (1001, 1003, 1004)
+def test_nobody_knows_seeds_before_unless_they_were_asked_for(monkeypatch):
+    assert len({*fresh_seeds(3), *fresh_seeds(3)}) == 6
+    monkeypatch.setenv("WARPSMITH_INPUT_SEED", "1001")
+    assert fresh_seeds(3) == fresh_seeds(3)
+    assert fresh_seeds(2)[0] == 1001
+    monkeypatch.setenv("WARPSMITH_INPUT_SEED", "-1")
+    with pytest.raises(InputError, match="WARPSMITH_INPUT_SEED='-1' is not a seed"):
+        fresh_seeds(1)
 
 
 def test_races_fail_though_every_output_is_right(kernel, monkeypatch):
@@ -133,6 +142,18 @@ def test_races_fail_though_every_output_is_right(kernel, monkeypatch):
     assert "shared memory 'row': thread" in found["races"][1]["reason"]
     assert found["passed"] is False
     shown = render_verification({"kernel": "k", "folder": None, "run": "r", **found})
-    assert shown.count("  races: none found") == 1
-    assert "  races: FAILED: shared memory 'row'" in shown
+    assert shown.count("  racecheck, memcheck, initcheck: nothing found") == 1
+    assert "  racecheck: FAILED: shared memory 'row'" in shown
+    assert "  memcheck, initcheck: nothing found" in shown
     assert "1 failed: 4 passed" in shown
+
+
+def test_what_never_ends_is_not_watched():
+    """Watched, each launch would take until its deadline, far longer than the first one did."""
+    subject = VerifiedSubject("original", Configuration.of({}), None, Configuration.of({}), frozenset({"w"}))
+    workload = Workload("w", {"n": 1})
+    verifying = object.__new__(_Verifying)
+    verifying._workloads, verifying._hanging = [(workload, SubjectKind.TUNING)], set()
+    verifying._check(subject, workload, SubjectKind.TUNING, 1, TimedOut("did not finish within 10 s", 10.0))
+    reports = verifying._reports(subject, 1)
+    assert {report.failure for report in reports.values()} == {"none of its launches ended in time"}

@@ -7,6 +7,7 @@ takes longer than what most of them do, and the others show that a process of on
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -19,7 +20,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from jsonschema import Draft202012Validator
+from tests.results import stored
 
+from warpsmith.api import json_schema
 from warpsmith.cli import main
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
@@ -29,7 +33,7 @@ from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.order import kernel_fingerprint
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "your-own-kernel.md"
-READING = {"check", "devices", "export", "extract", "init", "report", "show", "space", "verify"}
+READING = {"check", "devices", "export", "extract", "gate", "init", "report", "show", "space", "verify"}
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +90,21 @@ def _in_this_process(command: list[str], environment: dict[str, str]) -> subproc
 
 @pytest.fixture
 def as_json(warpsmith: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., Any]:
-    return lambda *arguments, **options: json.loads(warpsmith(*arguments, "--json", **options).stdout)
+    """What a command printed. The object of a run, or of a mistake, is held to the schema that is published."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        found = json.loads(warpsmith(*arguments, "--json", **options).stdout)
+        is_of_a_run = arguments[0] in {"tune", "resume", "show"} and "run" in found
+        if is_of_a_run or "error" in found:
+            result_schema().validate(found)
+        return found
+
+    return run
+
+
+@functools.cache
+def result_schema() -> Draft202012Validator:
+    return Draft202012Validator(json_schema("result"))
 
 
 @pytest.fixture
@@ -137,7 +155,7 @@ def recorded(home: Path) -> Callable[..., str]:
             for config in dict.fromkeys(tried):
                 times = tuple(WorkloadTime(w.name, 1e3, 0.5, (0.4, 0.6), 9) for w in kernel.tuning_workloads)
                 store.append(run, Evaluation(config, Measured(PASSED, times, 0.5), 0.25, 1.7e9))
-            store.finish(run, "finished", result)
+            store.finish(run, "finished", stored(run=run, kernel=kernel.name, **result))
         return run
 
     return record

@@ -77,3 +77,37 @@ def test_every_configuration_on_two_targets_without_a_gpu(tmp_path: Path) -> Non
     assert {entry["config"]["TILE"] for entry in cdna["configurations"]} == {64, 12000}
     assert any(removal["removes"] == 2 for removal in cdna["removed"])
     assert all(entry["outcome"] == "compiled" for entry in cdna["configurations"])
+
+
+def test_counters_of_a_launch_without_a_gpu(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "kernel.toml").write_text(SPECIFICATION)
+    command = [sys.executable, "-m", "warpsmith", "profile", str(tmp_path), "--target", "a100-sxm-80gb", "--json"]
+    environment = {**os.environ, "WARPSMITH_HOME": str(tmp_path / "home")}
+    done = subprocess.run([*command, "--config", "BLOCK=1024"], check=True, capture_output=True, text=True, env=environment)
+    (launch,) = json.loads(done.stdout)["workloads"]
+    assert launch["block"] == [1024, 1, 1]
+    assert launch["depends_on"] == []
+    loads = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+    assert launch["metrics"][loads] == 4096 / 8
+    by_line = {line["line"]: line["metrics"] for line in launch["lines"]}
+    assert by_line[10][loads] == 4096 / 8, "the line that loads the row"
+    wrong = subprocess.run([*command, "--config", "BLOCK=3"], check=False, capture_output=True, text=True, env=environment)
+    assert wrong.returncode == 2
+    assert "BLOCK=3 is not among its values" in wrong.stderr
+
+
+def test_configurations_in_the_order_of_their_estimated_time(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "kernel.toml").write_text(SPECIFICATION)
+    found = run(tmp_path, tmp_path / "home", "--target", "a100-sxm-80gb", "--rank")
+    (target,) = found["targets"]
+    ranking = target["ranking"]
+    assert ranking["estimated"]
+    assert ranking["validated"]["words"]
+    times = [one["estimated_us"] for one in ranking["configurations"]]
+    assert times == sorted(times)
+    assert len(times) == len(target["configurations"]) == 6
+    # A single block with eight times the threads has an eighth of the steps.
+    fastest = ranking["configurations"][0]
+    assert fastest["config"]["BLOCK"] == 1024

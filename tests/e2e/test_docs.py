@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from warpsmith import settings
 from warpsmith.cli.app import app
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,11 @@ def test_the_site_and_the_indexes_have_every_page():
         assert f"]({name})" in indexes or f"]({page.name})" in indexes, name
 
 
+def test_the_page_of_settings_has_every_variable():
+    listed = set(re.findall(r"^\| `(WARPSMITH_\w+)`", (ROOT / "docs" / "reference" / "settings.md").read_text(), re.MULTILINE))
+    assert listed == set(re.findall(r'"(WARPSMITH_\w+)"', Path(settings.__file__).read_text()))
+
+
 def test_the_guide_has_every_pass():
     text = (ROOT / "docs" / "guides" / "from-the-original.md").read_text()
     table = text[text.index("| pass |") :].split("\n\n", 1)[0]
@@ -76,7 +82,7 @@ def test_the_guide_has_every_pass():
 @pytest.mark.parametrize("name", sorted(command.name or "" for command in app.registered_commands))
 def test_the_row_of_a_command_has_its_options(name: str):
     text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    (row,) = re.findall(rf"^\| `warpsmith {name}\b([^`]*)` \|", text, re.MULTILINE)
+    (row,) = re.findall(rf"^\| `warpsmith {name}(?![\w-])([^`]*)` \|", text, re.MULTILINE)
     said = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", row))
     command = typer.main.get_command(app).commands[name]
     spelled = [{*p.opts, *p.secondary_opts} for p in command.params if p.param_type_name == "option"]

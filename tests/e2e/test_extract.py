@@ -42,7 +42,7 @@ def test_a_kernel_leaves_its_code_base_and_runs(as_json: Callable[..., Any], war
     assert result["folders"] == [str(ACME / "include")], "found without -I"
     assert Path(result["source"]).name == "packed_scale_kernel.cu"
     assert {Path(file).name for file in result["files"]} == {"config.h", "vec.cuh", "scale.cu"}
-    assert "fine" in warpsmith("check", folder).stdout, "the skeleton loads as it is"
+    assert "mistake" not in warpsmith("check", folder).stdout, "the skeleton loads as it is"
 
     assert "already exists" in warpsmith(*wanted, *options, expect=2).stderr
 

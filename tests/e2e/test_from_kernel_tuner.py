@@ -53,7 +53,7 @@ def test_a_script_is_tuned(warpsmith: Callable[..., Any], as_json: Callable[...,
     written = as_json("init", script)
     assert Path(written["source"]).name == "smooth.cu"
     assert "already exists" in warpsmith("init", script, expect=2).stderr
-    assert "fine" in warpsmith("check", script.parent).stdout
+    assert "mistake" not in warpsmith("check", script.parent).stdout
     (script.parent / "kernel.toml").unlink()
     warpsmith("init", script)  # a source that is the same is no reason to ask
     (script.parent / "kernel.toml").unlink()
@@ -75,7 +75,7 @@ def test_the_guide_shows_what_is_written(warpsmith: Callable[..., Any], tmp_path
     (tmp_path / "tune_blur.py").write_text(script)
     warpsmith("init", tmp_path / "tune_blur.py")
     assert toml.strip() in (tmp_path / "kernel.toml").read_text()
-    assert "fine" in warpsmith("check", tmp_path).stdout
+    assert "mistake" not in warpsmith("check", tmp_path).stdout
     assert "init" in warpsmith("check", tmp_path / "tune_blur.py", expect=2).stderr
 
 
@@ -95,7 +95,7 @@ def test_an_exported_t1_comes_back(
     files = as_json("export", "--format", "kernel-tuner", "--no-verify", "-o", tmp_path / "shared")["files"]
     t1 = next(file for file in files if file.endswith(".T1.json"))
     warpsmith("init", tmp_path / "shared" / t1)
-    assert "fine" in warpsmith("check", tmp_path / "shared").stdout
+    assert "mistake" not in warpsmith("check", tmp_path / "shared").stdout
     text = (tmp_path / "shared" / "kernel.toml").read_text()
     # What the mark means, which shapes matter, and rope's positions: T1 does not say between which bounds they are drawn.
     assert text.count("FILL IN") == (3 if name == "rope" else 2), text

@@ -23,7 +23,7 @@ __global__ void hostile(float* out, const float* in, int n) {
   row[threadIdx.x] = value;
   value = row[threadIdx.x] + 0.0f * row[threadIdx.x ^ 1];
 #else
-  for (int k = 0; k < 256; ++k) value += 0.0f * k;
+  for (int k = 0; k < (MODE == 1 ? 1024 : 4096); ++k) value += 0.0f * k;   // one is faster, and honest
 #endif
 #if MODE == 2
   value += 1.0f;                                        // wrong
@@ -84,7 +84,7 @@ def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], environment: d
     (folder / "kernel.toml").write_text(KERNEL)
     result = as_json("tune", folder, "--strategy", "exhaustive", "--evaluations", 100)
     assert result["general"]["verified"]
-    assert result["general"]["config"]["MODE"] in {0, 1}
+    assert result["general"]["config"]["MODE"] == 1
     listed = {entry["config"]["MODE"]: entry for entry in as_json("show", "last", "--evaluations")["evaluation_list"]}
     outcomes = {mode: entry["outcome"] for mode, entry in listed.items()}
     assert outcomes.pop(12) in {"Measured", "WrongResult"}  # right at first, and found out by the end at the latest
@@ -104,8 +104,8 @@ def test_every_misdeed_is_an_outcome(as_json: Callable[..., Any], environment: d
         13: "Measured",
     }
     checks = result["evidence"]["checks"]
-    assert checks["done"] == ["racecheck"]
-    assert "shared memory 'row': thread" in checks["out"]["MODE=13"]
+    assert set(checks["done"]) == {"memcheck", "initcheck", "racecheck"}
+    assert "shared memory 'row'" in checks["out"]["MODE=13"]
     assert "past its end" in listed[6]["summary"]
     assert "undeclared" in listed[8]["summary"]
     assert "assert" in listed[9]["summary"]

@@ -56,9 +56,21 @@ def test_from_source_to_result(
     listed = as_json("show", "last", "--evaluations")["evaluation_list"]
     assert len(listed) == 8
     assert listed[0]["config"] == baseline["config"], "the original comes first"
+    assert listed[1]["times"]["large"]["median_us"] > 0
+    rows = warpsmith("show", "last", "--evaluations").stdout.splitlines()[-8:]
+    assert all("BLOCK=" in row and "ITEMS=" in row for row in rows), "a row is a line"
     shown = warpsmith("show", "last").stdout
     for word in ("baseline", "general configuration", "held out", "95 % interval", "roofline", "on sm_90:", "regs"):
         assert word in shown
+
+
+def test_what_stands_in_the_way_is_named(warpsmith: Callable[..., Any], small_guide_kernel: Path, environment: dict[str, str]):
+    toml = small_guide_kernel / "kernel.toml"
+    toml.write_text(toml.read_text().partition("[parameters]")[0].replace("BLOCK * ITEMS", "256").replace('"BLOCK"', "256"))
+    done = warpsmith("tune", small_guide_kernel, "--agent", "none", "--evaluations", 1)
+    assert "`--agent rules` refactors it" in done.stderr
+    environment["WARPSMITH_HOME"] = "/proc/nobody"
+    assert "WARPSMITH_HOME" in warpsmith("tune", small_guide_kernel, "--evaluations", 1, expect=3).stderr
 
 
 def test_devices(as_json: Callable[..., Any], warpsmith: Callable[..., Any]):

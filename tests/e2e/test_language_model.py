@@ -58,7 +58,7 @@ class Model:
         self.asked: list[str] = []
 
     def __call__(self, body: Body) -> Response | None:
-        role = body["messages"][1]["content"].split("\n")[0].split()[1].strip(":")
+        role = body["messages"][-1]["content"].split("\n")[0].split()[1].strip(":")
         self.asked.append(role)
         match role:
             case "Tester":

@@ -127,6 +127,9 @@ async def _prepare(call: Call, kernel: str) -> str:
     assert "launches would outlive a launch" in refused["problem"]
     form = await call("submit_form", kernel=kernel, source=FORM, hypothesis="threads side by side", **LAUNCH)
     assert form["accepted"], form
+    assert form["trial"]["speedup"] > 0
+    assert form["trial"]["times_us"]["only"] > 0
+    assert form["trial"]["compiler"]["vector_width"] >= 1
 
     own = await call(
         "submit_template",
@@ -147,6 +150,8 @@ async def _prepare(call: Call, kernel: str) -> str:
     why = await call("explain", kernel=template["kernel"], configuration={"FORM": 0, "THREADS": 64})
     assert not why["is_feasible"]
     assert "THREADS=64" in why["violations"][0]
+    meant = await call("explain", kernel=template["kernel"], configuration={"THREADS": 64})
+    assert (meant["is_feasible"], meant["configuration"]["FORM"]) == (True, 1)
     return (await call("start_tuning", kernel=template["kernel"], evaluations=3))["job"]
 
 

@@ -61,7 +61,7 @@ def test_the_table_the_json_and_the_files(
     [
         (("missing.json",), ("missing.json", "Kernel Tuner cache")),
         (("{cache}", "--strategy", "magic"), ("'magic'", "local")),
-        (("{cache}", "--evaluations", "0"), ("--evaluations 0",)),
+        (("{cache}", "--evaluations", "0"), ("--evaluations must be at least 1, not 0",)),
         (("{cache}", "--strategy", "random", "--warm", "{cache}"), ("'random' cannot start from",)),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,8 @@ TYPED = "a thread each \\"  # as a comment it must not swallow the next line
 class Model:
     """Its rewrites: one with code for the host, which it has to write again; one that is wrong; one that is right."""
 
-    def __init__(self) -> None:
-        self.rewrites = [HOST + WIDE, WIDE.replace("2.0f", "3.0f"), WIDE]
+    def __init__(self, *rewrites: str) -> None:
+        self.rewrites = list(rewrites)
         self.told: list[str] = []
 
     def __call__(self, body: Body) -> Response | None:
@@ -67,13 +68,17 @@ def test_a_rewrite_that_wins_is_shipped_and_verified_and_a_hostile_one_is_not(
     folder.mkdir()
     (folder / "twice.cu").write_text(SLOW)
     (folder / "kernel.toml").write_text(TOML)
-    model = Model()
+    model = Model(HOST + WIDE, WIDE.replace("2.0f", "3.0f"), WIDE)
     with serving(model) as server:
         environment.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none", WARPSMITH_CONFINEMENT="best-effort")
         result = as_json("tune", folder, "--mode", "direct", "--agent", "openai-chat:fake", "--evaluations", 3)
     assert "this is code for the host" in model.told[1]
     assert [entry["outcome"] for entry in result["rewrites"]] == ["WrongResult", "Measured"]
     assert result["general"]["config"] == {"REWRITE": 2}
+    own, asked_for = result["evidence"]["also_verified"]
+    assert own["workload"] == "odd-1"
+    assert own["sizes"]["n"] % 2 == 1
+    assert asked_for == {"workload": "short", "sizes": {"n": 33}, "scale": 1.0}
 
     shipped = tmp_path / "shipped"
     about = as_json("export", "last", "-o", shipped)
@@ -105,4 +110,20 @@ def test_a_rewrite_that_wins_is_shipped_and_verified_and_a_hostile_one_is_not(
     }
     (shipped / "twice.cu").write_text(text.replace("2.0f * in[i]", "2.0f * in[i] + 1"))
     edited = warpsmith("verify", f"{shipped}/", "--seeds", 1, expect=1).stdout
-    assert "general: twice.cu\n  large: FAILED on seed 1001: out: 50000 of 50000 elements differ" in edited
+    assert re.search(r"general: twice.cu\n  large: FAILED on seed \d+: out: 50000 of 50000 elements differ", edited)
+
+
+def test_a_rewrite_that_is_wrong_beyond_what_was_declared_wins_nothing(
+    as_json: Callable[..., Any], warpsmith: Callable[..., Any], environment: dict[str, str], tmp_path: Path
+):
+    (tmp_path / "twice.cu").write_text(SLOW)
+    (tmp_path / "kernel.toml").write_text(TOML)
+    with serving(Model(WIDE.replace("if (i < n)", "if (i < n && n <= 50000)"))) as server:
+        environment.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none", WARPSMITH_CONFINEMENT="best-effort")
+        result = as_json("tune", tmp_path, "--mode", "direct", "--agent", "openai-chat:fake", "--evaluations", 2)
+    assert [entry["outcome"] for entry in result["rewrites"]] == ["Measured"], "no shape of the search is that large"
+    assert result["general"]["config"] == {"REWRITE": 0}
+    wrong = [entry for entry in result["evidence"]["elsewhere"] if not entry["passed"]]
+    assert [entry["config"] for entry in wrong] == [{"REWRITE": 1}]
+    assert wrong[0]["sizes"]["n"] > 50000
+    assert "wrong on a shape that the search did not know" in " ".join(warpsmith("show", "last").stdout.split())

@@ -97,7 +97,7 @@ def test_from_a_plain_kernel_to_a_template_that_every_command_takes(saxpy, tmp_p
     ("options", "message"),
     [
         (["--passes", "unrol"], "no pass 'unrol'"),
-        (["--agent", "nobody"], "no agent 'nobody'"),
+        (["--agent", "nobody"], "unknown agent 'nobody'"),
     ],
 )
 def test_wrong_names_are_bad_input(saxpy, warpsmith, options, message) -> None:

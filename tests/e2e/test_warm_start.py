@@ -28,8 +28,10 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     small_guide_kernel: Path,
     tmp_path: Path,
 ):
-    cold = as_json("tune", small_guide_kernel, "--evaluations", COLD, "--strategy", "random")
-    assert cold["warm"] == []
+    environment["WARPSMITH_SHARED"] = str(tmp_path / "shared")
+    cold = as_json("tune", small_guide_kernel, "--evaluations", COLD, "--strategy", "random", "--warm", "auto")
+    assert cold["warm"] == [], "nothing was known yet"
+    _found_by_a_colleague(cold["run"], as_json, environment, small_guide_kernel, tmp_path / "colleague")
     _which_parameters_mattered(cold, warpsmith, as_json, tmp_path / "importance")
 
     arguments = command("tune", small_guide_kernel, "--warm", "last", "--seed", 7, "--evaluations", EVALUATIONS)
@@ -56,11 +58,19 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     assert f"Started warm from {COLD} evaluations of scale on cpu" in shown
 
     few = as_json("show", "last", "--importance", "--output", tmp_path / "plots")
-    assert few["importance"] == {"measured": 9, "needed": 15, "r2": None, "parameters": [], "pairs": []}
+    assert few["importance"] == {"measured": 9, "needed": 15, "form": None, "r2": None, "parameters": [], "pairs": []}
     assert not (tmp_path / "plots").exists()
     assert "too few results to say (9 measured, 15 needed)" in warpsmith("show", "last", "--importance").stdout
     (small_guide_kernel / "scale.cu").write_text((small_guide_kernel / "scale.cu").read_text() + "// changed\n")
     assert "changed since" in warpsmith("show", "last", "--importance", expect=2).stderr
+
+
+def _found_by_a_colleague(run: str, as_json: Callable[..., Any], environment: dict[str, str], kernel: Path, home: Path) -> None:
+    own = environment["WARPSMITH_HOME"]
+    environment["WARPSMITH_HOME"] = str(home)
+    [source] = as_json("tune", kernel, "--warm", "auto", "--evaluations", 2)["warm"]
+    assert (source["source"], source["measured"]) == (f"auto: {run}", COLD)
+    environment["WARPSMITH_HOME"] = own
 
 
 @pytest.mark.parametrize(
@@ -84,7 +94,7 @@ def test_mistakes_end_with_code_2_and_leave_no_run(
     done = warpsmith("tune", small_guide_kernel, *(argument.replace("{cache}", cache) for argument in arguments), expect=2)
     for word in words:
         assert word in done.stderr
-    assert as_json("show") == {"runs": []}
+    assert as_json("show") == {"runs": [], "batches": []}
 
 
 def _which_parameters_mattered(

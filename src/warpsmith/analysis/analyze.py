@@ -11,6 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from warpsmith.analysis.inspection import Inspector
+from warpsmith.analysis.profile import Arguments
+from warpsmith.analysis.ranking import Ranker
 from warpsmith.analysis.report import ConfigurationReport, TargetReport
 from warpsmith.analysis.targets import Target
 from warpsmith.compile.binding import Binder
@@ -18,7 +20,7 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.compile.requests import Requests
 from warpsmith.core.configuration import Configuration
 from warpsmith.space import Space, space_of
-from warpsmith.spec.kernel import Kernel
+from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -32,11 +34,13 @@ def analyze(
     *,
     limit: int | None,
     cache_dir: Path | None,
+    arguments: Callable[[Workload], Arguments] | None = None,
     workers: int | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> TargetReport:
-    """`limit` is how many configurations to look at, drawn evenly at random; None means all. Raises InputError for a
-    language that the target does not take, UnavailableError without its compiler.
+    """`limit` is how many configurations to look at, drawn evenly at random; None means all. With `arguments` they are ranked by
+    their estimated time, too. Raises InputError for a language that the target does not take, UnavailableError without its
+    compiler.
 
     The original is compiled from its own source, as in tuning.
     """
@@ -47,7 +51,11 @@ def analyze(
         binder = Binder(kernel, target.limits(info.limits))
         space = space_of(kernel, template, binder.limits)
         inspector = Inspector(Requests(binder, template), binder.limits, pool, kernel.tuning_workloads)
-        original, configurations = _inspect(inspector, kernel.default_configuration, _chosen(space, limit), progress)
+        chosen = _chosen(space, limit)
+        ranker = Ranker(kernel, template, target, pool, arguments) if arguments is not None else None
+        original, configurations = _inspect(inspector, kernel.default_configuration, chosen, progress)
+        runnable = [report.configuration for report in configurations if report.problem is None]
+        ranking = ranker.rank(runnable, lambda done: progress(done, len(runnable))) if ranker is not None else None
     return TargetReport(
         target=target,
         info=info,
@@ -57,6 +65,7 @@ def analyze(
         cartesian_size=space.cartesian_size,
         removed=space.removed,
         best_us=_least_times(kernel, target),
+        ranking=ranking,
         seconds=time.perf_counter() - began,
     )
 

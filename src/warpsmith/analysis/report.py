@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from warpsmith.analysis.ranked import Ranking
 from warpsmith.analysis.targets import Target
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.hardware import Occupancy, Resources
@@ -77,6 +78,7 @@ class TargetReport:
     removed: tuple[Removal, ...]
     best_us: Mapping[str, float]
     seconds: float
+    ranking: Ranking | None = None
 
     def entry(self) -> dict[str, Any]:
         gpu = self.target.gpu
@@ -96,4 +98,5 @@ class TargetReport:
             "least_us": dict(self.best_us) if gpu else None,
             "sources": gpu.sources if gpu else None,
             "seconds": round(self.seconds, 3),
+            **({"ranking": self.ranking.entry()} if self.ranking is not None else {}),
         }

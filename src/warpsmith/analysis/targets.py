@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from warpsmith.analysis.catalogue import Gpu, load_catalogue
+from warpsmith.analysis.catalogue import CatalogueGpu, load_catalogue
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language, Limits
 from warpsmith.devices.registry import device_names
@@ -22,7 +22,7 @@ class Target:
 
     name: str
     device: str
-    gpu: Gpu | None = None
+    gpu: CatalogueGpu | None = None
 
     def limits(self, of_device: Limits) -> Limits:
         """An architecture has no number of compute units of its own; a product has."""
@@ -46,7 +46,8 @@ def parse_target(text: str) -> Target:
     if name.partition(":")[0] in device_names():
         return Target(name, name)
     catalogue = load_catalogue()
-    gpu = catalogue.get(name)
+    # The first of a family, where a name is the beginning of several: `a100`.
+    gpu = catalogue.get(name) or next((found for known, found in catalogue.items() if known.startswith(f"{name}-")), None)
     if gpu is None:
         near = difflib.get_close_matches(name, [*catalogue, *device_names()], n=1)
         known = f"name an architecture (sm_90, gfx942), a device (cpu) or a GPU ({', '.join(catalogue)})"
@@ -54,7 +55,7 @@ def parse_target(text: str) -> Target:
     of_product = _architecture_device(gpu.architecture)
     if of_product is None:
         raise InputError(f"{name} has an unknown architecture: {gpu.architecture!r}", hint="it must be as sm_90 or gfx942")
-    return Target(name, of_product, gpu)
+    return Target(gpu.name, of_product, gpu)
 
 
 def _architecture_device(name: str) -> str | None:

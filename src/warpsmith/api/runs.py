@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from warpsmith.api.result import Result
 from warpsmith.core.errors import InputError
-from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.core.outcome import Evaluation, Measured, WorkloadTime
 from warpsmith.core.output_folder import require_output_folder
+from warpsmith.record.conversation import written_conversation
 from warpsmith.record.faults import system_fault
 from warpsmith.record.lock import as_seen
 from warpsmith.record.run import RunRecord
@@ -41,7 +43,7 @@ def show_run(
     importance: bool = False,
     transcript: bool = False,
     output: Path | None = None,
-) -> dict[str, Any]:
+) -> Result:
     """The object of `tune --json`; of an unfinished run, what is known of it so far.
 
     `evaluations` adds every one, `importance` which parameters mattered, `transcript` what was said to models and by them, and
@@ -53,7 +55,7 @@ def show_run(
     with Store(settings.database, reading=True) as store:
         record = found_run(run, store, settings)
         known = store.evaluations(record.run)
-        result = {**shown_result(record, store), "report": _existing(settings.report_file(record.run))}
+        result = Result({**shown_result(record, store).as_json(), "report": _existing(settings.report_file(record.run))})
         if evaluations:
             result["evaluation_list"] = [_evaluation_entry(e) for e in known]
         if transcript:
@@ -65,27 +67,51 @@ def show_run(
         return result
 
 
-def report_run(run: str = "last", output: Path | None = None) -> dict[str, Any]:
+def run_conversation(run: str = "last") -> str:
+    """What models were asked in a run and what they answered, as the file that `--agent replay:FILE` reads."""
+    settings = read_settings()
+    with Store(settings.database, reading=True) as store:
+        record = found_run(run, store, settings)
+        return written_conversation(record, store.messages(record.run))
+
+
+def report_run(run: str = "last", output: Path | None = None, *, compare: str | None = None) -> dict[str, Any]:
     """Write a run as one HTML file and return the object that `warpsmith report --json` prints.
 
-    Without `output` it lies in the run's own folder. Runs that are not finished have a report too: of what is known so far.
+    Without `output` it lies in the run's own folder. `compare` is another run, to stand beside this one, in a file of its own by
+    default. Runs that are not finished have a report too: of what is known so far.
     """
     from warpsmith.report.html.document import write_page  # noqa: PLC0415 - plotting libraries only when they plot
-    from warpsmith.tuning.afterwards.account import account_of  # noqa: PLC0415
+    from warpsmith.tuning.afterwards.account import account_beside, account_of  # noqa: PLC0415
 
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
         record = found_run(run, store, settings)
-        file = (output or settings.report_file(record.run)).expanduser().absolute()
+        other = found_run(compare, store, settings) if compare is not None else None
+        default = settings.report_file(record.run)
+        if other is not None:  # the run's own report stays
+            default = default.with_name(f"{default.stem}-beside-{other.run}{default.suffix}")
+        file = (output or default).expanduser().absolute()
         if file.is_dir():
             raise InputError(f"{file} is a folder, expected a file", hint=f"for example -o {file / 'report.html'}")
         try:
-            write_page(account_of(record, store), file)
+            write_page(account_of(record, store) if other is None else account_beside(record, other, store), file)
         except (FileExistsError, NotADirectoryError) as error:
             raise InputError(f"the report cannot be written to {file}: {error.strerror or error}") from error
         except OSError as error:
             raise system_fault(error, file) from error
     return {"run": record.run, "report": str(file)}
+
+
+def compare_runs(first: str, second: str) -> dict[str, Any]:
+    """What changed from one run to another, and the object that `warpsmith compare-runs --json` prints."""
+    from warpsmith.tuning.afterwards.differences import differences  # noqa: PLC0415
+
+    settings = read_settings()
+    with Store(settings.database, reading=True) as store:
+        records = [found_run(name, store, settings) for name in (first, second)]
+        a, b = ((record, shown_result(record, store)) for record in records)
+    return differences(a, b)
 
 
 def is_run(name: str) -> bool:
@@ -104,13 +130,13 @@ def _importance(record: RunRecord, store: Store, output: Path | None) -> dict[st
     from warpsmith.search.importance import Importance  # noqa: PLC0415 - models only where one is asked for
     from warpsmith.tuning.afterwards.explain import explain, importance_entry  # noqa: PLC0415
 
-    mattered = explain(record, store)
+    mattered, form = explain(record, store)
     if output is not None and isinstance(mattered, Importance):
         from warpsmith.report.importance import draw_importance  # noqa: PLC0415 - plotting libraries only when they plot
 
         title = f"{record.header.kernel} on {record.header.device}: which parameters mattered"
         draw_importance(mattered, title, output / "importance")
-    return importance_entry(mattered)
+    return importance_entry(mattered, form)
 
 
 def _existing(file: Path) -> str | None:
@@ -124,5 +150,18 @@ def _evaluation_entry(evaluation: Evaluation) -> dict[str, Any]:
         "config": dict(evaluation.configuration.pairs),
         "outcome": type(outcome).__name__,
         "summary": summary,
+        "speedup": 1 / outcome.score if isinstance(outcome, Measured) else None,
         "seconds": evaluation.seconds,
+        "times": {t.workload: _time_entry(t) for t in outcome.times} if isinstance(outcome, Measured) else None,
+    }
+
+
+def _time_entry(time: WorkloadTime) -> dict[str, Any]:
+    """As searched: `speedup` is beside the baseline, with the interval of its pairs."""
+    low, high = time.ci95
+    return {
+        "median_us": time.median_us,
+        "speedup": 1 / time.relative,
+        "ci95": [1 / high, 1 / low if low > 0 else None],
+        "launches": time.launches,
     }

@@ -13,9 +13,9 @@ from warpsmith.export.shipment import shipment_of
 from warpsmith.record.required import require_result
 from warpsmith.record.store import Store
 from warpsmith.settings import read_settings
+from warpsmith.tuning.afterwards.choices import choices_of
 from warpsmith.tuning.afterwards.recheck import Adversaries, recheck
-from warpsmith.tuning.choices import choices_of
-from warpsmith.tuning.round import extended
+from warpsmith.tuning.evaluation.round import extended
 
 
 def export_run(
@@ -32,7 +32,9 @@ def export_run(
         record = found_run(run, store, settings)
         require_result(record, "to export")  # before the kernel, which may be what it failed for
         choices = choices_of(record, store)
-        adversaries = Adversaries(tuple(store.adversaries(record.run)), record.header.seed)
+        # With the inputs that the original was right on; until there were such seeds, inputs had the run's.
+        seed = (store.input_seeds(record.run) or [record.header.seed])[-1]
+        adversaries = Adversaries(tuple(store.adversaries(record.run)), seed)
         known = extended(store.evaluations(record.run), choices.kernel.default_configuration)
     shipment = shipment_of(record, choices, evaluations=known, adversaries=adversaries.workloads, force=force)
     cache, device = settings.binary_cache, record.header.device

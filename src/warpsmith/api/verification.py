@@ -11,9 +11,10 @@ from warpsmith.record.required import require_result
 from warpsmith.record.store import Store
 from warpsmith.settings import read_settings
 from warpsmith.spec.kernel import Kernel
-from warpsmith.tuning.afterwards.verification import DEFAULT_SEEDS, fresh_seeds, verify_builds, verify_configurations, winners_of
-from warpsmith.tuning.choices import OfTemplate, choices_of
+from warpsmith.tuning.afterwards.choices import OfTemplate, choices_of
+from warpsmith.tuning.afterwards.verification import DEFAULT_SEEDS, verify_builds, verify_configurations, winners_of
 from warpsmith.tuning.events import Emit, ignore
+from warpsmith.verify.seeds import fresh_seeds
 
 
 def verify_run(
@@ -32,7 +33,7 @@ def verify_run(
         require_result(record, "to verify")
         choices = choices_of(record, store)
         adversaries = store.adversaries(record.run)
-    fresh, where = fresh_seeds(seeds, record.header.seed), device or record.header.device
+    fresh, where = fresh_seeds(seeds), device or record.header.device
     if exported is not None:
         builds = exported.builds(choices.kernel)
         found = verify_builds(choices, builds, where, seeds=fresh, adversaries=adversaries, emit=emit)

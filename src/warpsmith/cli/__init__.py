@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+_COMPLETING = "_WARPSMITH_COMPLETE"  # set by the shell's own completion, not by people
 
 
 def main() -> None:
@@ -29,6 +32,8 @@ def _call(arguments: list[str]) -> int:
 
     # Not `app()`: that turns a Ctrl-C and a reader who left into exit codes before anybody can say what became of the run.
     command = get_command(app)
+    if _COMPLETING in os.environ:
+        command.main(arguments, "warpsmith", complete_var=_COMPLETING)
     try:
         with command.make_context("warpsmith", arguments) as context:
             command.invoke(context)

@@ -18,16 +18,22 @@ def analyze(
         typer.Option("--target", "-t", help="sm_90, gfx942, cpu, or a GPU such as h100-sxm; may be given several times."),
     ],
     limit: Annotated[int, typer.Option(min=0, help="Look at so many configurations, drawn at random; 0: all.")] = _DEFAULT_LIMIT,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="Order them by an estimate of their time on an NVIDIA GPU of the catalogue.")
+    ] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Compile in so many processes (default: one a core).")] = None,
     json: JsonOption = False,
 ) -> None:
     """Registers, spills, shared memory, occupancy: of the original and of every configuration, without a GPU."""
+    from functools import partial  # noqa: PLC0415
+
     from warpsmith.analysis import analyze as run  # noqa: PLC0415
     from warpsmith.analysis import parse_target  # noqa: PLC0415
     from warpsmith.cli.render_analysis import compiling, render_analysis  # noqa: PLC0415
     from warpsmith.settings import read_settings  # noqa: PLC0415
     from warpsmith.spec.load import load_kernel  # noqa: PLC0415
     from warpsmith.template import template_of  # noqa: PLC0415
+    from warpsmith.verify.launch_arguments import launch_arguments  # noqa: PLC0415
 
     loaded = load_kernel(kernel)
     template = template_of(loaded)
@@ -37,7 +43,16 @@ def analyze(
     for one in targets:
         with compiling(one.name) as progress:
             reports.append(
-                run(loaded, template, one, limit=limit or None, cache_dir=cache_dir, workers=workers, progress=progress)
+                run(
+                    loaded,
+                    template,
+                    one,
+                    limit=limit or None,
+                    cache_dir=cache_dir,
+                    arguments=partial(launch_arguments, loaded) if rank else None,
+                    workers=workers,
+                    progress=progress,
+                )
             )
     facts = {"kernel": loaded.name, "targets": [report.entry() for report in reports]}
     if json:

@@ -10,14 +10,19 @@ from warpsmith.cli import (
     analyze,
     check,
     compare,
+    compare_runs,
     devices,
+    doctor,
     export,
     extract,
+    gate,
     init,
     mcp,
+    profile,
     replay,
     report,
     resume,
+    schema,
     show,
     space,
     templatize,
@@ -30,7 +35,6 @@ app = typer.Typer(
     help="Tune GPU kernels: every candidate verified, every claim measured with its uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,  # plain help: the decorated one costs 80 ms before the first word
 )
 
@@ -51,18 +55,23 @@ def _options(
 
 # What the list of commands says of each must fit its line: cut off, it says nothing.
 app.command("devices")(devices.devices)
+app.command("doctor", short_help="What works on this machine, and what would mend what does not.")(doctor.doctor)
 app.command("init", short_help="Write a kernel.toml for a source file, to be filled in.")(init.init)
 app.command("extract", short_help="Take a kernel out of a larger code base, with all it needs.")(extract.extract)
 app.command("check")(check.check)
 app.command("space", short_help="Count the configurations; what each constraint removes.")(space.space)
 app.command("templatize", short_help="Refactor a kernel into a template, and show what was done.")(templatize.templatize)
 app.command("analyze", short_help="Registers, spills, occupancy on a GPU that need not be here.")(analyze.analyze)
+app.command("profile", short_help="Count what a launch does on a GPU that need not be here.")(profile.profile)
 app.command("tune", short_help="Refactor, search, verify, measure, record.")(tune.tune)
 app.command("show", short_help="List the runs, or show one.")(show.show)
 app.command("resume", short_help="Go on with a run that was stopped or killed.")(resume.resume)
 app.command("report", short_help="Write a run as one HTML file.")(report.report)
 app.command("export", short_help="Write the winner as files that need no Warpsmith.")(export.export)
 app.command("verify", short_help="Verify a run's winners, an export or a kernel again.")(verify.verify)
+app.command("gate", short_help="Stored winners: still right, still as fast as accepted?")(gate.gate)
 app.command("compare", short_help="Direct rewriting against template + search, equal budgets.")(compare.compare)
+app.command("compare-runs", short_help="What changed between two runs, claims with intervals.")(compare_runs.compare_runs)
 app.command("replay", short_help="Try strategies on recorded measurements.")(replay.replay)
+app.command("schema", short_help="JSON schemas of kernel.toml and of results.")(schema.schema)
 app.command("mcp", short_help="Serve coding agents (Model Context Protocol).")(mcp.mcp)

@@ -1,22 +1,28 @@
-"""`warpsmith check`: the specification, the template and the constraints, without a device."""
+"""`warpsmith check`: what would stop a run, and what is not finished, without a device."""
 
 from __future__ import annotations
 
 import typer
 
 from warpsmith.cli.options import JsonOption, KernelArgument, print_json
+from warpsmith.core.errors import InputError
 
+_PLURALS = {"mistake": "s", "unfinished": "", "warning": "s"}
 _WITHOUT = {"heldout": "none", "constraints": "none", "reference": "none: the original is what results are compared with"}
 
 
-def check(kernel: KernelArgument, json: JsonOption = False) -> None:
-    """Check kernel.toml, template and constraints; needs no device."""
-    from warpsmith.api import load_kernel  # noqa: PLC0415
-    from warpsmith.spec.launch_notes import launch_notes  # noqa: PLC0415
+def check(kernel: KernelArgument = ".", json: JsonOption = False) -> None:
+    """Say what would stop a run, and what is unfinished.
+
+    Looks at kernel.toml, reference, source and template, those of this folder if no KERNEL is named. Needs no device.
+    """
+    from warpsmith.api import check_kernel, load_kernel  # noqa: PLC0415
+    from warpsmith.api.checking import FindingLevel  # noqa: PLC0415
     from warpsmith.template import template_of  # noqa: PLC0415
 
     loaded = load_kernel(kernel)
-    template, notes = template_of(loaded), launch_notes(loaded)
+    template, findings = template_of(loaded), check_kernel(loaded)
+    counts = {level: sum(finding.level is level for finding in findings) for level in FindingLevel}
     facts = {
         "kernel": loaded.name,
         "language": loaded.language.value,
@@ -29,18 +35,21 @@ def check(kernel: KernelArgument, json: JsonOption = False) -> None:
         "parameters": {p.name: list(p.values) for p in template.parameters},
         "constraints": [str(c.expression) for c in template.constraints],
         "reference": f"{loaded.reference.file}:{loaded.reference.function}" if loaded.reference.file else None,
-        "notes": notes,
-        "ok": True,
+        "findings": [finding.entry for finding in findings],
+        "notes": [finding.message for finding in findings if finding.level is FindingLevel.WARNING],
+        "ok": not counts[FindingLevel.MISTAKE],
     }
     if json:
         print_json(facts)
-        return
-    typer.echo(f"{loaded.path}: fine")
+        raise typer.Exit(InputError.exit_code if counts[FindingLevel.MISTAKE] else 0)
+    verdict = ", ".join(f"{count} {level}{_PLURALS[level] if count > 1 else ''}" for level, count in counts.items() if count)
+    typer.echo(f"{loaded.path}: {verdict or 'fine'}")
     for name in ("language", "entry", "source", "template", "arguments", "workloads", "heldout", "constraints", "reference"):
         value = facts[name]
         said = ", ".join(map(str, value)) if isinstance(value, list) else value
         typer.echo(f"  {name:<12} {said or _WITHOUT[name]}")
     for parameter in template.parameters:
         typer.echo(f"  {parameter.name:<12} {list(parameter.values)}, default {parameter.default}")
-    for note in notes:
-        typer.echo(f"note: {note}")
+    for finding in findings:
+        typer.echo(finding)
+    raise typer.Exit(InputError.exit_code if counts[FindingLevel.MISTAKE] else 0)

@@ -122,7 +122,7 @@ def _unfinished(run: str | None) -> dict[str, Any] | None:
     from warpsmith import api  # noqa: PLC0415 - who stops a command that has hardly begun does not wait for all of it
 
     with contextlib.suppress(WarpsmithError, OSError):
-        return api.show_run(run)
+        return api.show_run(run) if api.is_batch(run) != run else api.show_batch(run)
     return None
 
 
@@ -149,7 +149,7 @@ def _explained(error: BaseException) -> WarpsmithError | None:
 
     try:
         return explained(error, read_settings().database)
-    except (RuntimeError, OSError, WarpsmithError) as unknown:  # a home folder that there is none of, or cannot be one
+    except (RuntimeError, OSError, WarpsmithError) as unknown:  # home folder missing, or not a folder
         return error if isinstance(error, WarpsmithError) else InputError(str(unknown))
 
 

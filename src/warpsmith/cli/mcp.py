@@ -22,6 +22,9 @@ def mcp(
     skill: Annotated[
         bool, typer.Option("--skill", help="Print SKILL.md, which teaches an agent the workflow, and exit.")
     ] = False,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print program.md, for an agent that works in a loop alone, and exit.")
+    ] = False,
 ) -> None:
     """Serve coding agents over the Model Context Protocol: on stdin and stdout, or on a local port."""
     from warpsmith.core.errors import InputError, UnavailableError  # noqa: PLC0415
@@ -30,6 +33,11 @@ def mcp(
         from warpsmith.mcp.skill import skill_text  # noqa: PLC0415
 
         typer.echo(skill_text(), nl=False)
+        return
+    if program:
+        from warpsmith.mcp.skill import program_text  # noqa: PLC0415
+
+        typer.echo(program_text(), nl=False)
         return
     if token_file is not None and http is None:
         raise InputError("--token-file is for --http", hint="stdin and stdout need no token")

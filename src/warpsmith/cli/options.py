@@ -15,6 +15,13 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, t
 DeviceOption = Annotated[str, typer.Option("--device", "-d", help="Where to run; `warpsmith devices` lists them.")]
 MaxUsdOption = Annotated[float | None, typer.Option("--max-usd", help="Most that a language model may cost (a run), in dollars.")]
 MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens that a language model may take (a run).")]
+ProvedOnlyOption = Annotated[
+    bool, typer.Option("--proved-only", help="Leave out what the rules conjecture and only test on this device.")
+]
+LiveOption = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that shows the run while it goes on.")]
+LivePortOption = Annotated[
+    int | None, typer.Option("--live-port", min=1, max=65535, help="--live on this port (default: a free one).")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 
 

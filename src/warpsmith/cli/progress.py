@@ -11,21 +11,27 @@ from typing import assert_never
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID
 
+from warpsmith.cli.preparation import Preparation
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.core.outcome import Measured
 from warpsmith.core.plain_text import printable
 from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Kind
-from warpsmith.report.wording import price_text
+from warpsmith.report.wording import price_text, searched_text
 from warpsmith.spec.kernel import Workload
 from warpsmith.tuning.events import (
     AdversariesChosen,
     AgentGaveUp,
     BaselineMeasured,
+    BatchAdvanced,
     Emit,
+    EvaluationAdvanced,
     EvaluationFinished,
+    EvaluationQueued,
     Event,
     MessageNoted,
     PassesPostponed,
+    PreparationStarted,
     RoundFinished,
     RoundPlanned,
     RoundStarted,
@@ -66,13 +72,17 @@ class _Reporter:
         self._bar = bar
         self._task: TaskID | None = None
         self._total: int | None = None
-        self._best: float | None = None
+        self._seconds: float | None = None  # where time is all that limits the search
         self._space = ""
+        self._preparation = Preparation()
         self._counts: Counter[str] = Counter()
         self._begin("start", None)  # workers, inputs: seconds in which nothing else would move
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each event
+    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - one case for each event
         match event:
+            case PreparationStarted(what=what):
+                self._preparation.begin(what)
+                self._update(0, what)
             case RunStarted():
                 self._started(event)
             case SourceLearned(source=source):
@@ -87,6 +97,7 @@ class _Reporter:
                 self._say(f"baseline  {times}  (on the searching cores)")
                 self._begin("analysis", None)
             case RoundPlanned(number=number, plan=plan):
+                self._preparation.next("template")
                 for finding in plan.findings:
                     self._say(f"finding   {finding.concern}: {finding.text}")
                 self._say(f"plan      round {number}: {plan.reason}")
@@ -101,11 +112,13 @@ class _Reporter:
                 self._say(f"template  left for a later round, since time is short: {', '.join(names)}")
             case RoundStarted():
                 self._round_started(event)
-            case RoundFinished(number=number, evaluations=evaluations, speedup=speedup):
+            case RoundFinished(number=number, evaluations=evaluations, speedup=speedup, ci95=ci95):
                 self._search_ended()
-                best = f"best so far {speedup:.2f}x, to be measured again among the finalists"
+                best = f"best so far {searched_text(speedup, ci95)}, to be measured again among the finalists"
                 self._say(f"round {number}   {evaluations} evaluations; {best}")
                 self._begin("analysis", None)
+            case EvaluationQueued() | EvaluationAdvanced():  # too quick for one line: `--live` shows them
+                pass
             case EvaluationFinished():
                 self._evaluated(event)
             case StageStarted(name=name, steps=steps):
@@ -114,6 +127,9 @@ class _Reporter:
                     self._say(f"{name:<9} {steps} {'step' if steps == 1 else 'steps'}")
             case StageAdvanced(step=step, detail=detail):
                 self._update(step, detail)
+            case BatchAdvanced(kernel=kernel, number=number, of=of, stage=stage, stages=stages, reason=reason):
+                self._say(f"batch     stage {stage} of {stages}, kernel {number} of {of}: {kernel} ({reason})")
+                self._begin("start", None)
             case RunFinished():
                 self._end()
             case _ as never:
@@ -131,6 +147,7 @@ class _Reporter:
         self._say(f"device    {info.name}: {info.description}, {info.limits.compute_units} compute units")
         if event.more_devices:
             self._say(f"beside    {', '.join(event.more_devices)}: alike, and searching too")
+        self._seconds = event.budget.seconds if event.budget.evaluations is None else None
         limits = [f"{event.budget.evaluations} evaluations"] if event.budget.evaluations is not None else []
         limits += [f"{event.budget.seconds:g} s"] if event.budget.seconds is not None else []
         who = "the kernel's own template" if event.agent == NO_AGENT else f"from the original, agent {event.agent}"
@@ -150,7 +167,11 @@ class _Reporter:
             self._say(f"{message.role:<9} answered in {message.seconds:.1f} s; so far {event.tokens:,} tokens, {price}")
 
     def _round_started(self, event: RoundStarted) -> None:
+        if said := self._preparation.end():
+            self._say(f"prepared  {said}")
         self._total = event.evaluations if event.evaluations is not None else event.configurations
+        if self._seconds is not None:
+            self._total = round(self._seconds)
         space = (
             f"space     {event.configurations:,} feasible of {event.cartesian_size:,} configurations of"
             f" {', '.join(event.parameters) or 'no parameters'}"
@@ -163,14 +184,21 @@ class _Reporter:
     def _evaluated(self, event: EvaluationFinished) -> None:
         kind = type(event.evaluation.outcome).__name__
         self._counts[kind] += 1
-        self._best = event.best.score if event.best is not None else None
-        parts = [f"best {1 / self._best:.2f}x" if self._best else "nothing valid yet"]
+        best = event.best.outcome if event.best is not None else None
+        parts = [
+            f"best {searched_text(1 / best.score, best.speedup_ci95)}" if isinstance(best, Measured) else "nothing valid yet"
+        ]
         parts += [f"{n} {name}" for name, n in self._counts.items() if name != "Measured"]
         if event.seconds_left is not None:
             parts.append(f"{event.seconds_left:.0f} s left")
-        self._update(event.number, " · ".join(parts))
+        if self._seconds is not None and event.seconds_left is not None:
+            self._update(round(self._seconds - event.seconds_left), " · ".join(["s", f"{event.number} evaluations", *parts]))
+            number = f"{event.number}"
+        else:
+            self._update(event.number, " · ".join(parts))
+            number = f"{event.number}/{self._total}"
         if not self._console.is_terminal and event.number % _LINES_EVERY == 0:
-            self._say(f"search    {event.number}/{self._total}  {' · '.join(parts)}")
+            self._say(f"search    {number}  {' · '.join(parts)}")
 
     def _search_ended(self) -> None:
         if self._counts:

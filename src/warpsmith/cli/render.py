@@ -10,12 +10,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from warpsmith.api.result import Result
 from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.render_analysis import compiled_tables
 from warpsmith.cli.terminal import terminal
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import DeviceInfo
 from warpsmith.isolation.confinement import ConfinementReport
+from warpsmith.record.result import Figures, RunResult, UnfinishedRun
 from warpsmith.report.notes import result_notes, unfinished_notes
 from warpsmith.report.wording import (
     configuration_text,
@@ -46,11 +48,11 @@ def _table(*columns: str, title: str | None = None, numbers_from: int = 1) -> Ta
 def render_devices(found: Mapping[str, DeviceInfo | UnavailableError]) -> None:
     for name, answer in found.items():
         if isinstance(answer, UnavailableError):
-            _print(Text.assemble((f"{name:<8}", "bold"), ("not available: ", "yellow"), answer.message))
+            _print(Text.assemble((f"{name:<7} ", "bold"), ("not available: ", "yellow"), answer.message))
             if answer.hint:
                 _print(Text(f"        hint: {answer.hint}", style="dim"))
             continue
-        _print(Text.assemble((f"{name:<8}", "bold"), answer.description))
+        _print(Text.assemble((f"{name:<7} ", "bold"), answer.description))
         _print(Text(f"        runs {', '.join(sorted(answer.languages))}"))
         for limit, value in answer.limits.names().items():
             _print(Text(f"        {limit:<24} {value:>12,}"))
@@ -95,49 +97,58 @@ def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     _print(table)
 
 
+def render_batches(batches: Sequence[Mapping[str, Any]]) -> None:
+    table = _table("batch", "device", "status", "kernels", "evaluations", "speedup", numbers_from=3)
+    for batch in batches:
+        speedup = speedup_text(batch["speedup"]) if batch["speedup"] is not None else "-"
+        table.add_row(batch["batch"], batch["device"], batch["status"], str(batch["kernels"]), str(batch["evaluations"]), speedup)
+    _print("", table)
+
+
 # ── one run's result ──
 
 
-def render_result(result: Mapping[str, Any]) -> None:
-    if result["general"] is None:
+def render_result(shown: Result) -> None:
+    result = shown.typed
+    if isinstance(result, UnfinishedRun):
         _print(*map(Text, unfinished_notes(result)))
     else:
         _print(_result_table(result), *compiled_tables(result), *map(Text, result_notes(result)))
-    if result.get("report"):
-        terminal().print(Text(f"Report: {result['report']}"), soft_wrap=True)  # in one piece, to be copied or clicked
-    for number, entry in enumerate(result.get("evaluation_list", ())):
-        _print(Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {configuration_text(entry['config'])}"))
+    if shown.get("report"):
+        terminal().print(Text(f"Report: {shown['report']}"), soft_wrap=True)  # in one piece, to be copied or clicked
+    for number, entry in enumerate(shown.get("evaluation_list", ())):
+        row = Text(f"{number:>5}  {entry['outcome']:<14} {entry['summary']:<28} {configuration_text(entry['config'])}")
+        terminal().print(row, soft_wrap=not terminal().is_terminal)  # a row is one line for those who search it
 
 
-def _result_table(result: Mapping[str, Any]) -> RenderableType:
-    title = f"{result['kernel']} on {result['device']}"
-    table = _table("", "time", "speedup", "95 % interval", "of roofline", title=title)
-    baseline, general = result["baseline"], result["general"]
+def _result_table(result: RunResult) -> RenderableType:
+    table = _table("", "time", "speedup", "95 % interval", "of roofline", title=f"{result.kernel} on {result.device}")
+    baseline, general = result.baseline, result.general
     table.add_row(Text("baseline (the original)", style="bold"), *_cells(baseline))
-    for name, entry in baseline["workloads"].items():
-        table.add_row(f"  {name}", *_cells(entry))
+    for name, claim in baseline.workloads.items():
+        table.add_row(f"  {name}", *_cells(claim))
     table.add_section()
     table.add_row(Text("general configuration", style="bold green"), *_cells(general))
-    for name, entry in general["workloads"].items():
-        table.add_row(f"  {name}", *_cells(entry))
-    for name, entry in result["heldout"].items():
-        table.add_row(Text.assemble(f"  {name} ", ("held out", "dim")), *_cells(entry))
+    for name, claim in general.workloads.items():
+        table.add_row(f"  {name}", *_cells(claim))
+    for name, claim in result.heldout.items():
+        table.add_row(Text.assemble(f"  {name} ", ("held out", "dim")), *_cells(claim))
     table.add_section()
     table.add_row(Text("best for each workload", style="bold"))
-    for name, entry in result["per_workload"].items():
-        table.add_row(f"  {name}", *_cells(entry))
+    for name, claim in result.per_workload.items():
+        table.add_row(f"  {name}", *_cells(claim))
     lines: list[RenderableType] = [table, Text("")]
-    lines.append(Text.assemble(("general: ", "bold"), configuration_text(general["config"])))
-    for name, entry in result["per_workload"].items():
-        if entry["config"] != general["config"]:
-            lines.append(Text.assemble((f"{name}: ", "bold"), configuration_text(entry["config"])))
+    lines.append(Text.assemble(("general: ", "bold"), configuration_text(general.config)))
+    for name, claim in result.per_workload.items():
+        if claim.config != general.config:
+            lines.append(Text.assemble((f"{name}: ", "bold"), configuration_text(claim.config)))
     return Panel(Group(*lines), expand=False, border_style="dim")
 
 
-def _cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _cells(figures: Figures) -> tuple[str, str, str, str]:
     return (
-        time_text(entry["median_us"]),
-        speedup_text(entry["speedup"]),
-        interval_text(entry["ci95"]),
-        fraction_text(entry["roofline_fraction"]),
+        time_text(figures.median_us),
+        speedup_text(figures.speedup),
+        interval_text(figures.ci95),
+        fraction_text(figures.roofline_fraction),
     )

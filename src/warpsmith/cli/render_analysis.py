@@ -14,6 +14,7 @@ from rich.text import Text
 
 from warpsmith.cli.fitting_table import FittingTable
 from warpsmith.cli.terminal import BAR_WIDTH, terminal, words
+from warpsmith.record.result import RunResult
 from warpsmith.report.compiled import compiled_cells, compiled_rows
 from warpsmith.report.wording import configuration_text
 
@@ -39,15 +40,18 @@ def render_analysis(facts: Mapping[str, Any]) -> None:
     for target in facts["targets"]:
         console.print(Text(f"{facts['kernel']} on {target['target']}: {target['description']}", style="bold"))
         console.print(_table(target))
+        if ranking := target.get("ranking"):
+            console.print(_ranked(ranking))
+            console.print(Text(ranking["validated"]["words"]))
         for note in _notes(target):
             console.print(Text(note))
         console.print()
 
 
-def compiled_tables(result: Mapping[str, Any]) -> Iterator[RenderableType]:
+def compiled_tables(result: RunResult) -> Iterator[RenderableType]:
     """What the winners of a run use on the targets that it compiled for too."""
-    for target in result["also_compile"]:
-        yield Text(f"on {target['target']}: {target['description']}; compiled, not run", style="bold")
+    for target in result.also_compile:
+        yield Text(f"on {target.target}: {target.description}; compiled, not run", style="bold")
         yield _rows(compiled_rows(target, result))
 
 
@@ -74,6 +78,18 @@ def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
         table.add_column(name, justify="right" if position < _NUMBERS else "left", no_wrap=position <= _NUMBERS)
     for name, entry in entries:
         table.add_row(*compiled_cells(entry), name)
+    return table
+
+
+def _ranked(ranking: Mapping[str, Any]) -> Table:
+    table = FittingTable(box=None, pad_edge=False, header_style="bold")
+    for position, name in enumerate(("estimated\nµs", "limited by, as estimated", "configuration")):
+        table.add_column(name, justify="right" if position == 0 else "left", no_wrap=position == 0)
+    for one in ranking["configurations"][:_SHOWN]:
+        limiters = dict.fromkeys(workload["limiter"] for workload in one["workloads"].values())
+        table.add_row(f"{one['estimated_us']:.1f}", ", ".join(limiters), configuration_text(one["config"]))
+    for reason, count in Counter(one["reason"] for one in ranking["refused"]).most_common(3):
+        table.add_row("", f"{count:,} without an estimate", reason)
     return table
 
 

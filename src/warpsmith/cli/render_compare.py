@@ -48,6 +48,7 @@ def render_compare(found: Mapping[str, Any]) -> None:
         f"spread: interquartile range over the median. Written to {found['output']}",
     ]
     notes += [f"The model took {_taken(found['model'])}: {sides}." for sides in _sides(found)]
+    notes += [f"Out, as faster than the machine, on {a['workload']}: {a['reason']}." for a in found["above_roof"] if a["refused"]]
     console.print(*map(Text, notes), sep="\n")
 
 

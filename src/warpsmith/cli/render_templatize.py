@@ -68,5 +68,6 @@ def _parameters(result: Mapping[str, Any]) -> Table:
     for name, entry in result["parameters"].items():
         values = Text(" ").join(Text(str(v), style="bold" if v == entry["default"] else "") for v in entry["values"])
         line = f", line {entry['line']}" if entry["line"] is not None else ""
-        table.add_row(name, values, entry["meaning"], f"{entry['pass']}{line}")
+        tested = f" (tested, not proved: {entry['assumes']})" if entry["assumes"] else ""
+        table.add_row(name, values, f"{entry['meaning']}{tested}", f"{entry['pass']}{line}")
     return table

@@ -11,12 +11,21 @@ from rich.text import Text
 
 from warpsmith.cli.terminal import terminal
 from warpsmith.core.plain_text import printable
-from warpsmith.record.transcript import Kind
+from warpsmith.record.transcript import CALL, Kind
 from warpsmith.report.wording import cost_text, counted
 
-_STYLES = {Kind.PROMPT: "dim", Kind.REPLY: "", Kind.PROBLEM: "yellow", Kind.FAULT: "red", Kind.DECISION: "green"}
+_STYLES = {
+    Kind.PROMPT: "dim",
+    Kind.REPLY: "",
+    Kind.PROBLEM: "yellow",
+    Kind.FAULT: "red",
+    Kind.DECISION: "green",
+    Kind.TOOL: "cyan",
+    Kind.TRIAL: "cyan",
+}
 _INDENT = "    "
 _WIDTH = 116
+_MOST_SEEN = 12  # lines of what a tool brought: machine code has hundreds
 
 
 def render_transcript(book: Mapping[str, Any]) -> None:
@@ -39,27 +48,40 @@ def render_transcript(book: Mapping[str, Any]) -> None:
 def _lines(message: Mapping[str, Any]) -> Iterator[Text]:
     kind = Kind(message["kind"])
     yield Text(f"{message['role']:<9} {_what(kind, message)}", style=f"bold {_STYLES[kind]}".strip())
-    body = _summary(message["text"]) if kind is Kind.PROMPT else _told(message["text"]) if kind is Kind.REPLY else message["text"]
-    for line in map(printable, body.strip().expandtabs(4).splitlines()):  # a model's words are not for the terminal to obey
+    for line in map(
+        printable, _body(kind, message["text"]).strip().expandtabs(4).splitlines()
+    ):  # a model's words are not for the terminal to obey
         for piece in textwrap.wrap(line, _WIDTH, drop_whitespace=False, replace_whitespace=False) or [""]:
             yield Text(_INDENT + piece, style=_STYLES[kind])
 
 
-def _what(kind: Kind, message: Mapping[str, Any]) -> str:
-    model = message["model"] or ""
+def _body(kind: Kind, text: str) -> str:
     match kind:
         case Kind.PROMPT:
-            return f"asks {model} ({len(message['text']):,} characters)"
+            return _summary(text)
         case Kind.REPLY:
-            price = f", ${message['usd']:.4f}" if message["usd"] is not None else ""
-            tokens = f"{message['input_tokens']:,} + {message['output_tokens']:,} tokens"
-            return f"{model} answers after {message['seconds']:.1f} s, {tokens}{price}"
-        case Kind.PROBLEM:
-            return "back to the model: this cannot be used"
-        case Kind.FAULT:
-            return f"{model} could not be asked"
-        case Kind.DECISION:
-            return "decides"
+            return _told(text)
+        case Kind.TOOL if (more := len(lines := text.strip().splitlines()) - _MOST_SEEN) > 1:
+            return "\n".join([*lines[:_MOST_SEEN], f"… and {more} more lines, in --json"])
+        case _:
+            return text
+
+
+def _what(kind: Kind, message: Mapping[str, Any]) -> str:
+    model = message["model"] or ""
+    if kind is Kind.REPLY:
+        price = f", ${message['usd']:.4f}" if message["usd"] is not None else ""
+        tokens = f"{message['input_tokens']:,} + {message['output_tokens']:,} tokens"
+        return f"{model} answers after {message['seconds']:.1f} s, {tokens}{price}"
+    said = {
+        Kind.PROMPT: f"asks {model} ({len(message['text']):,} characters)",
+        Kind.PROBLEM: "back to the model: this cannot be used",
+        Kind.FAULT: f"{model} could not be asked",
+        Kind.DECISION: "decides",
+        Kind.TOOL: f"{model} looks",
+        Kind.TRIAL: "a form is tried",
+    }
+    return said[kind]
 
 
 def _summary(prompt: str) -> str:
@@ -69,6 +91,9 @@ def _summary(prompt: str) -> str:
 
 def _told(reply: str) -> str:
     """JSON as one reads it aloud; anything else as it is."""
+    calls = [line.removeprefix(CALL) for line in reply.splitlines() if line.startswith(CALL)]
+    if calls:
+        return "\n".join(line for call in calls for line in _called(call))
     try:
         found = json.loads(reply)
     except ValueError:
@@ -76,16 +101,43 @@ def _told(reply: str) -> str:
     return "\n".join(_spoken(found)) if isinstance(found, dict) else reply
 
 
+def _called(call: str) -> Iterator[str]:
+    """What it wants to try or look at; what came of it is a message of its own."""
+    try:
+        asked = json.loads(call)
+        given = json.loads(asked["arguments"])
+    except (ValueError, KeyError, TypeError):
+        yield call[:_WIDTH]
+        return
+    if not isinstance(given, dict):
+        given = {}
+    if isinstance(given.get("form"), dict):  # wrapped as in an answer
+        inner = given.pop("form")
+        given |= inner
+    if "source" in given:
+        yield f"tries: {given.pop('hypothesis', None) or 'a form'}"
+        yield from (f"  {line}" for line in _spoken(given))
+    else:
+        yield f"asks for {asked['tool']} " + ", ".join(f"{name} {_plain(value)}" for name, value in given.items())
+
+
 def _spoken(found: Mapping[str, Any]) -> Iterator[str]:
     for name, value in found.items():
         if isinstance(value, str) and "\n" in value:
             yield f"{name}:"
             yield from (f"  | {line}" for line in value.rstrip().splitlines())
+        elif isinstance(value, list) and any(isinstance(entry, dict) and entry.get("source") for entry in value):
+            for entry in value:
+                yield f"{name}:"
+                yield from (f"  {line}" for line in (_spoken(entry) if isinstance(entry, dict) else [_plain(entry)]))
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             yield f"{name}:"
             yield from (
                 "  - " + ", ".join(f"{k}: {_plain(v)}" for k, v in entry.items()) for entry in value if isinstance(entry, dict)
             )
+        elif isinstance(value, dict) and isinstance(value.get("source"), str):
+            yield f"{name}:"
+            yield from (f"  {line}" for line in _spoken(value))
         elif value not in (None, "", [], {}):
             yield f"{name}: {_plain(value)}"
 

@@ -22,9 +22,9 @@ def render_verification(found: Mapping[str, Any]) -> str:
         own = [check for check in found["checks"] if check["configuration"] == configuration["name"]]
         for workload in dict.fromkeys(check["workload"] for check in own):
             lines += _of_workload([check for check in own if check["workload"] == workload])
-        lines += [_of_races(race) for race in found["races"] if race["configuration"] == configuration["name"]]
+        lines += _of_checkers([entry for entry in found["watched"] if entry["configuration"] == configuration["name"]])
     counts = found["counts"]
-    failed = counts["failed"] + sum(race["outcome"] == "failed" for race in found["races"])
+    failed = counts["failed"] + sum(entry["outcome"] == "failed" for entry in found["watched"])
     verdict = "all passed" if found["passed"] else f"{failed} failed"
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     seeds = ", ".join(map(str, found["seeds"]))
@@ -45,10 +45,11 @@ def _of_workload(checks: list[dict[str, Any]]) -> Iterator[str]:
             yield f"  {where}: {_shown(outcome)} on seed {numbers}: {reason}"
 
 
-def _of_races(race: Mapping[str, str]) -> str:
-    if race["outcome"] == "passed":
-        return "  races: none found"
-    return f"  races: {_shown(race['outcome'])}: {race['reason']}"
+def _of_checkers(entries: list[dict[str, str]]) -> Iterator[str]:
+    """Those that say the same in one line."""
+    for (outcome, reason), group in groupby(entries, key=lambda entry: (entry["outcome"], entry["reason"])):
+        checks = ", ".join(entry["check"] for entry in group)
+        yield f"  {checks}: nothing found" if outcome == "passed" else f"  {checks}: {_shown(outcome)}: {reason}"
 
 
 def _shown(outcome: str) -> str:

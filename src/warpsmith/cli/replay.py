@@ -12,7 +12,7 @@ import typer
 from warpsmith.cli.options import JsonOption, print_json
 
 if TYPE_CHECKING:
-    from warpsmith.replay import Progress, Trial
+    from warpsmith.replay import Progress, ReplayTrial
 
 
 def replay(
@@ -68,7 +68,7 @@ def _progress() -> Iterator[Progress]:
     finished = 0
     with step_bar("trials") as bar:
 
-        def report(done: int, of: int, trial: Trial) -> None:
+        def report(done: int, of: int, trial: ReplayTrial) -> None:
             nonlocal finished
             finished = done
             what = f"{trial.space} · {trial.strategy}"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from warpsmith.cli.options import JsonOption, RunArgument, print_json
+from warpsmith.core.errors import InputError
 
 
 def report(
@@ -15,12 +16,21 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; default: in the run's own folder.")
     ] = None,
+    compare: Annotated[
+        str | None, typer.Option("--compare", metavar="RUN", help="Another run, to stand beside this one in the report.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a run as one HTML file that needs nothing else: result, plots, template, method, every evaluation."""
+    """Write a run as one HTML file that needs nothing else: result, plots, template, method, every evaluation.
+
+    Of a batch: a page that links to the reports of its runs.
+    """
     from warpsmith import api  # noqa: PLC0415
 
-    found = api.report_run(run, output)
+    batch = api.is_batch(run)
+    if batch is not None and compare is not None:
+        raise InputError("--compare is for two runs, and this is a batch", hint=f"`warpsmith show {batch}` lists its runs")
+    found = api.report_run(run, output, compare=compare) if batch is None else api.report_batch(batch, output)
     if json:
         print_json(found)
     else:

@@ -18,21 +18,26 @@ def show(
     transcript: Annotated[
         bool, typer.Option("--transcript", help="What was said to language models and by them, round by round.")
     ] = False,
+    conversation: Annotated[
+        bool, typer.Option("--conversation", help="Print what models were asked and answered, as `--agent replay:FILE` reads it.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw the importance into this folder.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the runs, or show one: its result; if asked, its evaluations, which parameters mattered, and what models said."""
+    """List the runs and batches, or show one: its result; if asked, evaluations, which parameters mattered, what models said."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli import render  # noqa: PLC0415
 
     if output is not None and not (run and importance):
         raise InputError("--output is where the importance of one run is drawn", hint="warpsmith show RUN --importance -o DIR")
     if run is None:
-        runs = api.list_runs()
-        if json:
-            print_json({"runs": runs})
-        else:
-            render.render_runs(runs)
+        _list(json=json)
+        return
+    if (batch := api.is_batch(run)) is not None and not (evaluations or importance or transcript or conversation):
+        _show_batch(batch, json=json)
+        return
+    if conversation:
+        typer.echo(api.run_conversation(run), nl=False)
         return
     result = api.show_run(run, evaluations=evaluations, importance=importance, transcript=transcript, output=output)
     if json:
@@ -48,3 +53,31 @@ def show(
         from warpsmith.cli.render_importance import render_importance  # noqa: PLC0415
 
         render_importance(result["importance"])
+
+
+def _list(*, json: bool) -> None:
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.cli import render  # noqa: PLC0415
+
+    runs, batches = api.list_runs(), api.list_batches()
+    for entry in runs:
+        if entry["status"] == "unreadable":
+            warning = f"warning: run {entry['run']} is damaged in the record: it cannot be shown or resumed; the others can"
+            typer.echo(warning, err=True)
+    if json:
+        print_json({"runs": runs, "batches": batches})
+        return
+    render.render_runs(runs)
+    if batches:
+        render.render_batches(batches)
+
+
+def _show_batch(batch: str, *, json: bool) -> None:
+    from warpsmith import api  # noqa: PLC0415
+    from warpsmith.cli.render_batch import render_batch  # noqa: PLC0415
+
+    shown = api.show_batch(batch)
+    if json:
+        print_json(shown)
+    else:
+        render_batch(shown)

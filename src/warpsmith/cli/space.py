@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, print_json
-from warpsmith.core.configuration import Configuration, Value
-from warpsmith.core.errors import InputError
-
-if TYPE_CHECKING:
-    from warpsmith.template import Template
 
 
 def space(
@@ -24,6 +19,7 @@ def space(
     from warpsmith.api import describe_device, load_kernel  # noqa: PLC0415
     from warpsmith.space import space_of  # noqa: PLC0415
     from warpsmith.template import template_of  # noqa: PLC0415
+    from warpsmith.template.named import named_configuration  # noqa: PLC0415
 
     loaded = load_kernel(kernel)
     template = template_of(loaded)
@@ -40,7 +36,7 @@ def space(
         "likely": [expected.entry for expected in template.likely],
     }
     if why is not None:
-        configuration = _configuration(template, why)
+        configuration = named_configuration(template, why)
         facts["configuration"] = dict(configuration.pairs)
         facts["violations"] = [str(v) for v in built.explain(configuration)]
     if json:
@@ -49,20 +45,3 @@ def space(
     from warpsmith.cli.render import render_space  # noqa: PLC0415
 
     render_space(facts)
-
-
-def _configuration(template: Template, text: str) -> Configuration:
-    """`A=1 B=2`, the rest at their defaults."""
-    values: dict[str, Value] = {p.name: p.default for p in template.parameters}
-    candidates = {p.name: p.values for p in template.parameters}
-    for item in text.replace(",", " ").split():
-        name, _, written = item.partition("=")
-        if name not in candidates:
-            raise InputError(f"{name!r} is not a parameter", hint=f"the parameters are {', '.join(candidates)}")
-        matching = [value for value in candidates[name] if str(value) == written]
-        if not matching:
-            raise InputError(
-                f"{name}={written} is not among its values", hint=f"{name} may be {', '.join(map(str, candidates[name]))}"
-            )
-        values[name] = matching[0]
-    return Configuration.of(values)

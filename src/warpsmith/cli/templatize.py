@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
+from warpsmith.cli.options import (
+    DeviceOption,
+    JsonOption,
+    KernelArgument,
+    MaxTokensOption,
+    MaxUsdOption,
+    ProvedOnlyOption,
+    print_json,
+)
 
 
 def templatize(
@@ -24,6 +32,7 @@ def templatize(
     ] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
+    proved_only: ProvedOnlyOption = False,
     json: JsonOption = False,
 ) -> None:
     """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
@@ -40,6 +49,7 @@ def templatize(
             agent=agent,
             allowance=Allowance(max_usd, max_tokens),
             output=output,
+            proved_only=proved_only,
             emit=emit,
         )
     if json:

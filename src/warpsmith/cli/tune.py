@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warpsmith.cli.options import JsonOption, KernelArgument, MaxTokensOption, MaxUsdOption, print_json
+from warpsmith.cli.options import (
+    JsonOption,
+    LiveOption,
+    LivePortOption,
+    MaxTokensOption,
+    MaxUsdOption,
+    ProvedOnlyOption,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from warpsmith.api.result import Result
+    from warpsmith.cli.live import Live
 
 
 def tune(
-    kernel: KernelArgument,
+    kernels: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KERNEL",
+            help="A kernel.toml, a folder with one, or the name of a bundled example; several of them, or a folder of such "
+            "folders, share one budget.",
+        ),
+    ],
     device: Annotated[
         str, typer.Option("--device", "-d", help="Where to run (`warpsmith devices`); cuda:0,cuda:1: several search together.")
     ] = "cpu",
@@ -33,55 +52,93 @@ def tune(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option("--evaluations", "-n", help="Most configurations to evaluate (100 unless --time is given)."),
+        typer.Option("--evaluations", "-n", help="Most configurations to evaluate (100 a kernel unless --time is given)."),
     ] = None,
-    time: Annotated[str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h.")] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h; of all kernels.")
+    ] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the strategy and of the inputs.")] = 0,
     warm: Annotated[
         list[str] | None,
-        typer.Option("--warm", metavar="SOURCE", help="Start from a run, `last`, a Kernel Tuner cache or a T4 file; repeatable."),
+        typer.Option(
+            "--warm",
+            metavar="SOURCE",
+            help="Start from a run, `last`, a Kernel Tuner cache, a T4 file, or all that is known (auto); repeatable.",
+        ),
     ] = None,
     also_compile: Annotated[
         str | None,
         typer.Option("--also-compile", metavar="TARGETS", help="Keep only what can run there too: sm_90,gfx942 (no GPU needed)."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Compile in so many processes (default: one for each four cores).")
+        str | None,
+        typer.Option(
+            "--workers",
+            metavar="N|ray|ray://HOST:PORT",
+            help="Compile in so many processes (default: one for each four cores); or search on a Ray cluster, too.",
+        ),
     ] = None,
+    proved_only: ProvedOnlyOption = False,
+    knowledge: Annotated[
+        bool, typer.Option("--knowledge/--no-knowledge", help="Tell the agent what earlier runs learnt on similar kernels.")
+    ] = True,
+    live: LiveOption = False,
+    live_port: LivePortOption = None,
     json: JsonOption = False,
 ) -> None:
     """Refactor the kernel, or take its own template, and search for the best configuration: verified, measured, recorded."""
     from warpsmith import api  # noqa: PLC0415
+    from warpsmith.cli.live import live as live_page  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
+    from warpsmith.core.errors import InputError  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
+    from warpsmith.spec.several import is_several  # noqa: PLC0415
     from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415
     from warpsmith.tuning.budget import Budget, parse_duration  # noqa: PLC0415
 
     seconds = parse_duration(time) if time is not None else None
     # A time limit alone means: as many as fit.
-    count = evaluations if evaluations is not None or seconds is not None else Budget().evaluations
-    with progress() as emit:
-        result = api.tune(
-            api.load_kernel(kernel),
-            device=device,
-            strategy=strategy or DEFAULT_STRATEGY,
-            budget=Budget(count, seconds),
-            seed=seed,
-            warm=warm or (),
-            agent=agent,
-            mode=mode,
-            rounds=rounds,
-            allowance=Allowance(max_usd, max_tokens),
-            also_compile=[name.strip() for name in (also_compile or "").split(",") if name.strip()],
-            workers=workers,
-            emit=emit,
-        )
+    budget = Budget(evaluations, seconds) if evaluations is not None or seconds is not None else None
+    options: dict[str, Any] = {
+        "device": device,
+        "strategy": strategy or DEFAULT_STRATEGY,
+        "budget": budget,
+        "seed": seed,
+        "agent": agent,
+        "mode": mode,
+        "rounds": rounds,
+        "allowance": Allowance(max_usd, max_tokens),
+        "also_compile": [name.strip() for name in (also_compile or "").split(",") if name.strip()],
+        "workers": int(workers) if workers is not None and workers.isdecimal() else workers,
+        "proved_only": proved_only,
+        "knowledge": knowledge,
+    }
+    if is_several(kernels):
+        if warm:
+            raise InputError("--warm is for one kernel: another's results say nothing of it", hint="tune that kernel by itself")
+        with live_page(wanted=live, port=live_port) as shown:
+            with progress() as emit:
+                batch = api.tune_batch(kernels, **options, emit=shown.also(emit))
+            become_summary(shown, batch)
+        finish_batch(batch, json=json)
+        return
+    with live_page(wanted=live, port=live_port) as shown:
+        with progress() as emit:
+            result = api.tune(api.load_kernel(kernels[0]), **options, warm=warm or (), emit=shown.also(emit))
+        shown.become(result["report"])
     finish(result, json=json)
 
 
-def finish(result: dict[str, object], *, json: bool) -> None:
+def become_summary(shown: Live, batch: dict[str, Any]) -> None:
+    """Without links to the other reports, which lie in files: a browser does not go there from a page of a server."""
+    from warpsmith.report.html.batch import batch_page  # noqa: PLC0415
+
+    shown.become_page(batch_page(batch, {}))
+
+
+def finish(result: Result, *, json: bool) -> None:
     """Show a result and leave with the code that says what it was."""
     if json:
         print_json(result)
@@ -90,4 +147,18 @@ def finish(result: dict[str, object], *, json: bool) -> None:
 
         render_result(result)
     if result["general"] is None:
+        raise typer.Exit(1)
+
+
+def finish_batch(result: dict[str, Any], *, json: bool) -> None:
+    """As `finish`, of a batch: it leaves with 0 where each of its kernels has a verified result."""
+    from warpsmith.tuning.batch.result import is_complete  # noqa: PLC0415
+
+    if json:
+        print_json(result)
+    else:
+        from warpsmith.cli.render_batch import render_batch  # noqa: PLC0415
+
+        render_batch(result)
+    if not is_complete(result):
         raise typer.Exit(1)

@@ -8,17 +8,21 @@ from pathlib import Path
 
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.hardware import Geometry, Limits
-from warpsmith.devices.base import CompileRequest, ParameterType
-from warpsmith.spec.kernel import Buffer, Kernel, Workload
+from warpsmith.devices.base import CompileRequest, Original, ParameterType
+from warpsmith.spec.kernel import Argument, Buffer, Kernel, Role, Workload
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text to compile, with the file it stands for in diagnostics and the entry, where that is not the kernel's own."""
+    """Source text to compile, with the file it stands for in diagnostics and the entry, where that is not the kernel's own.
+
+    `held_to` is what it may not go beyond, where somebody else wrote it.
+    """
 
     text: str
     file: Path
     entry: str | None = None
+    held_to: Original | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,23 @@ class Binder:
             source_file=source.file,
             language=kernel.language,
             entry=source.entry or kernel.entry,
-            parameters=tuple(
-                ParameterType(a.name, a.dtype, isinstance(a, Buffer), isinstance(a, Buffer) and a.null) for a in kernel.arguments
-            ),
+            parameters=tuple(_parameter(argument) for argument in kernel.arguments),
             geometry=self.geometry(configuration, workload),
             defines={**kernel.defines, **defines},
             include_dirs=(kernel.source.parent, *kernel.include_dirs),
+            held_to=source.held_to,
             constants=tuple(ParameterType(c.name, c.dtype, is_pointer=False) for c in kernel.constants),
         )
+
+
+def _parameter(argument: Argument) -> ParameterType:
+    if not isinstance(argument, Buffer):
+        return ParameterType(argument.name, argument.dtype, is_pointer=False)
+    return ParameterType(
+        argument.name,
+        argument.dtype,
+        is_pointer=True,
+        is_null=argument.null,
+        is_written=argument.role is not Role.IN,
+        is_initialised=argument.role is not Role.OUT,
+    )

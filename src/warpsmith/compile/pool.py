@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -15,23 +15,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from warpsmith.compile.assistants import Assistants
 from warpsmith.compile.cache import DiskCache
 from warpsmith.compile.gate import Gate
-from warpsmith.compile.jobs import Compile, Describe, MachineCode, Preprocess
+from warpsmith.compile.jobs import Compile, Count, Describe, Instructions, MachineCode, Preprocess
 from warpsmith.compile.keys import environment_key, included_files, request_key
 from warpsmith.compile.slot import Folders, Slot
+from warpsmith.core.counted import Counted, LaunchArgument, NeedsInput
 from warpsmith.core.errors import WarpsmithError
+from warpsmith.core.hardware import Geometry
 from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
-from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, reserves_addresses
+from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, HasDriver, reserves_addresses
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import WorkerProcess
 
 CompileOutcome: TypeAlias = Binary | CompileFailed | Crashed | TimedOut
 
+Blobs: TypeAlias = tuple[bytes, ...]
+_Task: TypeAlias = tuple[Job[Any], Future[Any], Blobs]
+
 _WORKER = "warpsmith.compile.worker"
 _REMEMBERED = 512
 _ASSISTANT_WAIT_S = 0.02
+_ASSISTANTS_AT_MOST = 2  # more than are asked for ahead have nothing to do
 
 
 def describe_device(name: str) -> DeviceInfo:
@@ -56,8 +63,10 @@ class CompilePool:
         deadline_s: float = 60.0,
         memory_bytes: int = 4 << 30,
         cores: frozenset[int] | None = None,
+        lendable: frozenset[int] | None = None,
         folders: Iterable[Path] = (),
     ) -> None:
+        """`lendable` are cores that are somebody else's, who may lend them (`lent`)."""
         self._name = device
         self.device = load_device(device)
         self._disk = DiskCache(cache_dir) if cache_dir is not None else None
@@ -66,7 +75,7 @@ class CompilePool:
         self._pinned = cores is not None
         self.workers = workers
         self._folders: Folders = frozenset(folders)
-        self._tasks: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[CompileOutcome]] = OrderedDict()
         self._info: DeviceInfo | None = None
@@ -77,11 +86,18 @@ class CompilePool:
         self._threads = [threading.Thread(target=self._work, args=(slot,), daemon=True) for slot in self._slots]
         for thread in self._threads:
             thread.start()
+        lent = [Slot(partial(self._start, cores=frozenset({core}))) for core in sorted(lendable or ())[:_ASSISTANTS_AT_MOST]]
+        self._assistants = Assistants(lent, self._take)
 
     def describe(self) -> DeviceInfo:
         """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
         if self._info is None:
+            has_driver = self.device if isinstance(self.device, HasDriver) else None
+            if has_driver is not None:
+                has_driver.make_ready()
             info: DeviceInfo = self._result_of(self._call(Describe(self._name, tuple(os.sched_getaffinity(0)))))
+            if has_driver is not None:
+                has_driver.learn(info)
             self._environment = environment_key(self.device, info)
             self._info = info
         return self._info
@@ -127,12 +143,51 @@ class CompilePool:
         code: str | None = self._result_of(self._call(MachineCode(self._name, request)))
         return code
 
+    def instructions(self, request: CompileRequest) -> list[str] | str:
+        """The machine code as text; or why it cannot be shown."""
+        self._open_folders(request)
+        found: list[str] | str = self._result_of(self._call(Instructions(self._name, request)))
+        return found
+
+    def count(
+        self,
+        binary: Binary,
+        geometry: Geometry,
+        arguments: Sequence[LaunchArgument],
+        constants: Mapping[str, bytes],
+        contents: Callable[[str], bytes],
+    ) -> Counted:
+        """What a launch counts, without the hardware; `contents` are made where something depends on them.
+
+        Raises UnsupportedFeature, naming what cannot be followed.
+        """
+        inputs: dict[str, bytes] = {}
+        while True:
+            job = Count(self._name, replace(binary, code=b""), geometry, tuple(arguments), tuple(constants), tuple(inputs))
+            blobs = (binary.code, *constants.values(), *inputs.values())
+            answer: Counted | NeedsInput = self._result_of(self._call(job, blobs))
+            if isinstance(answer, Counted):
+                return answer
+            inputs[answer.name] = contents(answer.name)
+
     def pause(self) -> None:
         """Returns when nothing compiles any more; what is asked of the pool meanwhile, by any method, waits for `resume`."""
         self._gate.shut()
 
     def resume(self) -> None:
         self._gate.open()
+
+    @contextlib.contextmanager
+    def lent(self, waited_for: Sequence[Future[CompileOutcome]]) -> Iterator[None]:
+        """While these are waited for, what else is asked for is compiled on the lendable cores, too.
+
+        When it is left nothing compiles there. Where all of them are there already nothing is begun.
+        """
+        if all(future.done() for future in waited_for):
+            yield
+            return
+        with self._assistants.lent():
+            yield
 
     @contextlib.contextmanager
     def reinforced(self, cores: frozenset[int] | None) -> Iterator[None]:
@@ -160,6 +215,7 @@ class CompilePool:
             return
         self._closed.set()
         self._gate.open()
+        self._assistants.close()
         for slot in self._slots:
             self._tasks.put(None)
             slot.shut()
@@ -193,9 +249,9 @@ class CompilePool:
         with self._lock:
             self._folders |= {request.source_file.parent, *request.include_dirs}
 
-    def _call(self, job: Job[Any]) -> Any:
+    def _call(self, job: Job[Any], blobs: Blobs = ()) -> Any:
         future: Future[Any] = Future()
-        self._put(job, future)
+        self._put(job, future, blobs)
         return future.result()
 
     def _result_of(self, answer: Any) -> Any:
@@ -203,10 +259,23 @@ class CompilePool:
             raise WarpsmithError(f"the compile worker failed: {answer.reason}")
         return answer
 
-    def _put(self, job: Job[Any], future: Future[Any]) -> None:
+    def _put(self, job: Job[Any], future: Future[Any], blobs: Blobs = ()) -> None:
         if self._closed.is_set():
             raise RuntimeError("the compile pool is closed")
-        self._tasks.put((job, future))
+        self._tasks.put((job, future, blobs))
+        self._assistants.there_is_more()
+
+    def _take(self) -> Callable[[Slot], None] | None:
+        """The next task, for an assistant; None where it is not one that it may take."""
+        task = self._tasks.get_nowait()
+        if task is None:  # meant for one of the pool's own
+            self._tasks.put(None)
+            return None
+        return partial(self._guarded, task)
+
+    def _guarded(self, task: _Task, slot: Slot) -> None:
+        with self._gate:
+            self._run(slot, *task)
 
     def _key(self, request: CompileRequest, included: Mapping[str, str] | None) -> str:
         return request_key(self._environment, self.device.compile_key(request), included or {})
@@ -249,13 +318,13 @@ class CompilePool:
         finally:
             slot.close()
 
-    def _run(self, slot: Slot, job: Job[Any], future: Future[Any]) -> None:
+    def _run(self, slot: Slot, job: Job[Any], future: Future[Any], blobs: Blobs) -> None:
         if self._closed.is_set():
             future.cancel()
         if not future.set_running_or_notify_cancel():
             return
         try:
-            result = slot.run(job, self._deadline_s, self._folders)
+            result = slot.run(job, blobs, self._deadline_s, self._folders)
         except BaseException as error:  # noqa: BLE001 - the future's owner gets it
             future.set_exception(error)
         else:

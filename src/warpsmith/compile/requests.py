@@ -9,7 +9,8 @@ from functools import cached_property
 from warpsmith.compile.binding import Binder, Source
 from warpsmith.compile.keys import included_files
 from warpsmith.core.configuration import Configuration
-from warpsmith.devices.base import CompileRequest
+from warpsmith.devices.base import CompileRequest, Original
+from warpsmith.refactor.proposal import FORM
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Workload
 from warpsmith.template import Template
@@ -52,7 +53,14 @@ class Requests:
 
     def templated(self, configuration: Configuration, workload: Workload) -> CompileRequest:
         """As it stands, for a proof about this very text."""
-        return self._binder.request(self._templated, configuration, workload, self._template.defines(configuration))
+        source = replace(self._templated, held_to=self._held_to(configuration))
+        return self._binder.request(source, configuration, workload, self._template.defines(configuration))
+
+    def _held_to(self, configuration: Configuration) -> Original | None:
+        """What of a template somebody else wrote; the form that stands at 0 is ours, made of the original."""
+        kernel = self._binder.kernel
+        is_others = kernel.template_foreign and dict(configuration).get(FORM, 1) != 0
+        return Original(self._original.text, kernel.defines) if is_others else None
 
     @cached_property
     def _is_whole(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,18 +27,24 @@ class Slot:
         self._jobs_done = 0
         self._is_shut = False
 
-    def run(self, job: Job[Any], deadline_s: float, folders: Folders) -> Any:
+    def run(self, job: Job[Any], blobs: Sequence[bytes], deadline_s: float, folders: Folders) -> Any:
         """The reply, or how the worker failed to give one. `folders` are those that it has to be able to read."""
-        try:
-            return self._call(job, deadline_s, folders)
-        except WorkerTimedOut as error:
-            return TimedOut(f"compiling took longer than {error.limit_s:g} s", error.limit_s)
-        except WorkerDied as error:
-            if self._jobs_done == 0 or self._is_shut:
-                return Crashed(error.reason)
-        # It had served others before: what they left behind (memory, a damaged runtime) must not be held against this one.
-        self._jobs_done = 0
-        return self.run(job, deadline_s, folders)
+        was_killed = False
+        while True:
+            try:
+                return self._call(job, blobs, deadline_s, folders)
+            except WorkerTimedOut as error:
+                return TimedOut(f"compiling took longer than {error.limit_s:g} s", error.limit_s)
+            except WorkerDied as error:
+                # Killed by something else, or it had served others before: what they left behind (memory, a damaged runtime) must
+                # not be held against this one. Killed twice, it may well be what takes the memory.
+                is_innocent = not was_killed if error.from_outside else self._jobs_done > 0
+                if self._is_shut or not is_innocent:
+                    return Crashed(
+                        f"{error.reason}; so was a second worker" if was_killed and error.from_outside else error.reason
+                    )
+                was_killed = was_killed or error.from_outside
+                self._jobs_done = 0
 
     def shut(self) -> None:
         """End the worker, busy or not, and start no other."""
@@ -51,7 +57,7 @@ class Slot:
         if self._worker is not None:
             self._worker.close()
 
-    def _call(self, job: Job[Any], deadline_s: float, folders: Folders) -> Any:
+    def _call(self, job: Job[Any], blobs: Sequence[bytes], deadline_s: float, folders: Folders) -> Any:
         with self._lock:
             if self._is_shut:
                 raise WorkerDied("the pool is closed")
@@ -63,6 +69,6 @@ class Slot:
                 self._worker = self._start(folders)
                 self._jobs_done = 0
             worker = self._worker
-        reply, blobs = worker.call(job, deadline_s=deadline_s)
+        reply, made = worker.call(job, blobs, deadline_s=deadline_s)
         self._jobs_done += 1
-        return replace(reply, code=blobs[0]) if isinstance(reply, Binary) and blobs else reply
+        return replace(reply, code=made[0]) if isinstance(reply, Binary) and made else reply

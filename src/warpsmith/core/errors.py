@@ -5,6 +5,7 @@
     ├── InputError             exit code 2: what the user gave is wrong (file, line, column, value, hint)
     │   └── UnsupportedFeature     the source uses something this device does not offer
     └── UnavailableError       exit code 3: a device or a dependency is missing, a disk is full, a folder cannot be written
+        └── AbsentError            the device is not on this machine at all
 
     KeyboardInterrupt
     └── Stopped                exit code 128 + signal: Ctrl-C, or a signal that ends programs
@@ -75,6 +76,10 @@ class UnsupportedFeature(InputError):  # noqa: N818 - reads as the fact it state
 
 class UnavailableError(WarpsmithError):
     exit_code = 3
+
+
+class AbsentError(UnavailableError):
+    """There is nothing of the kind on this machine, as opposed to something that does not work."""
 
 
 class Stopped(KeyboardInterrupt):

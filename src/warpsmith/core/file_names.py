@@ -23,14 +23,24 @@ def as_argument(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is there: a name that is too long for the system is not (pathlib raises OSError)."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """As `is_file`."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def require_recordable(path: Path) -> None:
-    """Raises InputError for a path that no record can hold, since it is no text: systems allow any bytes in names."""
+    """Raises InputError for a path that is not text, which no record can hold: systems allow any bytes in names."""
     absolute = path.absolute()
     try:
         str(absolute).encode()
     except UnicodeEncodeError:
         shown = os.fsencode(absolute).decode(errors="backslashreplace")
         raise InputError(
-            f"the path {shown} is no text in this locale, and cannot be put on record",
+            f"the path {shown} is not text in this locale, and cannot be put on record",
             hint="rename what is not UTF-8 in it; where the locale is C, PYTHONUTF8=1 makes it UTF-8",
         ) from None

@@ -51,10 +51,16 @@ class Limits:
     max_grid_x: int = MOST_BLOCKS
     max_grid_y: int = MOST_BLOCKS
     max_grid_z: int = MOST_BLOCKS
+    static_shared_bytes_per_block: int = 0
+    """Of arrays whose size the source fixes: on NVIDIA GPUs less than a block may have in all. 0: as much as that."""
+
+    def __post_init__(self) -> None:
+        if not self.static_shared_bytes_per_block:
+            object.__setattr__(self, "static_shared_bytes_per_block", self.shared_bytes_per_block)
 
     @property
     def is_gpu(self) -> bool:
-        """Whether every thread of a row computes for itself, beside memory of its block's own; a CPU runs the row as vectors."""
+        """Whether it is a SIMT device with a banked per-block scratchpad; a CPU runs a row of threads as vectors."""
         return self.shared_banks > 1
 
     def names(self) -> dict[str, int]:
@@ -112,6 +118,21 @@ class NotCounted:
     """Why there are no counters: not installed, not permitted, too short."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRates:
+    """Cycles for which an instruction of a warp takes up a unit, of which each of a multiprocessor's four partitions has one."""
+
+    fma: float
+    fp64: float
+    fp16: float
+    lsu: float = 2.0  # loads and stores, by units that the whole multiprocessor shares
+    multiply: float = 2.0  # of integers
+    alu: float = 2.0
+    xu: float = 8.0
+    uniform: float = 2.0
+    branch: float = 2.0
 
 
 class Limiter(StrEnum):

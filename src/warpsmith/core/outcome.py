@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -65,6 +66,14 @@ class Measured:
     score: float
     resources: Resources = field(default_factory=Resources)
     identity: str = ""  # of what was launched: configurations that the compiler makes the same of have the same
+    ci95: tuple[float, float] | None = None  # of the score; None in records that are older than this field
+
+    @property
+    def speedup_ci95(self) -> tuple[float, float] | None:
+        """Of 1 / score; None where too few launches were timed to say."""
+        if self.ci95 is None or self.ci95[0] <= 0 or math.isinf(self.ci95[1]):
+            return None
+        return 1 / self.ci95[1], 1 / self.ci95[0]
 
     def __post_init__(self) -> None:
         if not self.verdict.passed:

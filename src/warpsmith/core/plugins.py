@@ -8,8 +8,14 @@ from warpsmith.core.errors import InputError
 
 
 def plugins(group: str) -> dict[str, metadata.EntryPoint]:
-    """Those of a group by name. None of them is loaded."""
-    return {entry.name: entry for entry in metadata.entry_points(group=group)}
+    """Those of a group by name; none of them is loaded. Raises InputError for two things of one name."""
+    found: dict[str, metadata.EntryPoint] = {}
+    for entry in metadata.entry_points(group=group):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            what = f"two plug-ins of {group} are named {entry.name!r}: {other.value} and {entry.value}"
+            raise InputError(what, hint="rename one of them, or uninstall its package")
+    return found
 
 
 def broken_plugin(kind: str, entry: metadata.EntryPoint, error: Exception) -> InputError:

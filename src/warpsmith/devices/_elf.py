@@ -15,6 +15,10 @@ _RELOCATION = struct.Struct("<QQq")
 _NOTE = struct.Struct("<III")
 _NOBITS = 8
 _NOTES = 7
+_OBJECT = 1  # the lower half of a symbol's `info`
+# Of NVIDIA's and AMD's files: what a kernel can change, in memory that outlives it.
+_WRITABLE = (".nv.global", ".nv.global.init", ".data", ".bss")
+_COMPILERS_OWN = ("$", "__unnamed_", "__hip_cuid_")  # strings, and what keeps files apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,20 @@ class Elf:
         if table is None or names is None:
             return ()
         return tuple(Symbol(_text(names.data, entry[0]), entry[3], entry[4]) for entry in _SYMBOL.iter_unpack(table.data))
+
+    @property
+    def writable(self) -> dict[str, int]:
+        """Variables in global memory that the source has and kernels can change, with their sizes."""
+        table = self.section(".symtab")
+        entries = _SYMBOL.iter_unpack(table.data) if table is not None else ()
+        return {
+            symbol.name: entry[5]
+            for symbol, entry in zip(self.symbols, entries, strict=False)
+            if entry[1] & 0xF == _OBJECT
+            and symbol.section < len(self.sections)
+            and self.sections[symbol.section].name in _WRITABLE
+            and not symbol.name.startswith(_COMPILERS_OWN)
+        }
 
     def pointee(self, name: str) -> str | None:
         """The symbol whose address the variable `name` holds, in a file that is not linked yet."""

@@ -9,12 +9,15 @@ A device is used in three places, always in the same order:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from warpsmith.core.configuration import Value
+from warpsmith.core.counted import Counted, LaunchArgument
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Counters, Geometry, Language, Limits, NotCounted, Occupancy, Reading, Resources
 
@@ -40,6 +43,18 @@ class ParameterType:
     dtype: DType
     is_pointer: bool
     is_null: bool = False
+    is_written: bool = True
+    """Whether the kernel may write the buffer, for devices that watch; nobody else asks."""
+    is_initialised: bool = True
+    """Whether the buffer has anything in it before the launch, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The user's own text, with what the user defines for it."""
+
+    source: str
+    defines: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +72,14 @@ class CompileRequest:
     constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
     meaning: str | None = None
     """What the source comes to with its defines, where that is known: requests that mean the same give the same code."""
+    held_to: Original | None = None
+    """For a source that somebody else wrote: it may ask for, keep and give the host nothing that this does not."""
     watched: bool = False
-    """For a device that `Watches`: its launches fail where threads race."""
+    """For a device that `Watches`: its launches fail where checkers find something."""
     plain: bool = False
     """For a device that `RunsPlainly`: nothing is done to the kernel that only makes it fast."""
+    lines: bool = False
+    """For a device that `CountsUnlaunched`: its machine code tells which line of the source it comes from."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -73,8 +92,10 @@ class CompileRequest:
             self.entry,
             [(parameter.name, parameter.dtype, parameter.is_pointer) for parameter in self.parameters],
             [constant.name for constant in self.constants],
-            *(("watched",) if self.watched else ()),
+            *(("held to", self.held_to.source, dict(self.held_to.defines)) if self.held_to is not None else ()),
+            *(("watched", *((p.is_written, p.is_initialised) for p in self.parameters)) if self.watched else ()),
             *(("plain",) if self.plain else ()),
+            *(("lines",) if self.lines else ()),
         )
 
 
@@ -86,6 +107,15 @@ class Binary:
     entry: str
     resources: Resources
     device_data: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def lasting_bytes(self) -> dict[str, int]:
+        """Variables that a launch can change and that outlive it, by name, with their sizes, where the device tells (`lasting`).
+
+        What has no name stands for all of them.
+        """
+        found: dict[str, int] = json.loads(str(self.device_data.get("lasting", "{}")))
+        return found
 
 
 class CompileError(Exception):
@@ -101,15 +131,28 @@ class LaunchError(Exception):
     """The device refused a launch, or the kernel trapped (`assert`, `__trap`)."""
 
 
-class RaceFound(LaunchError):  # noqa: N818 - reads as the fact it states
-    """Threads of a watched kernel got in each other's way. Each problem says which, where, and at what."""
+RACECHECK, MEMCHECK, INITCHECK = "racecheck", "memcheck", "initcheck"
+"""Checkers, as NVIDIA's tool calls its own: of races; of reads and writes outside of buffers; of uninitialised values."""
 
-    PREFIX = "threads race: "
+
+class ChecksFailed(LaunchError):  # noqa: N818 - reads as the fact it states
+    """What the checkers of a watched launch found, by checker. Each problem says who, where, and at what."""
+
+    _PREFIX = "checks failed: "
     _TOLD = 3
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        more = f"; and {len(problems) - self._TOLD} more places" if len(problems) > self._TOLD else ""
-        super().__init__(self.PREFIX + "; ".join(problems[: self._TOLD]) + more)
+    def __init__(self, problems: Mapping[str, Sequence[str]]) -> None:
+        texts = {}
+        for check, found in problems.items():
+            if found:
+                more = f"; and {len(found) - self._TOLD} more places" if len(found) > self._TOLD else ""
+                texts[check] = "; ".join(found[: self._TOLD]) + more
+        super().__init__(self._PREFIX + json.dumps(texts))
+
+    @classmethod
+    def read(cls, reason: str) -> dict[str, str] | None:
+        """From the text of the error, which is all that travels: the problem by checker; None if it is another error's."""
+        return json.loads(reason.removeprefix(cls._PREFIX)) if reason.startswith(cls._PREFIX) else None
 
 
 class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
@@ -146,6 +189,15 @@ class Unloads(Protocol):
     """A program that takes up the device's memory until it is closed."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Resets(Protocol):
+    """A program whose variables in global memory, which outlive a launch, can be set to what they are initialised with."""
+
+    def reset(self) -> bool:
+        """Whether there are such variables. Constants that were filled are among them."""
+        ...
 
 
 @runtime_checkable
@@ -213,6 +265,43 @@ def reserves_addresses(device: Device) -> bool:
 
 
 @runtime_checkable
+class HasDriver(Protocol):
+    """A device behind a driver, which the tuner's own process never loads."""
+
+    def make_ready(self) -> None:
+        """In the tuner, before a worker uses the driver: what a confined process could not do."""
+        ...
+
+    def learn(self, info: DeviceInfo) -> None:
+        """In the tuner: what a worker found. Keys and arithmetic need no driver from then on."""
+        ...
+
+
+class State(StrEnum):
+    OK = "ok"
+    LACKING = "lacking"  # something does without it
+    FAILED = "failed"  # nothing runs
+    ABSENT = "absent"  # there is nothing to examine
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an examination says of one thing: how it is, in a sentence, and what would mend it."""
+
+    what: str
+    state: State
+    said: str
+    remedy: str | None = None
+
+
+@runtime_checkable
+class CanBeExamined(Protocol):
+    """A device that can look at this machine without its driver: what is there, what is permitted."""
+
+    def examine(self) -> list[Finding]: ...
+
+
+@runtime_checkable
 class Counts(Protocol):
     """A device whose programs have `counters`."""
 
@@ -237,8 +326,19 @@ class HasMachineCode(Protocol):
 
 
 @runtime_checkable
+class Disassembles(Protocol):
+    """A device that shows its machine code."""
+
+    def compile(self, request: CompileRequest) -> Binary: ...
+
+    def instructions(self, binary: Binary) -> list[str]:
+        """A jump has the number of the instruction that it goes to: `jne @12`. Raises ValueError, UnavailableError."""
+        ...
+
+
+@runtime_checkable
 class Watches(Protocol):
-    """A device that compiles watched kernels, whose launches raise RaceFound. On one compute unit: it watches block by block."""
+    """A device that compiles watched kernels, whose launches raise ChecksFailed. On one compute unit: block by block."""
 
     watches: bool
 
@@ -281,6 +381,22 @@ class HasChecks(Protocol):
         ...
 
     def check_report(self, text: str) -> CheckReport: ...
+
+
+@runtime_checkable
+class CountsUnlaunched(Protocol):
+    """A device that executes its machine code without the hardware, for what it counts."""
+
+    def count(
+        self,
+        binary: Binary,
+        geometry: Geometry,
+        arguments: Sequence[LaunchArgument],
+        constants: Mapping[str, bytes],
+        contents: Callable[[str], bytes],
+    ) -> Counted:
+        """`contents` are those of buffers, by name. Raises UnsupportedFeature, naming what cannot be followed."""
+        ...
 
 
 @runtime_checkable

@@ -13,16 +13,17 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.core.outcome import Evaluation
+from warpsmith.record.result import Figures
 from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch, Workload
 from warpsmith.template import Template
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A configuration that ships, with what the run claims of it: `speedup`, `ci95`, `median_us`, `verified`, …"""
+    """A configuration that ships, with what the run claims of it"""
 
     configuration: Configuration
-    claim: Mapping[str, Any]
+    claim: Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,23 @@ class EarlierExport:
 
     @property
     def run(self) -> str:
-        return str(self.manifest["provenance"]["run"])
+        with self._damage():
+            return str(self.manifest["provenance"]["run"])
 
     def builds(self, kernel: Kernel) -> tuple[Build, ...]:
         """The general one first, as they were written. `kernel` is that of the choices that they were made from."""
+        with self._damage():
+            return self._builds(kernel)
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            where = Location(self.folder / FILE_NAME)
+            raise InputError(f"this export is damaged: {type(error).__name__}: {error}", location=where, hint=_HINT) from error
+
+    def _builds(self, kernel: Kernel) -> tuple[Build, ...]:
         general = self._build(self.manifest["general"], tuple(self.manifest["dispatch"]), kernel)
         own: dict[tuple[str, str], list[str]] = {}
         for workload, entry in self.manifest["dispatch"].items():
@@ -58,7 +72,7 @@ def read_export(folder: Path) -> EarlierExport:
         found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no {FILE_NAME} in this folder", location=Location(folder), hint=_HINT) from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot be read: {error}", location=Location(file), hint=_HINT) from error
     missing = {"version", "provenance", "general", "dispatch", "arguments"} - set(found if isinstance(found, dict) else ())
     if missing:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from warpsmith.export.belonging import must_belong_to
-from warpsmith.spec.includes import Include, includes, with_targets
+from warpsmith.spec.includes import IncludeLine, includes, with_targets
 from warpsmith.spec.kernel import Kernel
 
 
@@ -46,7 +46,7 @@ class Layout:
         place = PurePosixPath(file.relative_to(self._folder).as_posix())
         return with_targets(text, self._targets(place, (include for include in found if include.by == source)))
 
-    def _copy(self, header: Path, found: Iterable[Include]) -> None:
+    def _copy(self, header: Path, found: Iterable[IncludeLine]) -> None:
         inside = PurePosixPath(*(part for part in Path(os.path.relpath(header, self._home)).parts if part != ".."))
         self._places[header] = place = self._claim(inside)
         own = [include for include in found if include.by == header]
@@ -59,7 +59,7 @@ class Layout:
         before = header.read_text(encoding="utf-8", errors="surrogateescape")
         target.write_text(with_targets(before, self._targets(place, own)), encoding="utf-8", errors="surrogateescape")
 
-    def _targets(self, place: PurePosixPath, found: Iterable[Include]) -> dict[str, str]:
+    def _targets(self, place: PurePosixPath, found: Iterable[IncludeLine]) -> dict[str, str]:
         """What the `#include` lines of the file at `place` say from now on, by what they said before."""
         beside = place.parent
         return {

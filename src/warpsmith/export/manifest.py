@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from warpsmith.core.hardware import Limits
+from warpsmith.core.jsonable import as_json
 from warpsmith.export.base import Build, Pick, Shipment
+from warpsmith.record.result import Figures
 from warpsmith.spec.kernel import Argument, Buffer
 
 FILE_NAME = "export.json"
 VERSION = 1
+_BESIDE = frozenset({"config", "workloads", "heldout"})
 
 
 def manifest(
@@ -46,7 +49,7 @@ def manifest(
 def _warnings(shipment: Shipment) -> list[str]:
     """What a user of the files should know before shipping them."""
     found = []
-    if shipment.general.claim["ci95"][0] <= 1:
+    if shipment.general.claim.ci95[0] <= 1:
         found.append("no certain gain: the interval of the speedup includes 1")
     if shipment.targets and not shipment.limits.is_gpu:
         where = shipment.provenance["device_description"]
@@ -59,6 +62,11 @@ def _warnings(shipment: Shipment) -> list[str]:
             sizes = ", ".join(f"{name}={size}" for name, size in shape["sizes"].items())
             found.append(f"for the declared shapes only: wrong where the original is right, at {sizes} ({shape['reason']})")
     return found
+
+
+def figures_entry(claim: Figures) -> dict[str, Any]:
+    """Of a claim without what stands beside it: the configuration, and the workloads that have entries of their own."""
+    return {name: value for name, value in as_json(claim).items() if name not in _BESIDE}
 
 
 def write_manifest(found: Mapping[str, Any], folder: Path) -> Path:
@@ -81,7 +89,7 @@ def _entry(build: Build, general: Build, folder: Path, pick: Pick | None) -> dic
     }
     if build.arguments != general.arguments:
         entry["arguments"] = [_argument(argument) for argument in build.arguments]
-    return entry if pick is None else {**entry, "claim": dict(pick.claim)}
+    return entry if pick is None else {**entry, "claim": figures_entry(pick.claim)}
 
 
 def _argument(argument: Argument) -> dict[str, Any]:

@@ -62,13 +62,18 @@ def heading(shipment: Shipment, part: Part) -> str:
     """What a reader of the file should know first, as comment lines."""
     pick, about = part.pick, shipment.provenance
     claim = pick.claim
-    low, high = claim["ci95"]
+    low, high = claim.ci95
     lines = [
         f"{shipment.kernel.name} with {pick.configuration}",
         f"Exported by Warpsmith from run {shipment.run}, on {about['device_description']}:",
-        f"{claim['speedup']:.3f}x the original, with a 95 % interval from {low:.3f} to {high:.3f}.",
+        f"{claim.speedup:.3f}x the original, with a 95 % interval from {low:.3f} to {high:.3f}.",
         "How to launch it and what was verified: export.json beside this file.",
         *([f"The idea: {shorten(part.alone.idea, _LONGEST_IDEA, placeholder=' ...')}"] if part.alone.idea else []),
+        *(
+            f"Tested, not proved: {p.name}={pick.configuration[p.name]} is right if {p.assumes}."
+            for p in shipment.kernel.parameters
+            if p.assumes and pick.configuration[p.name] != p.default
+        ),
         *(f"Only where {c.expression.text}" + (f": {c.reason}." if c.reason else ".") for c in part.alone.conditions),
     ]
     return "".join(f"// {in_a_comment(line)}\n" for line in lines)

@@ -9,13 +9,14 @@ from typing import Any
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import WarpsmithError
 from warpsmith.core.hardware import Limits
+from warpsmith.core.jsonable import as_json
 from warpsmith.core.outcome import Evaluation
 from warpsmith.export.base import Choices, Pick, Shipment
+from warpsmith.export.manifest import figures_entry
 from warpsmith.record.required import require_result
+from warpsmith.record.result import Claim, Figures, RunResult
 from warpsmith.record.run import RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
-
-_NOT_CLAIMED = frozenset({"config", "workloads", "heldout"})
 
 
 class NothingToShip(WarpsmithError):  # noqa: N818 - reads as the fact it states
@@ -33,20 +34,19 @@ def shipment_of(
     """`choices` are the run's; `force` ships what shows no gain, or none that is certain."""
     kernel = choices.kernel
     result = require_result(record, "to export")
-    uncertain = result.get("uncertain")
-    general, heldout = (uncertain, uncertain["heldout"]) if uncertain else (result["general"], result["heldout"])
-    if general is None or not general["verified"]:
+    general, heldout = result.best, result.uncertain.heldout if result.uncertain is not None else result.heldout
+    if not general.verified:
         raise NothingToShip(
             f"run {record.run} has no configuration that was verified on every workload, so nothing is exported",
             hint=f"`warpsmith show {record.run} --evaluations` says what was wrong with each",
         )
     pick = _pick(general, kernel)
-    if general["ci95"][0] <= 1 and not force:
+    if general.ci95[0] <= 1 and not force:
         raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
     limits = Limits(**record.header.device_info["limits"])
-    own = {w: _pick(entry, kernel) for w, entry in result["per_workload"].items() if _is_better(entry, general["workloads"][w])}
-    certificate = result["template"]["certificate"] if choices.template is not None else None
-    about = {**_provenance(record, result, heldout), "certificate": certificate}
+    own = {w: _pick(entry, kernel) for w, entry in result.per_workload.items() if _is_better(entry, general.workloads[w])}
+    certificate = result.template.certificate if choices.template is not None and result.template is not None else None
+    about = {**_provenance(record, result, heldout), "certificate": as_json(certificate)}
     return Shipment(
         record.run,
         choices,
@@ -67,28 +67,28 @@ def _targets(record: RunRecord) -> tuple[str, ...]:
     return (*([own] if own is not None else []), *also)
 
 
-def _pick(entry: Mapping[str, Any], kernel: Kernel) -> Pick:
+def _pick(claim: Figures, kernel: Kernel) -> Pick:
     # In the parameters' order, whatever order JSON kept.
-    values = {p.name: entry["config"].get(p.name, p.default) for p in kernel.parameters}
-    return Pick(Configuration.of(values), {name: value for name, value in entry.items() if name not in _NOT_CLAIMED})
+    values = {p.name: claim.config.get(p.name, p.default) for p in kernel.parameters}
+    return Pick(Configuration.of(values), claim)
 
 
-def _is_better(own: Mapping[str, Any], general: Mapping[str, Any]) -> bool:
+def _is_better(own: Claim, general: Claim) -> bool:
     """A file of its own only for what is clearly faster there: the intervals do not overlap."""
-    return bool(own["verified"]) and own["config"] != general["config"] and bool(own["ci95"][0] > general["ci95"][1])
+    return own.verified and own.config != general.config and own.ci95[0] > general.ci95[1]
 
 
 def _no_gain(run: str, pick: Pick, kernel: Kernel) -> str:
     if pick.configuration == kernel.default_configuration:
         return f"run {run} found nothing faster than the original: there is no gain to export"
-    low, high = pick.claim["ci95"]
+    low, high = pick.claim.ci95
     return (
-        f"run {run} shows no certain gain: {pick.claim['speedup']:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
+        f"run {run} shows no certain gain: {pick.claim.speedup:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
         " includes 1"
     )
 
 
-def _provenance(record: RunRecord, result: Mapping[str, Any], heldout: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(record: RunRecord, result: RunResult, heldout: Mapping[str, Claim]) -> dict[str, Any]:
     info = record.header.device_info
     return {
         "run": record.run,
@@ -96,10 +96,10 @@ def _provenance(record: RunRecord, result: Mapping[str, Any], heldout: Mapping[s
         "device_description": info["description"],
         "versions": dict(info["versions"]),
         "agent": record.header.agent,
-        "mode": result.get("mode", "template"),  # runs of earlier versions knew no other
+        "mode": result.mode,
         "strategy": record.header.strategy,
         "seed": record.header.seed,
-        "evaluations": dict(result["evaluations"]),
-        "evidence": result["evidence"],
-        "heldout": {w: {k: v for k, v in entry.items() if k != "config"} for w, entry in heldout.items()},
+        "evaluations": dict(result.evaluations),
+        "evidence": as_json(result.evidence),
+        "heldout": {w: figures_entry(claim) for w, claim in heldout.items()},
     }

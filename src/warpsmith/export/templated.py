@@ -8,9 +8,9 @@ from typing import Self
 
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.expression import Expression
+from warpsmith.core.expression.folding import folded
 from warpsmith.export.base import Standalone
 from warpsmith.refactor.constants import with_words
-from warpsmith.refactor.folding import folded
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Constraint, Kernel, Launch, Scalar
 from warpsmith.template import Template, template_of

@@ -1,4 +1,4 @@
-"""The first thing a worker runs: `python -m warpsmith.isolation.boot MODULE CHANNEL LIFELINE ORDERS`.
+"""The first thing a worker runs: `python -m warpsmith.isolation.boot MODULE CHANNEL LIFELINE CORES ORDERS`.
 
 It ties the process to its owner, takes the limits on, confines it, and only then imports the module that serves, or has a program
 that checks kernels (`wrapper`) run it. Started before everything else, for confinement must be complete before a library starts a
@@ -12,6 +12,7 @@ import json
 import os
 import runpy
 import signal
+import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ class Orders:
             "readable": [str(path) for path in self.policy.readable],
             "may_start_processes": self.policy.may_start_processes,
             "checker": self.policy.checker and str(self.policy.checker),
+            "drives_gpu": self.policy.drives_gpu,
         }
         values = {
             "cores": self.cores,
@@ -63,6 +65,7 @@ class Orders:
             tuple(Path(text) for text in values["policy"]["readable"]),
             values["policy"]["may_start_processes"],
             values["policy"]["checker"] and Path(values["policy"]["checker"]),
+            values["policy"]["drives_gpu"],
         )
         return cls(
             values["cores"], values["memory_bytes"], policy, values["memory_by_addresses"], tuple(map(str, values["wrapper"]))
@@ -70,13 +73,15 @@ class Orders:
 
 
 def main() -> None:
-    module, channel, lifeline, orders_file = sys.argv[1:]
+    module, channel, lifeline, cores, orders_file = sys.argv[1:]
     with os.fdopen(int(orders_file), "rb") as file:
         orders = Orders.decode(file.read())
     _hold_lifeline(int(lifeline))
     apply_limits(orders.cores, orders.memory_bytes, by_addresses=orders.memory_by_addresses)
-    if orders.policy is not None:
-        confine(orders.policy)
+    with socket.socket(fileno=int(cores)) as owner:
+        if orders.policy is not None and (asking := confine(orders.policy)) is not None:
+            socket.send_fds(owner, [b"\0"], [asking])
+            os.close(asking)
     if orders.wrapper:
         os.chdir(Path.home())  # the scratch folder, where it may write
         command = [*orders.wrapper, sys.executable, "-P", "-m", module, channel, ORDERLY]

@@ -54,8 +54,11 @@ def require_confinement() -> None:
     )
 
 
-def confine(policy: Policy) -> None:
-    """All that the system has of it, for this process and its children, for ever. Whatever then fails raises OSError."""
+def confine(policy: Policy) -> int | None:
+    """All that the system has of it, for this process and its children, for ever. Whatever then fails raises OSError.
+
+    The descriptor is for who started it, as `affinity` has it.
+    """
     if (threads := len(list(Path("/proc/self/task").iterdir()))) != 1:
         raise RuntimeError(f"a process is confined while it has one thread; it has {threads}")
     allowed = grants(policy, os.environ)
@@ -63,9 +66,12 @@ def confine(policy: Policy) -> None:
     version = landlock.abi()
     if version:
         landlock.restrict(allowed, version)
-    if seccomp.missing() is None:
-        seccomp.install(
-            may_start_processes=policy.may_start_processes,
-            may_connect=policy.checker is not None,
-            signals_scoped=landlock.scopes_signals(version),
-        )
+    if seccomp.missing() is not None:
+        return None
+    leave = seccomp.Leave(
+        start_processes=policy.may_start_processes,
+        connect=policy.checker is not None,
+        make_memory_files=policy.drives_gpu,
+        signals_scoped=landlock.scopes_signals(version),
+    )
+    return seccomp.install(leave)

@@ -14,7 +14,7 @@ _NAMES = frozenset(
     {
         "LANG", "PATH", "TZ", "USER",
         "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
-        "CUDA_HOME", "CUDA_PATH", "ROCM_PATH",
+        "CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH",
         # Which GPUs there are, in which order, and as what they count.
         "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES",

@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from warpsmith.core.errors import InputError, Location, UnavailableError, UnsupportedFeature, WarpsmithError
+from warpsmith.core.errors import AbsentError, InputError, Location, UnavailableError, UnsupportedFeature, WarpsmithError
 
 Reply = TypeVar("Reply")
 
-_RELAYED: dict[str, type[WarpsmithError]] = {kind.__name__: kind for kind in (UnsupportedFeature, InputError, UnavailableError)}
+_KINDS = (UnsupportedFeature, InputError, AbsentError, UnavailableError)  # a kind before what it is a kind of
+_RELAYED: dict[str, type[WarpsmithError]] = {kind.__name__: kind for kind in _KINDS}
 
 
 class Job(Generic[Reply]):

@@ -18,9 +18,11 @@ _PATH_BENEATH = 1
 _SCOPES = 0b11  # abstract sockets, signals
 _TCP = 0b11  # bind, connect
 _SCOPES_SINCE, _TCP_SINCE = 6, 4
+_PROC = Path("/proc")
+"""A rule is bound to an inode, and here a path gets a new one when the system forgets the last: what has a rule is kept open."""
 
 
-class Access(IntFlag):
+class FileAccess(IntFlag):
     """The kernel's bits."""
 
     EXECUTE = 1 << 0
@@ -41,8 +43,8 @@ class Access(IntFlag):
     IOCTL_DEV = 1 << 15
 
 
-_SINCE = {Access.REFER: 2, Access.TRUNCATE: 3, Access.IOCTL_DEV: 5}
-_OF_FILES = Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE | Access.IOCTL_DEV
+_SINCE = {FileAccess.REFER: 2, FileAccess.TRUNCATE: 3, FileAccess.IOCTL_DEV: 5}
+_OF_FILES = FileAccess.EXECUTE | FileAccess.WRITE_FILE | FileAccess.READ_FILE | FileAccess.TRUNCATE | FileAccess.IOCTL_DEV
 
 
 def abi() -> int:
@@ -55,11 +57,11 @@ def scopes_signals(version: int) -> bool:
     return version >= _SCOPES_SINCE
 
 
-def restrict(grants: Mapping[Path, Access], version: int) -> None:
+def restrict(grants: Mapping[Path, FileAccess], version: int) -> None:
     """From now on this thread has these accesses and no others. Needs no_new_privs. Paths that are not there are left out."""
-    handled = Access(0)
-    for access in Access:
-        handled |= access if version >= _SINCE.get(access, 1) else Access(0)
+    handled = FileAccess(0)
+    for access in FileAccess:
+        handled |= access if version >= _SINCE.get(access, 1) else FileAccess(0)
     attributes = struct.pack("<Q", handled)
     if version >= _TCP_SINCE:
         attributes += struct.pack("<Q", _TCP)
@@ -75,7 +77,7 @@ def restrict(grants: Mapping[Path, Access], version: int) -> None:
         os.close(ruleset)
 
 
-def _add(libc: ctypes.CDLL, ruleset: int, path: Path, access: Access) -> None:
+def _add(libc: ctypes.CDLL, ruleset: int, path: Path, access: FileAccess) -> None:
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -86,7 +88,8 @@ def _add(libc: ctypes.CDLL, ruleset: int, path: Path, access: Access) -> None:
         rule = struct.pack("<Qi", access, fd)
         _checked(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0))
     finally:
-        os.close(fd)
+        if not path.is_relative_to(_PROC):
+            os.close(fd)
 
 
 def _checked(result: int) -> int:

@@ -23,7 +23,9 @@ def apply_limits(cores: Collection[int] | None, memory_bytes: int | None, *, by_
     if cores is not None:
         os.sched_setaffinity(0, cores)
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, MAX_FILE_BYTES)
+    # Drivers of GPUs share memory with themselves through files in memory, which this limit is for, too.
+    in_memory = memory_bytes if memory_bytes is not None and not by_addresses else 0
+    _limit(resource.RLIMIT_FSIZE, max(MAX_FILE_BYTES, in_memory))
     # Python closes descriptors up to this one by one before it starts a program, when it cannot list them.
     _limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
     # The system counts all tasks of the user, so the limit stands above all that there are now: it ends a fork bomb, no more.

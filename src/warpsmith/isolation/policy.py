@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpsmith.isolation.folders import readable_entries, wide_folders
-from warpsmith.isolation.landlock import Access
+from warpsmith.isolation.landlock import FileAccess
 
-READ = Access.READ_FILE | Access.READ_DIR
-RUN = READ | Access.EXECUTE
-DEVICE = READ | Access.WRITE_FILE | Access.IOCTL_DEV
+READ = FileAccess.READ_FILE | FileAccess.READ_DIR
+RUN = READ | FileAccess.EXECUTE
+DEVICE = READ | FileAccess.WRITE_FILE | FileAccess.IOCTL_DEV
 SCRATCH = (
-    READ | Access.WRITE_FILE | Access.TRUNCATE | Access.REFER | Access.MAKE_REG | Access.MAKE_DIR | Access.MAKE_SYM
-    | Access.MAKE_FIFO | Access.REMOVE_FILE | Access.REMOVE_DIR
+    READ | FileAccess.WRITE_FILE | FileAccess.TRUNCATE | FileAccess.REFER | FileAccess.MAKE_REG | FileAccess.MAKE_DIR
+    | FileAccess.MAKE_SYM | FileAccess.MAKE_FIFO | FileAccess.REMOVE_FILE | FileAccess.REMOVE_DIR
 )  # fmt: skip
 
 _PROGRAMS = (
@@ -30,15 +30,17 @@ _SYSTEM_FILES = (
     "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/etc/ssl/openssl.cnf", "/etc/OpenCL", "/etc/nvidia",
     "/proc/self", "/proc/cpuinfo", "/proc/cmdline", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems",
     "/proc/devices", "/proc/modules", "/proc/driver/nvidia*", "/proc/sys/vm", "/proc/sys/kernel",
+    "/proc/device-tree", "/sys/firmware/devicetree",  # by these Jetson's libraries tell which board they are on
     "/sys/devices", "/sys/class", "/sys/bus", "/sys/dev", "/sys/module", "/sys/kernel/mm", "/sys/fs/cgroup",
 )  # fmt: skip
 _DEVICES = (
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
     "/dev/nvidia*", "/dev/kfd", "/dev/dri/renderD*", "/dev/dxg",
-    "/dev/nvhost*", "/dev/nvmap", "/dev/nvgpu*",  # Jetson
+    "/dev/nvhost*", "/dev/nvmap", "/dev/nvgpu*", "/dev/host1x-fence",  # Jetson
 )  # fmt: skip
 _LISTED = ("/dev/dri",)  # libdrm, on which AMD's libraries rely, finds GPUs by listing it; screens in it stay shut
-_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+_OWN_THREADS = Path("/proc/self/task")
+_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Policy:
 
     `checker` is the folder of a program that watches the worker: two processes that find each other in /proc and speak over a
     socket of this machine.
+    `drives_gpu`: a GPU's driver is used. It makes files in memory, which no limit counts; NVIDIA's, from release 570 on, names
+    its threads by writing to their files in /proc, and does not start where it cannot.
     """
 
     home: Path
@@ -54,12 +58,13 @@ class Policy:
     readable: tuple[Path, ...]
     may_start_processes: bool
     checker: Path | None = None
+    drives_gpu: bool = False
 
 
-def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, Access]:
-    found: dict[Path, Access] = {}
+def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, FileAccess]:
+    found: dict[Path, FileAccess] = {}
     for path in _existing(_LISTED):
-        found[path] = Access.READ_DIR
+        found[path] = FileAccess.READ_DIR
     for path in _existing(_DEVICES):
         found[path] = DEVICE
     for path in (*_existing(_SYSTEM_FILES), *policy.readable):
@@ -69,7 +74,10 @@ def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, Access]
     if policy.checker is not None:
         found[policy.checker] = RUN
         # `/proc/self` above is this process alone. What matters of those outside (memory, environment, files) stays shut.
-        found[Path("/proc")] = READ
+        # Its process is not there yet, so no rule can name the files of its threads. Root could change settings there.
+        found[Path("/proc")] = READ | FileAccess.WRITE_FILE if policy.drives_gpu and os.geteuid() != 0 else READ
+    if policy.drives_gpu:
+        found[_OWN_THREADS] = READ | FileAccess.WRITE_FILE | FileAccess.TRUNCATE
     found[policy.scratch] = SCRATCH
     return found
 

@@ -7,6 +7,7 @@ it ends, is in docs/concepts/confinement.md.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -23,6 +24,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 from warpsmith.core.errors import WarpsmithError
+from warpsmith.isolation.affinity import judge_cores
 from warpsmith.isolation.boot import Orders
 from warpsmith.isolation.bytecode import keep_compiled
 from warpsmith.isolation.channel import BadFrame, Channel, DeadlinePassed, Disconnected, Frame
@@ -31,7 +33,7 @@ from warpsmith.isolation.folders import home_folder, readable_entries
 from warpsmith.isolation.jobs import Job, Ready, decode_reply, encode_job
 from warpsmith.isolation.policy import Policy
 from warpsmith.isolation.scratch import Scratch
-from warpsmith.isolation.serving import EXIT_OUT_OF_MEMORY
+from warpsmith.isolation.serving import EXIT_CHILD_KILLED, EXIT_OUT_OF_MEMORY
 from warpsmith.settings import Confinement, read_confinement
 
 Reply = TypeVar("Reply")
@@ -48,11 +50,16 @@ _STACK_DUMP = re.compile(r"\s*(#\d+ |\d+\.\s|Stack dump|PLEASE submit)")
 
 
 class WorkerDied(Exception):  # noqa: N818 - reads as the fact it states
-    """The process ended, or had to be ended because it broke the protocol; `reason` says how."""
+    """The process ended, or had to be ended because it broke the protocol; `reason` says how.
 
-    def __init__(self, reason: str) -> None:
+    `from_outside`: something else killed it, most likely the system for want of memory. That says nothing of the job, which
+    deserves another worker, once.
+    """
+
+    def __init__(self, reason: str, *, from_outside: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.from_outside = from_outside
 
 
 class WorkerTimedOut(Exception):  # noqa: N818
@@ -88,15 +95,19 @@ class WorkerProcess:
         is_confined = read_confinement() is not Confinement.OFF
         checker = Path(wrapper[0]).parent if wrapper else None
         starts = may_start_processes or checker is not None
-        policy = Policy(home_folder(), self._scratch.folder, tuple(self.readable), starts, checker) if is_confined else None
+        readable = tuple(self.readable)
+        policy = Policy(home_folder(), self._scratch.folder, readable, starts, checker, drives_gpu=not memory_by_addresses)
         only = tuple(cores) if cores is not None else None
-        orders = _memory_file(Orders(only, memory_bytes, policy, memory_by_addresses, tuple(wrapper)).encode())
+        orders = _memory_file(
+            Orders(only, memory_bytes, policy if is_confined else None, memory_by_addresses, tuple(wrapper)).encode()
+        )
         ours, theirs = socket.socketpair()
+        cores_judge, cores_asked = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds what a chatty kernel can write.
         self._output = os.memfd_create("worker-output", os.MFD_CLOEXEC)
         output = os.open(f"/proc/self/fd/{self._output}", os.O_WRONLY | os.O_APPEND)
-        given = (theirs.fileno(), lifeline, orders)
+        given = (theirs.fileno(), lifeline, cores_asked.fileno(), orders)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", _BOOT, module, *map(str, given)],
@@ -109,19 +120,23 @@ class WorkerProcess:
             )
         except BaseException:
             ours.close()
+            cores_judge.close()
             os.close(self._lifeline)
             os.close(self._output)
             self._scratch.remove()
             raise
         finally:
             theirs.close()
+            cores_asked.close()
             os.close(lifeline)
             os.close(orders)
             os.close(output)
+        judge_cores(cores_judge)
         keep_compiled()
         self._channel = Channel(ours)
         self._ready = False
         self._closed = False
+        self._killed = False
         self._words: list[str] = []
         self._ending = threading.Lock()
 
@@ -155,7 +170,7 @@ class WorkerProcess:
             self._end(kill=True)
             raise WorkerTimedOut(deadline_s) from None
         except Disconnected:
-            raise WorkerDied(self._obituary()) from None
+            raise self._obituary() from None
         except WarpsmithError:
             raise
         except (BadFrame, ValueError) as error:
@@ -176,7 +191,8 @@ class WorkerProcess:
         """End it, from any thread: a call under way raises WorkerDied there."""
         with self._ending:
             if not self._closed:
-                os.killpg(self._process.pid, signal.SIGKILL)
+                self._killed = True
+                self._kill_group()
 
     def finish(self, file_name: str, deadline_s: float) -> str:
         """Let an idle worker end by itself, then read what is in that file of its scratch folder; empty if there is none."""
@@ -200,19 +216,20 @@ class WorkerProcess:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _obituary(self) -> str:
+    def _obituary(self) -> WorkerDied:
         code = self._end(kill=False)
         starved = [line for line in self._words if any(phrase in line for phrase in _OUT_OF_MEMORY_WORDS)]
         words = starved or [line for line in self._words if not _STACK_DUMP.match(line)]
         tail = f": {words[-1].strip()}" if words else ""
         if code == EXIT_OUT_OF_MEMORY or starved:
             limit = f" (limit {self._memory_bytes / 2**30:.3g} GiB)" if self._memory_bytes is not None else ""
-            return f"out of memory{limit}{tail}"
-        if code == -signal.SIGKILL:
-            return f"killed by SIGKILL, most likely by the system for want of memory{tail}"
+            return WorkerDied(f"out of memory{limit}{tail}")
+        if code in (-signal.SIGKILL, EXIT_CHILD_KILLED) and not self._killed:
+            who = "its compiler was " if code == EXIT_CHILD_KILLED else ""
+            return WorkerDied(f"{who}killed by SIGKILL, most likely by the system for want of memory{tail}", from_outside=True)
         if code < 0:
-            return f"killed by {_signal_name(-code)}{tail}"
-        return f"exited with code {code}{tail}"
+            return WorkerDied(f"killed by {_signal_name(-code)}{tail}")
+        return WorkerDied(f"exited with code {code}{tail}")
 
     def _last_words(self) -> list[str]:
         size = os.fstat(self._output).st_size
@@ -229,14 +246,18 @@ class WorkerProcess:
         with self._ending:
             if not self._closed:
                 self._closed = True
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+                self._kill_group()
+                _reap(self._process)
                 self._words = self._last_words()
                 self._channel.close()
                 os.close(self._lifeline)
                 os.close(self._output)
                 self._scratch.remove()
-        return self._process.returncode
+        return self._process.returncode if self._process.returncode is not None else -signal.SIGKILL
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # somebody else killed it before it had a group of its own
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _wait_exit(self, seconds: float) -> None:
         fd = os.pidfd_open(self._process.pid)
@@ -244,6 +265,12 @@ class WorkerProcess:
             select.select([fd], [], [], seconds)
         finally:
             os.close(fd)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    """A process that was killed inside a call of a GPU's driver ends when that call does, which may be never."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
 
 
 def _memory_file(content: bytes) -> int:

@@ -10,7 +10,8 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from warpsmith.isolation import syscalls
 from warpsmith.isolation.syscalls import Numbers
@@ -19,10 +20,11 @@ _SECCOMP = dict(zip(syscalls.MACHINES, (317, 277), strict=True))
 _SET_MODE_FILTER = 1
 _GET_ACTION_AVAIL = 2
 # Without the second flag kernels before 5.16 slow the whole process down against Spectre, and with it every measurement.
-_TSYNC, _SPEC_ALLOW = 1, 4
+_TSYNC, _SPEC_ALLOW, _NEW_LISTENER = 1, 4, 8
 
 _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
+_ASK = 0x7FC00000
 _ALLOW = 0x7FFF0000
 
 _LOAD, _EQUAL, _GREATER, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
@@ -47,22 +49,48 @@ def missing() -> str | None:
     return None
 
 
-def install(*, may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> None:
-    """Needs no_new_privs. `signals_scoped`: Landlock already keeps signals inside; else only those to itself are let through."""
-    program = _program(may_start_processes=may_start_processes, may_connect=may_connect, signals_scoped=signals_scoped)
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """What differs between workers. `signals_scoped`: Landlock already keeps signals inside; else only those to itself pass."""
+
+    start_processes: bool
+    connect: bool
+    make_memory_files: bool
+    signals_scoped: bool
+
+
+def install(leave: Leave) -> int | None:
+    """Needs no_new_privs, and one thread. A descriptor on which is asked who may choose the cores of which thread (`affinity`).
+
+    None where the system does not ask, as when the filters of a container already do: a thread may choose its own then, by the
+    number 0, and no other's.
+    """
+    try:
+        return _install(_program(leave, other_threads=_ASK), _NEW_LISTENER | _SPEC_ALLOW)
+    except OSError as error:
+        if error.errno not in {errno.EBUSY, errno.EINVAL}:
+            raise
+    _install(_program(leave, other_threads=_ERRNO | errno.EPERM), _TSYNC | _SPEC_ALLOW)
+    return None
+
+
+def _install(program: Sequence[_Instruction], flags: int) -> int:
     code = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
     given = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
-    number = _SECCOMP[platform.machine()]
-    if _libc().syscall(number, _SET_MODE_FILTER, _TSYNC | _SPEC_ALLOW, ctypes.c_char_p(given)) != 0:
+    found = int(_libc().syscall(_SECCOMP[platform.machine()], _SET_MODE_FILTER, flags, ctypes.c_char_p(given)))
+    if found < 0:
         raise OSError(ctypes.get_errno(), "seccomp")
+    return found
 
 
-def _program(*, may_start_processes: bool, may_connect: bool, signals_scoped: bool) -> list[_Instruction]:
+def _program(leave: Leave, *, other_threads: int) -> list[_Instruction]:
     refused = [syscalls.OTHER_PROCESSES, syscalls.FILE_ATTRIBUTES, syscalls.SHARED_OBJECTS, syscalls.SYSTEM, syscalls.TRUNCATE]
-    if not may_start_processes:
+    if not leave.start_processes:
         refused.append(syscalls.PROCESSES)
-    if not signals_scoped:
+    if not leave.make_memory_files:
+        refused.append(syscalls.MEMORY_FILES)
+    if not leave.signals_scoped:
         refused.append(syscalls.SIGNALS_BY_THREAD)
     machine = syscalls.MACHINES.index(platform.machine())
     program = [
@@ -75,19 +103,21 @@ def _program(*, may_start_processes: bool, may_connect: bool, signals_scoped: bo
     ]
     for numbers, code in (
         (syscalls.ABSENT, errno.ENOSYS),
-        *(() if may_connect else ((syscalls.NETWORK, errno.EACCES),)),  # what can be connected then: `_only_local_streams`
+        *(() if leave.connect else ((syscalls.NETWORK, errno.ENOENT),)),  # what can be connected then: `_only_local_streams`
         *((n, errno.EPERM) for n in refused),
     ):
         program += [step for number in _of(machine, numbers) for step in ((_EQUAL, 0, 1, number), _refuse(code))]
-    for number in _of(machine, syscalls.SOCKETS):
-        program += _when(number, _only_local_streams())
-    for number in _of(machine, syscalls.LIMITS):
-        program += _when(number, _argument_is(0, 0))  # 0 is the caller; another number may be the tuner's
-    for number in _of(machine, syscalls.CLONE):
-        program += _when(number, _only_inside(may_start_processes))
-    if not signals_scoped:
-        for number in _of(machine, syscalls.SIGNALS):
-            program += _when(number, _argument_is(0, os.getpid()))
+    looked_into: list[tuple[Numbers, list[_Instruction]]] = [
+        (syscalls.SOCKETS, _only_local_streams()),
+        (syscalls.LIMITS, _argument_is(0, 0)),  # 0 is the caller; another number may be the tuner's
+        (syscalls.CLONE, _only_inside(leave.start_processes)),
+        (syscalls.CORES, _argument_is(0, 0, otherwise=other_threads)),
+        (syscalls.FCNTL, _argument_is_none_of(1, syscalls.FCNTL_REFUSED.values())),
+    ]
+    if not leave.signals_scoped:
+        looked_into.append((syscalls.SIGNALS, _argument_is(0, os.getpid())))
+        looked_into.append((syscalls.IOCTL, _argument_is_none_of(1, syscalls.IOCTL_REFUSED.values())))
+    program += [step for numbers, body in looked_into for number in _of(machine, numbers) for step in _when(number, body)]
     return [*program, (_RETURN, 0, 0, _ALLOW)]
 
 
@@ -108,8 +138,13 @@ def _load_argument(index: int) -> _Instruction:
     return (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * index)  # the low half: both machines are little-endian
 
 
-def _argument_is(index: int, value: int) -> list[_Instruction]:
-    return [_load_argument(index), (_EQUAL, 1, 0, value), _refuse(errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
+def _argument_is(index: int, value: int, otherwise: int = _ERRNO | errno.EPERM) -> list[_Instruction]:
+    return [_load_argument(index), (_EQUAL, 1, 0, value), (_RETURN, 0, 0, otherwise), (_RETURN, 0, 0, _ALLOW)]
+
+
+def _argument_is_none_of(index: int, values: Iterable[int]) -> list[_Instruction]:
+    refused = [step for value in values for step in ((_EQUAL, 0, 1, value), _refuse(errno.EPERM))]
+    return [_load_argument(index), *refused, (_RETURN, 0, 0, _ALLOW)]
 
 
 def _only_local_streams() -> list[_Instruction]:

@@ -20,9 +20,14 @@ from warpsmith.isolation.jobs import Job, Ready, decode_job, encode_error, encod
 
 EXIT_ERROR = 70
 EXIT_OUT_OF_MEMORY = 71
+EXIT_CHILD_KILLED = 72
 
 Handler: TypeAlias = Callable[[Any, tuple[bytes, ...], tuple[int, ...]], tuple[Any, Sequence[bytes]]]
 """(job, blobs, descriptors) -> (reply, blobs). The handler owns the descriptors."""
+
+
+class ChildKilled(Exception):  # noqa: N818 - reads as the fact it states
+    """A program that the worker started for a job was killed by SIGKILL: not by the worker, so the job is not to blame."""
 
 
 def serve(handlers: Mapping[type[Job[Any]], Handler]) -> NoReturn:
@@ -40,6 +45,8 @@ def serve(handlers: Mapping[type[Job[Any]], Handler]) -> NoReturn:
         pass
     except MemoryError:
         code = EXIT_OUT_OF_MEMORY
+    except ChildKilled:
+        code = EXIT_CHILD_KILLED
     except BaseException:  # noqa: BLE001 - told to the owner through stderr and the exit code
         traceback.print_exc()
         code = EXIT_ERROR

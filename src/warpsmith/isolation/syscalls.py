@@ -19,6 +19,7 @@ NEWEST_KNOWN = 471  # Linux 6.19
 # fmt: off
 ABSENT: Numbers = {  # answered with ENOSYS: libraries then take the older way, which the filter can look into
     "clone3": (435, 435), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "io_setup": (206, 0),  # all users together have a limited number of these
 }
 
 OTHER_PROCESSES: Numbers = {  # looking into, slowing down or leaving the reach of other processes of the same user
@@ -53,12 +54,22 @@ SYSTEM: Numbers = {  # mounts, namespaces, modules, clocks: mostly root's, and w
     "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "quotactl": (179, 60), "quotactl_fd": (443, 443),
     "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171),
     "sethostname": (170, 161), "setdomainname": (171, 162), "syslog": (103, 116), "vhangup": (153, 58), "iopl": (172, None),
-    "ioperm": (173, None), "personality": (135, 92), "modify_ldt": (154, None), "uselib": (134, None),
+    "ioperm": (173, None), "personality": (135, 92), "modify_ldt": (154, None), "uselib": (134, None), "memfd_secret": (447, 447),
 }
 
-NETWORK: Numbers = {"connect": (42, 203)}  # also to sockets in the file system, which Landlock does not see
+# Also to sockets in the file system, which Landlock does not see. Answered with ENOENT, as where nobody serves: NVIDIA's driver
+# looks for the multi-process service, and takes any other refusal for a service that does not work.
+NETWORK: Numbers = {"connect": (42, 203)}
 SOCKETS: Numbers = {"socket": (41, 198), "socketpair": (53, 199)}
 LIMITS: Numbers = {"prlimit64": (302, 261)}
+CORES: Numbers = {"sched_setaffinity": (203, 122)}
+FCNTL: Numbers = {"fcntl": (72, 25)}
+FCNTL_REFUSED = {  # signals to a process of one's choice, and holding up those who open a file
+    "F_SETOWN": 8, "F_SETSIG": 10, "F_SETOWN_EX": 15, "F_SETLEASE": 1024, "F_NOTIFY": 1026,
+}
+IOCTL: Numbers = {"ioctl": (16, 29)}
+IOCTL_REFUSED = {"FIOSETOWN": 0x8901, "SIOCSPGRP": 0x8902}  # as F_SETOWN
+MEMORY_FILES: Numbers = {"memfd_create": (319, 279)}  # memory that no limit counts
 TRUNCATE: Numbers = {"truncate": (76, 45)}
 CLONE: Numbers = {"clone": (56, 220)}
 PROCESSES: Numbers = {"fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281)}

@@ -12,22 +12,20 @@ from warpsmith.compile.binding import Binder
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
-from warpsmith.refactor.allowed import require_allowed
+from warpsmith.refactor.confined.reader import problem_with_form
 from warpsmith.refactor.drafting.combine import Refactored
-from warpsmith.refactor.drafting.draft import Draft
+from warpsmith.refactor.drafting.draft import SUBMITTED, Draft
 from warpsmith.refactor.drafting.emit import kernel_toml, template_path
 from warpsmith.refactor.drafting.values import nearest_with
 from warpsmith.refactor.proposal import Proposal
+from warpsmith.refactor.untouched import untouched
 from warpsmith.space import Space, space_of
 from warpsmith.spec.bundled import FILE_NAME
-from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.template import first_difference, template_of
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.tuning.templates.probes import Lab, problem_with
-
-_ORIGIN = "submitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,10 @@ class OwnTemplate:
 
 def lay_down(kernel: Kernel, given: Proposal, folder: Path, lab: Lab) -> OwnTemplate:
     """Raises InputError with what is wrong: it does not load, is not the original at its defaults, or does not compile there."""
-    require_allowed(given.source, read_source(kernel.source), kernel.language)
-    trying = _Trying(_written(kernel, given, folder, lab.info.limits), lab)
+    limits = lab.info.limits
+    if (problem := problem_with_form(given, untouched(kernel), limits, is_whole_template=True)) is not None:
+        raise InputError(problem)
+    trying = _Trying(_written(kernel, given, folder, limits), lab)
     certificate = trying.certificate()
     left_out = trying.failing_values()
     if not left_out:
@@ -55,7 +55,7 @@ def lay_down(kernel: Kernel, given: Proposal, folder: Path, lab: Lab) -> OwnTemp
 
 def _written(kernel: Kernel, given: Proposal, folder: Path, limits: Limits) -> Kernel:
     draft = Draft.of(kernel, limits)
-    origins = {tunable.name: _ORIGIN for tunable in given.tunables}
+    origins = {tunable.name: SUBMITTED for tunable in given.tunables}
     entry = given.entry or draft.kernel.entry
     found = Refactored(replace(draft, origins=origins), entry, given.grid, given.block, given.shared, given.tunables, given.rules)
     template_path(folder, kernel).write_text(given.source, encoding="utf-8")

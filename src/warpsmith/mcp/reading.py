@@ -11,9 +11,10 @@ from warpsmith.core.hardware import Limits, Resources
 from warpsmith.mcp.replies import Place
 from warpsmith.refactor.untouched import untouched
 from warpsmith.source import Names, loops_of, parse_kernel
+from warpsmith.source.access_paths import read_places, written_places
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.effects import called_functions
-from warpsmith.source.places import read_places, written_places
+from warpsmith.source.kernel import KernelSource
 from warpsmith.source.tree import text_of
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
@@ -33,12 +34,15 @@ class Summary:
 
 
 def summary_of(kernel: Kernel) -> Summary:
-    """Empty where the grammar does not find the kernel: the compiler may all the same."""
+    """Empty where the grammar does not find the kernel, or is nested too deeply: the compiler may all the same."""
     plain = untouched(kernel)
     try:
-        source = parse_kernel(read_source(plain.source), plain.language, plain.entry)
-    except InputError:
+        return _summary(plain, parse_kernel(read_source(plain.source), plain.language, plain.entry))
+    except (InputError, RecursionError):
         return Summary()
+
+
+def _summary(plain: Kernel, source: KernelSource) -> Summary:
     names = Names(source, (), plain)
     bodies = source.reached()
     loops, accesses, barriers = [], [], []
@@ -72,7 +76,10 @@ def findings_of(
 ) -> list[str]:
     """What the rules agent would make of it, the weightiest first."""
     facts = Facts(untouched(kernel), _NO_LIMITS, baseline, best, roofline_fraction or {})
-    return [f"{finding.concern}: {finding.text}" for finding in findings(facts)]
+    try:
+        return [f"{finding.concern}: {finding.text}" for finding in findings(facts)]
+    except RecursionError:  # as in `summary_of`
+        return []
 
 
 def _listed(places: Iterable[Place]) -> list[Place]:

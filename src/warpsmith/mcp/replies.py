@@ -69,6 +69,7 @@ class Check(BaseModel):
     feasible: int = Field(description="Configurations of the kernel's own template that the device allows.")
     all: int
     verified_on: list[str] = Field(description="Workloads on which the original was launched and agreed with the oracle.")
+    findings: list[str] = Field(default=[], description="What is unfinished or hardly meant in kernel.toml.")
     next: str = Field(default="", description="What to call now.")
 
 
@@ -90,6 +91,7 @@ class ParameterFacts(BaseModel):
     values: list[Value]
     default: Value
     meaning: str = ""
+    assumes: str = Field(default="", description="What was tested of its other values, and not proved.")
 
 
 class Template(BaseModel):
@@ -114,7 +116,19 @@ class Submission(BaseModel):
     problem: str | None = Field(default=None, description="What is wrong, as the compiler or the comparison said it.")
     left_out: dict[str, str] = Field(default={}, description="Values of its parameters that failed, with the reason.")
     verified_on: list[str] = []
+    trial: Trial | None = Field(default=None, description="Of an accepted form, at its defaults.")
     next: str = Field(default="", description="What to call now.")
+
+
+class Trial(BaseModel):
+    """In a few launches, each beside one of the original: it says which of two ideas is faster, and is no claim."""
+
+    config: str
+    speedup: float | None = Field(description="The original's time over the form's; None where nothing was timed.")
+    ci95: tuple[float, float] | None
+    times_us: dict[str, float]
+    compiler: dict[str, int] = Field(description="What the compiler says of it. What it cannot tell is absent.")
+    remarks: list[str] = []
 
 
 class Job(BaseModel):
@@ -135,6 +149,7 @@ class Job(BaseModel):
 class BestSoFar(BaseModel):
     config: dict[str, Value]
     speedup: float = Field(description="As searched: not a claim, and biased upwards. Report get_result's figure instead.")
+    ci95: tuple[float, float] | None = None
 
 
 class Jobs(BaseModel):

@@ -21,7 +21,8 @@ from warpsmith.core.errors import InputError, Location, WarpsmithError
 from warpsmith.mcp.calls import answered
 from warpsmith.mcp.jobs import JobRegister
 from warpsmith.mcp.labs import Labs
-from warpsmith.mcp.skill import skill_text
+from warpsmith.mcp.schemas import slim_input
+from warpsmith.mcp.skill import program_text, skill_text
 from warpsmith.mcp.tools.kernels import KernelTools
 from warpsmith.mcp.tools.runs import RunTools
 from warpsmith.mcp.tools.templates import TemplateTools
@@ -85,6 +86,7 @@ def make_server(workspace: Path | None) -> MCPServer[Any]:
             _told(tool), description=about, annotations=ToolAnnotations(destructive_hint=False, open_world_hint=False)
         )
     server.resource("warpsmith://skill", name="skill", mime_type="text/markdown")(skill_text)
+    server.resource("warpsmith://program", name="program", mime_type="text/markdown")(program_text)
     return server
 
 
@@ -94,7 +96,8 @@ class StrictServer(MCPServer[Any]):
     async def list_tools(self) -> list[Tool]:
         tools = await super().list_tools()
         for tool in tools:
-            tool.input_schema = {**tool.input_schema, "additionalProperties": False}
+            tool.input_schema = slim_input(tool.input_schema)
+            tool.output_schema = {"type": "object"}
         return tools
 
     async def call_tool(

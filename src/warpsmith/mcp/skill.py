@@ -1,4 +1,4 @@
-"""SKILL.md, which teaches an agent the workflow; it ships with the package."""
+"""What teaches an agent its work, shipped with the package: SKILL.md for one with a user, program.md for one that works alone."""
 
 from __future__ import annotations
 
@@ -7,4 +7,13 @@ from pathlib import Path
 
 def skill_text() -> str:
     """The workflow, the rules of honesty and the pitfalls, with the tools' names."""
-    return Path(__file__).with_name("SKILL.md").read_text(encoding="utf-8")
+    return _text("SKILL.md")
+
+
+def program_text() -> str:
+    """A loop to follow alone: set-up, rounds, when to stop, what never to do."""
+    return _text("program.md")
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ class Workspace:
         if not is_kernel and not (path / FILE_NAME).is_file() and bundled_path(named) is None:
             shown = named if len(named) <= _LONGEST_NAME else f"{named[:_LONGEST_NAME]}…"
             raise InputError(
-                f"{shown!r} is no kernel",
+                f"{shown!r} is not a kernel",
                 hint=f"{_from_here(path)}name a folder with a {FILE_NAME}, that file, or a bundled kernel such as rope;"
                 f" draft_kernel begins a {FILE_NAME} for source that has none",
             )

@@ -5,6 +5,7 @@ What a crash loses is attached and loaded again when it is next needed, so after
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +19,16 @@ from warpsmith.devices.base import CHECK_REPORT, Binary, reserves_addresses
 from warpsmith.devices.registry import load_device
 from warpsmith.isolation.jobs import Job
 from warpsmith.isolation.process import STARTUP_DEADLINE_S, WorkerDied, WorkerProcess, WorkerTimedOut
-from warpsmith.measure.jobs import Argument, Attach, Count, Launch, Load, Open, Prepare, Read, Time, Unload
+from warpsmith.measure.caches import host_caches
+from warpsmith.measure.jobs import Attach, Count, LaunchArgument, LaunchJob, Load, Open, Prepare, Read, Time, Unload
+from warpsmith.measure.policy import LAUNCH_DEADLINE_S
 from warpsmith.spec.kernel import Buffer, Role
+from warpsmith.verify.pool import FIRST
 from warpsmith.verify.prepared import PreparedWorkload
 
 Reply = TypeVar("Reply")
+
+
 BenchFailure: TypeAlias = LaunchFailed | Crashed | TimedOut
 
 _WORKER = "warpsmith.measure.worker"
@@ -46,6 +52,28 @@ class Candidate:
         return fingerprint(repr(sorted(code.items())), repr(sorted(launches.items())))
 
 
+@dataclass(frozen=True, slots=True)
+class Scrubber:
+    """What is launched before each timed launch, so that it finds nothing of the one before (`measure.scrub`).
+
+    With a `filler` (`devices.memory`) inputs of its own are made on the device.
+    """
+
+    prepared: PreparedWorkload | None
+    always: tuple[Candidate, ...] = ()
+    of_shared: Candidate | None = None
+    of_stack: Candidate | None = None
+    filler: Binary | None = None
+
+    def before(self, workload: str, sequence: Sequence[Candidate]) -> list[Candidate]:
+        """Memory that none of these has need not be overwritten."""
+        launched = [(c.binaries[workload].resources, c.geometries[workload]) for c in sequence]
+        has_shared = any(resources.shared_bytes or geometry.shared_bytes for resources, geometry in launched)
+        has_stack = any(resources.stack_bytes != 0 for resources, _ in launched)
+        wanted = (self.of_shared if has_shared else None, self.of_stack if has_stack else None)
+        return [*self.always, *(candidate for candidate in wanted if candidate is not None)]
+
+
 class Bench:
     """One device in one worker process at a time. `memory_bytes` is what a worker may take beyond the workloads themselves.
 
@@ -61,26 +89,31 @@ class Bench:
         compute_units: int | None = None,
         cores: frozenset[int] | None = None,
         memory_bytes: int = 8 << 30,
-        launch_deadline_s: float = 10.0,
+        launch_deadline_s: float = LAUNCH_DEADLINE_S,
         checker: Sequence[str] = (),
+        scrubber: Scrubber | None = None,
     ) -> None:
         self.restarts = 0
-        self._device = device
+        self.device = device
         self._checker = tuple(checker)
         self._memory_by_addresses = not reserves_addresses(load_device(device))
         self._workloads = {workload.name: workload for workload in workloads}
+        self._scrubber = scrubber
         self._compute_units = compute_units
         self._cores = cores
         self._memory_bytes = memory_bytes + 2 * sum(workload.arena.nbytes for workload in workloads)
         self.launch_deadline_s = launch_deadline_s
+        self.slowest_turn_s = 0.0
+        """The longest, on average over a series, that a timed launch kept its caller waiting, with all that is done around it."""
         self._attachment: _Attachment | None = None
         self._abandoned = False
         self._doubtful: set[str] = set()
         """Workloads whose memory was left in an unknown state."""
 
-    def run_once(self, candidate: Candidate, workload_name: str) -> int | BenchFailure:
+    def run_once(self, candidate: Candidate, workload_name: str, draw: int = FIRST) -> int | BenchFailure:
         """Launch once on fresh memory; device nanoseconds. The workload's `verdict_after_launch` can judge what it left."""
-        return self._on_fresh_memory(candidate, workload_name, Launch, self.launch_deadline_s)
+        fresh = self._on_fresh_memory
+        return self._once_more_if_killed(lambda: fresh(candidate, workload_name, LaunchJob, self.launch_deadline_s, draw))
 
     def verify(self, candidate: Candidate, workload_name: str) -> Verdict | BenchFailure:
         """Launch once on fresh memory and judge, here, what it left."""
@@ -90,17 +123,31 @@ class Bench:
         workload = self._workloads[workload_name]
         verdict = workload.verdict_after_launch()
         if workload.memory_damaged:
-            self._replace()  # what was written beyond the arena is unknown; the next candidate must not suffer for it
+            self.start_anew()  # what was written beyond the arena is unknown; the next candidate must not suffer for it
         elif verdict.passed:
             self._doubtful.discard(workload_name)
         return verdict
 
-    def time(self, workload_name: str, sequence: Sequence[Candidate]) -> list[int] | BenchFailure:
-        """One launch for each candidate, in that order, with buffers made ready for each as for the first; device nanoseconds."""
-        workload = self._workloads[workload_name]
-        if workload_name in self._doubtful:
+    def workload(self, name: str) -> PreparedWorkload:
+        return self._workloads[name]
+
+    def time(
+        self, workload_name: str, sequence: Sequence[Candidate], draws: Sequence[int], *, looked_at: bool = True
+    ) -> list[int] | BenchFailure:
+        """One launch for each candidate, in that order, each with its draw of the workload's inputs; device nanoseconds.
+
+        What the last one left is in the arena, unless it is not `looked_at`: then it may stay on the device.
+        """
+        return self._once_more_if_killed(lambda: self._time(workload_name, sequence, draws, looked_at=looked_at))
+
+    def _time(
+        self, workload_name: str, sequence: Sequence[Candidate], draws: Sequence[int], *, looked_at: bool
+    ) -> list[int] | BenchFailure:
+        workload, rewritten = self._workloads[workload_name], workload_name in self._doubtful
+        if rewritten:
             workload.arena.reset()
-        workload.arena.mark_touched()
+        if draws:
+            workload.arena.mark_touched(draws[-1])
         self._doubtful.add(workload_name)
         try:
             worker = self._attached()
@@ -111,24 +158,27 @@ class Bench:
                     return run
                 numbers[id(candidate)] = run
             runs = tuple(numbers[id(candidate)] for candidate in sequence)
-            result = worker.call(Time(runs), self.launch_deadline_s * max(len(runs), 1))
+            job = Time(runs, tuple(draws), self._scrub(worker, workload_name, sequence), rewritten=rewritten, looked_at=looked_at)
+            began = time.monotonic()
+            result = worker.call(job, self.launch_deadline_s * max(len(runs), 1))
         except (WorkerDied, WorkerTimedOut) as error:
             return self._failure(error)
         if isinstance(result, list):
             self._doubtful.discard(workload_name)
+            self.slowest_turn_s = max(self.slowest_turn_s, (time.monotonic() - began) / max(len(runs), 1))
         return result
 
     def reading(self) -> Reading | None:
         """How the device fares right after what it was last asked to do; None where it does not say."""
         try:
             return self._attached().call(Read(), STARTUP_DEADLINE_S)
-        except (WorkerDied, WorkerTimedOut) as error:
-            self._failure(error)
+        except (WorkerDied, WorkerTimedOut):
+            self.start_anew()
             return None
 
     def counters(self, candidate: Candidate, workload_name: str) -> Counters | NotCounted | BenchFailure:
         """What the device's counters say of launches on fresh memory. The worker is not for timing afterwards."""
-        return self._on_fresh_memory(candidate, workload_name, Count, STARTUP_DEADLINE_S)
+        return self._once_more_if_killed(lambda: self._on_fresh_memory(candidate, workload_name, Count, STARTUP_DEADLINE_S))
 
     def checked(self, deadline_s: float) -> str:
         """Ends the worker; what the checker around it reported."""
@@ -138,6 +188,11 @@ class Bench:
     def start(self) -> int:
         """Have a worker running, and its process id, for those who watch the machine's load."""
         return self._attached().process.pid
+
+    def start_anew(self) -> None:
+        """End the worker; the next call has a fresh one."""
+        self.close()
+        self.restarts += 1
 
     def close(self) -> None:
         if self._attachment is not None:
@@ -157,10 +212,10 @@ class Bench:
         self.close()
 
     def _on_fresh_memory(
-        self, candidate: Candidate, workload_name: str, job: Callable[[int], Job[Reply]], deadline_s: float
+        self, candidate: Candidate, workload_name: str, job: Callable[[int], Job[Reply]], deadline_s: float, draw: int = FIRST
     ) -> Reply | BenchFailure:
         workload = self._workloads[workload_name]
-        workload.arena.reset()
+        workload.arena.reset(draw)
         workload.arena.mark_touched()
         self._doubtful.add(workload_name)
         try:
@@ -170,11 +225,17 @@ class Bench:
         except (WorkerDied, WorkerTimedOut) as error:
             return self._failure(error)
 
+    def _scrub(self, worker: _Attachment, workload_name: str, sequence: Sequence[Candidate]) -> tuple[int, ...]:
+        if self._scrubber is None or (prepared := self._scrubber.prepared) is None:
+            return ()
+        runs = (worker.run_number(candidate, prepared) for candidate in self._scrubber.before(workload_name, sequence))
+        return tuple(run for run in runs if isinstance(run, int))
+
     def _attached(self) -> _Attachment:
         if self._abandoned:
             raise WorkerDied("the bench was given up")
         if self._attachment is not None and not self._attachment.process.alive:
-            self._replace()  # it died between two launches: nobody's outcome
+            self.start_anew()  # it died between two launches: nobody's outcome
         if self._attachment is None:
             process = WorkerProcess(
                 _WORKER,
@@ -184,22 +245,32 @@ class Bench:
                 wrapper=self._checker,
             )
             attachment = _Attachment(process, guarded=not self._checker)
+            filler = self._scrubber.filler if self._scrubber is not None else None
+            job = Open(self.device, self._compute_units, replace(filler, code=b"") if filler is not None else None)
             try:
-                attachment.call(Open(self._device, self._compute_units), STARTUP_DEADLINE_S)
+                attachment.call(job, STARTUP_DEADLINE_S, [filler.code] if filler is not None else [])
             except BaseException:
                 process.close()  # without an open device it is of no use to the next call either
                 raise
             self._attachment = attachment
         return self._attachment
 
-    def _replace(self) -> None:
-        self.close()
-        self.restarts += 1
+    def _once_more_if_killed(self, ask: Callable[[], Reply | BenchFailure]) -> Reply | BenchFailure:
+        """A worker that something else killed says nothing of the candidate, which gets another; twice is an outcome."""
+        try:
+            return ask()
+        except WorkerDied:
+            try:
+                return ask()
+            except WorkerDied as error:
+                return Crashed(f"{error.reason}; so was a second worker")
 
     def _failure(self, error: WorkerDied | WorkerTimedOut) -> Crashed | TimedOut:
-        self._replace()
+        self.start_anew()
         if isinstance(error, WorkerTimedOut):
             return TimedOut(f"did not finish within {error.limit_s:g} s", error.limit_s)
+        if error.from_outside:
+            raise error  # to `_once_more_if_killed`
         return Crashed(error.reason)
 
 
@@ -254,18 +325,23 @@ class _Attachment:
             return
         arena, constants = workload.arena, workload.constants
         buffers = [item for item in workload.kernel.buffers if not item.null]
-        restored = tuple(item.name for item in buffers if item.role is Role.INOUT) if arena.restore_fd >= 0 else ()
+        recipes = workload.pool.recipes
+        # An input that is always the same is written once, by the tuner; if a launch changes it, that is found.
+        filled = tuple(r for b in buffers if (r := recipes.get(b.name)) is not None and (r.varies or b.role is Role.INOUT))
         poisoned = tuple((item.name, item.dtype) for item in buffers if item.role is Role.OUT)
-        fds = [arena.fd, arena.restore_fd] if restored else [arena.fd]
         layout = arena.layout if self._guarded else tuple(replace(p, guard_before=0, guard_after=0) for p in arena.layout)
-        job = Attach(workload.name, layout, restored, poisoned, tuple(constants))
-        self.call(job, STARTUP_DEADLINE_S, list(constants.values()), fds)
+        restored = tuple(item.name for item in buffers if item.role is Role.INOUT)
+        written = {recipe.name for recipe in filled} | {name for name, _ in poisoned}
+        caches = host_caches()
+        exceeds_caches = caches is not None and sum(p.nbytes for p in layout if p.name in written) > caches.all_bytes
+        job = Attach(workload.name, layout, filled, restored, poisoned, tuple(constants), exceeds_caches)
+        self.call(job, STARTUP_DEADLINE_S, list(constants.values()), [arena.fd, workload.pool.fd])
         self._workloads.add(workload.name)
 
 
-def _argument(item: Any, scalar: bytes | None) -> Argument:
+def _argument(item: Any, scalar: bytes | None) -> LaunchArgument:
     if isinstance(item, Buffer):
-        return Argument() if item.null else Argument(buffer=item.name)
+        return LaunchArgument() if item.null else LaunchArgument(buffer=item.name)
     if scalar is None:
         raise ValueError(f"no value for the scalar argument {item.name}")
-    return Argument(scalar=scalar.hex())
+    return LaunchArgument(scalar=scalar.hex())

@@ -12,7 +12,7 @@ from warpsmith.core.outcome import CompileFailed, Crashed, TimedOut
 from warpsmith.devices.base import Binary, CompileRequest
 from warpsmith.measure.bench import Candidate
 from warpsmith.spec.kernel import Scalar, Workload
-from warpsmith.verify.inputs import scalar_bytes
+from warpsmith.verify.inputs import scalar_bytes, scalar_value
 
 BuildOutcome: TypeAlias = Candidate | CompileFailed | Crashed | TimedOut
 
@@ -43,8 +43,8 @@ def assemble(
 
 
 def _scalars(binder: Binder, configuration: Configuration, workload: Workload) -> tuple[bytes | None, ...]:
-    names = binder.names(configuration, workload)
+    kernel, names = binder.kernel, binder.names(configuration, workload)
     return tuple(
-        scalar_bytes(argument, argument.value.evaluate(names)) if isinstance(argument, Scalar) else None
-        for argument in binder.kernel.arguments
+        scalar_bytes(argument, scalar_value(argument, kernel, workload, names)) if isinstance(argument, Scalar) else None
+        for argument in kernel.arguments
     )

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.base import CheckReport, HasChecks
 from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.policy import CHECKED_DEADLINE_S, REPORT_DEADLINE_S
 from warpsmith.verify.prepared import PreparedWorkload
-
-# Watched launches are ten to some hundred times as slow.
-LAUNCH_DEADLINE_S = 120.0
-_REPORT_DEADLINE_S = 60.0
 
 
 def checked(device: HasChecks, name: str, check: str, candidate: Candidate, workloads: Sequence[PreparedWorkload]) -> CheckReport:
     """What the check says of the candidate on these workloads. Raises UnavailableError where the checker is not installed."""
-    with Bench(name, workloads, launch_deadline_s=LAUNCH_DEADLINE_S, checker=device.check_command(check)) as bench:
+    with Bench(name, workloads, launch_deadline_s=CHECKED_DEADLINE_S, checker=device.check_command(check)) as bench:
         for workload in workloads:
             try:
                 ran = bench.run_once(candidate, workload.name)
@@ -24,4 +21,4 @@ def checked(device: HasChecks, name: str, check: str, candidate: Candidate, work
                 return CheckReport(failure=f"under {check} the device does not open: {error.message}")
             if not isinstance(ran, int):
                 return CheckReport(failure=f"{ran.reason} (under {check}, workload {workload.name!r})")
-        return device.check_report(bench.checked(_REPORT_DEADLINE_S))
+        return device.check_report(bench.checked(REPORT_DEADLINE_S))

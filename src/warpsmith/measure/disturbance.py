@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-_SHORTEST_S = 0.1  # the kernel counts in ticks of 10 ms: below this the share would be noise
+from warpsmith.measure.policy import SHORTEST_SHARE_S
 
 
 class Disturbance:
@@ -23,7 +23,7 @@ class Disturbance:
         if before is None or after is None:
             return None
         busy, own, total = (new - old for new, old in zip(after, before, strict=True))
-        if total < _SHORTEST_S * len(self._cores) * os.sysconf("SC_CLK_TCK"):
+        if total < SHORTEST_SHARE_S * len(self._cores) * os.sysconf("SC_CLK_TCK"):
             return None
         return min(1.0, max(0.0, (busy - own) / total))
 

@@ -11,6 +11,7 @@ from warpsmith.core.outcome import LaunchFailed
 from warpsmith.devices.base import Binary
 from warpsmith.isolation.jobs import Job
 from warpsmith.verify.arena import Placement
+from warpsmith.verify.pool import Recipe
 
 LaunchReply: TypeAlias = int | LaunchFailed
 TimeReply: TypeAlias = list[int] | LaunchFailed
@@ -20,10 +21,14 @@ CountReply: TypeAlias = Counters | NotCounted | LaunchFailed
 
 @dataclass(frozen=True, slots=True)
 class Open(Job[None]):
-    """Open the device, on so many compute units (None: all). Once in a worker's life."""
+    """Open the device, on so many compute units (None: all). Once in a worker's life.
+
+    `filler`, whose code is the blob: with what a device that fills buffers itself does that.
+    """
 
     device: str
     compute_units: int | None
+    filler: Binary | None = None
     reply: ClassVar[Any] = type(None)
 
 
@@ -46,21 +51,24 @@ class Unload(Job[None]):
 
 @dataclass(frozen=True, slots=True)
 class Attach(Job[None]):
-    """Map a workload's memory: the arena's descriptor, then the one to restore `restored` from, if any. Blobs: its constants.
+    """Map a workload's memory: the descriptor of its arena, then of the pool of inputs that `filled` are filled from.
 
-    `poisoned`: outputs and their types. A kernel that found what it computed before could leave it at that, and look fast.
+    `restored` are those of them that launches change. `poisoned`: outputs and their types. A kernel that found what it computed
+    before could leave it at that, and look fast. Blobs: the workload's constants.
     """
 
     workload: str
     layout: tuple[Placement, ...]
+    filled: tuple[Recipe, ...]
     restored: tuple[str, ...]
     poisoned: tuple[tuple[str, DType], ...]
     constants: tuple[str, ...]
+    exceeds_caches: bool = False  # what is written before each launch, the host's
     reply: ClassVar[Any] = type(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class LaunchArgument:
     """One argument of a launch: a buffer of the workload, a scalar's bytes in hexadecimal, or a null pointer."""
 
     buffer: str | None = None
@@ -74,13 +82,13 @@ class Prepare(Job[None]):
     run: int
     program: str
     workload: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[LaunchArgument, ...]
     geometry: Geometry
     reply: ClassVar[Any] = type(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Launch(Job[LaunchReply]):
+class LaunchJob(Job[LaunchReply]):
     """Launch once on the memory as it is; device nanoseconds."""
 
     run: int
@@ -104,7 +112,15 @@ class Count(Job[CountReply]):
 
 @dataclass(frozen=True, slots=True)
 class Time(Job[TimeReply]):
-    """Launch in this order, `inout` buffers restored before each; device nanoseconds of each."""
+    """Launch in this order, each on memory made ready with its draw of inputs; device nanoseconds of each.
+
+    `scrub`: runs to launch before each of them, untimed. `rewritten`: the tuner wrote to the workload's memory since the
+    last launch. `looked_at`: what the last one leaves is.
+    """
 
     runs: tuple[int, ...]
+    draws: tuple[int, ...]
+    scrub: tuple[int, ...] = ()
+    rewritten: bool = False
+    looked_at: bool = True
     reply: ClassVar[Any] = TimeReply

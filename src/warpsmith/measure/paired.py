@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from warpsmith.core.outcome import Verdict
 from warpsmith.measure.bench import Bench, BenchFailure, Candidate
+from warpsmith.measure.examined import Examiner, KeptLaunch, of_timed_launch, time_keeping
+from warpsmith.measure.policy import DISTURBANCE_NS, PairPlan
 from warpsmith.measure.statistics import Ratio, paired_ratio
 
-
-@dataclass(frozen=True, slots=True)
-class PairPlan:
-    """When to stop. Clear losers are dropped after `quick_pairs`; close calls go on until the interval is tight."""
-
-    quick_pairs: int = 3
-    step_pairs: int = 6
-    max_pairs: int = 24
-    beaten_above: float = 1.10
-    hopeless_above: float = 3.0  # no noise explains this: one pair is enough
-    tight_half_width: float = 0.02
-    max_seconds: float = 0.3
+Times: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,59 +26,146 @@ class PairedTime:
     launches: int
 
 
+@dataclass(frozen=True, slots=True)
+class WrongLaunch:
+    """A timed launch was wrong: the candidate's, or that of the incumbent beside it."""
+
+    verdict: Verdict
+    is_incumbents: bool = False
+
+
 def time_beside(
-    bench: Bench, workload: str, candidate: Candidate, incumbent: Candidate, *, plan: PairPlan, rng: np.random.Generator
-) -> PairedTime | BenchFailure:
+    bench: Bench,
+    workload: str,
+    candidate: Candidate,
+    incumbent: Candidate,
+    *,
+    examiner: Examiner,
+    plan: PairPlan,
+    rng: np.random.Generator,
+) -> PairedTime | WrongLaunch | BenchFailure:
     began = time.perf_counter()
-    warm_up = bench.time(workload, [incumbent, candidate])
-    if not isinstance(warm_up, list):
-        return warm_up
-    if warm_up[1] > plan.hopeless_above * warm_up[0]:
-        return PairedTime(Ratio(warm_up[1] / warm_up[0], 0.0, math.inf), warm_up[1] / 1e3, 1)
-    ours: list[int] = []
-    theirs: list[int] = []
-    pairs = plan.quick_pairs
+    pairs = _Pairs(bench, workload, candidate, incumbent, examiner, rng)
+    for warm_up in (1, 2):
+        times = bench.time(workload, [incumbent, candidate], pairs.draws(1), looked_at=False)
+        if not isinstance(times, list):
+            return times
+        over = times[1] - plan.hopeless_above * times[0]
+        if over <= 0:
+            break
+        # A launch that met a disturbance must not cost a candidate its chance.
+        if warm_up == 2 or over > DISTURBANCE_NS:
+            return PairedTime(Ratio(times[1] / times[0], 0.0, math.inf), times[1] / 1e3, warm_up)
+    number = plan.quick_pairs
     while True:
-        answer = _launch_pairs(bench, workload, (candidate, incumbent), pairs, rng)
+        # Who is clearly slower has nothing to hide: the first pairs are not examined, and all that come to more are.
+        failed = pairs.launch(number, examined=bool(pairs.ours))
+        if failed is not None:
+            return failed
+        ratio = paired_ratio(pairs.ours, pairs.theirs, rng)
+        launched = len(pairs.ours)
+        beaten = min(np.divide(pairs.ours, pairs.theirs)) > plan.beaten_above
+        settled = launched >= plan.max_pairs or ratio.half_width < plan.tight_half_width
+        is_over = settled or time.perf_counter() - began > plan.max_seconds
+        if beaten or (is_over and pairs.are_examined):
+            return PairedTime(ratio, float(np.median(pairs.ours)) / 1e3, launched)
+        number = 1 if is_over else min(plan.step_pairs, plan.max_pairs - launched)
+
+
+class _Pairs:
+    """Launches of two candidates side by side, both of a pair on the same inputs, in nanoseconds."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        workload: str,
+        candidate: Candidate,
+        incumbent: Candidate,
+        examiner: Examiner,
+        rng: np.random.Generator,
+    ) -> None:
+        self._bench = bench
+        self._workload = workload
+        self._pair = candidate, incumbent
+        self._examiner = examiner
+        self._rng = rng
+        self._are_same = candidate.identity == incumbent.identity
+        self.are_examined = self._are_same
+        self.ours: list[int] = []
+        self.theirs: list[int] = []
+
+    def draws(self, pairs: int) -> list[int]:
+        pool = self._bench.workload(self._workload).pool
+        return [draw for _ in range(pairs) for draw in [pool.fresh_draw()] * 2]
+
+    def launch(self, count: int, *, examined: bool) -> WrongLaunch | BenchFailure | None:
+        """So many more, one of which is examined if any is to be; None if all went well."""
+        flips = self._rng.integers(0, 2, size=count)
+        sequence = [candidate for flip in flips for candidate in (self._pair[flip], self._pair[1 - flip])]
+        chosen = int(self._rng.integers(count))
+        keep = {2 * chosen, 2 * chosen + 1} if examined and not self._are_same else set()
+        answer = time_keeping(self._bench, self._workload, sequence, self.draws(count), keep, trusted=self._pair[1], briefly=True)
         if not isinstance(answer, tuple):
             return answer
-        ours += answer[0]
-        theirs += answer[1]
-        ratio = paired_ratio(ours, theirs, rng)
-        beaten = min(np.divide(ours, theirs)) > plan.beaten_above
-        settled = len(ours) >= plan.max_pairs or ratio.half_width < plan.tight_half_width
-        if beaten or settled or time.perf_counter() - began > plan.max_seconds:
-            return PairedTime(ratio, float(np.median(ours)) / 1e3, len(ours))
-        pairs = min(plan.step_pairs, plan.max_pairs - len(ours))
+        times, kept = answer
+        self.ours += [times[2 * i + flip] for i, flip in enumerate(flips)]
+        self.theirs += [times[2 * i + 1 - flip] for i, flip in enumerate(flips)]
+        if not keep:
+            return None
+        self.are_examined = True
+        flip = flips[chosen]
+        return self._judged(kept[2 * chosen + flip], kept[2 * chosen + 1 - flip])
 
-
-def _launch_pairs(
-    bench: Bench, workload: str, pair: tuple[Candidate, Candidate], count: int, rng: np.random.Generator
-) -> tuple[list[int], list[int]] | BenchFailure:
-    flips = rng.integers(0, 2, size=count)
-    sequence: list[Candidate] = []
-    for flip in flips:
-        sequence += [pair[flip], pair[1 - flip]]
-    times = bench.time(workload, sequence)
-    if not isinstance(times, list):
-        return times
-    first = [times[2 * i + flip] for i, flip in enumerate(flips)]
-    second = [times[2 * i + 1 - flip] for i, flip in enumerate(flips)]
-    return first, second
+    def _judged(self, ours: KeptLaunch, theirs: KeptLaunch) -> WrongLaunch | None:
+        if self._examiner.agree(self._workload, ours, theirs):
+            return None
+        candidate, incumbent = self._pair
+        if (verdict := self._examiner.wrong(self._workload, candidate, ours)) is not None:
+            return WrongLaunch(of_timed_launch(verdict))
+        if (verdict := self._examiner.wrong(self._workload, incumbent, theirs)) is not None:
+            return WrongLaunch(of_timed_launch(verdict), is_incumbents=True)
+        return None
 
 
 def time_interleaved(
-    bench: Bench, workload: str, candidates: Sequence[Candidate], rounds: int, rng: np.random.Generator
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]] | BenchFailure:
-    """Launch every candidate once a round, each round in a new random order; times in ns, one row a round."""
-    warm_up = bench.time(workload, candidates)
+    bench: Bench,
+    workload: str,
+    candidates: Sequence[Candidate],
+    rounds: int,
+    rng: np.random.Generator,
+    *,
+    examiner: Examiner | None = None,
+) -> Times | tuple[int, ...] | BenchFailure:
+    """Launch every candidate once a round, each round in a new random order on new inputs; times in ns, one row a round.
+
+    With an examiner, one round is examined beside the first candidate: the answer then may be the places of those that are wrong.
+    """
+    pool = bench.workload(workload).pool
+    warm_up = bench.time(workload, candidates, [pool.fresh_draw()] * len(candidates), looked_at=False)
     if not isinstance(warm_up, list):
         return warm_up
-    orders = [rng.permutation(len(candidates)) for _ in range(rounds)]
-    times = bench.time(workload, [candidates[i] for order in orders for i in order])
-    if not isinstance(times, list):
-        return times
-    table = np.empty((rounds, len(candidates)))
+    count = len(candidates)
+    orders = [rng.permutation(count) for _ in range(rounds)]
+    draws = [draw for _ in orders for draw in [pool.fresh_draw()] * count]
+    examined = int(rng.integers(rounds)) if examiner is not None and count > 1 else None
+    keep = range(examined * count, (examined + 1) * count) if examined is not None else ()
+    sequence = [candidates[i] for order in orders for i in order]
+    answer = time_keeping(bench, workload, sequence, draws, keep, trusted=candidates[0])
+    if not isinstance(answer, tuple):
+        return answer
+    times, kept = answer
+    if examiner is not None and examined is not None:
+        launches = {int(i): kept[examined * count + place] for place, i in enumerate(orders[examined])}
+        if wrong := _wrong(examiner, workload, candidates, launches):
+            return wrong
+    table = np.empty((rounds, count))
     for row, order in enumerate(orders):
-        table[row, order] = times[row * len(candidates) : (row + 1) * len(candidates)]
+        table[row, order] = times[row * count : (row + 1) * count]
     return table
+
+
+def _wrong(
+    examiner: Examiner, workload: str, candidates: Sequence[Candidate], launches: Mapping[int, KeptLaunch]
+) -> tuple[int, ...]:
+    doubtful = [i for i in range(1, len(candidates)) if not examiner.agree(workload, launches[i], launches[0])]
+    return tuple(i for i in doubtful if examiner.wrong(workload, candidates[i], launches[i]) is not None)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from warpsmith.measure.policy import CLAIM_RESAMPLES, RESAMPLES
 
-# Two-sided 97.5 % points of Student's t by degrees of freedom: what a 95 % interval needs when few processes were measured.
-_T975 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-_Z975 = 1.960
-_RESAMPLES = 1000
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,13 @@ class Ratio:
     def half_width(self) -> float:
         """Relative half width of the interval, on the log scale."""
         return (math.log(self.high) - math.log(self.low)) / 2 if self.low > 0 and math.isfinite(self.high) else math.inf
+
+    def times(self, other: Ratio) -> Ratio:
+        """The product of two ratios that were measured apart: their relative errors add up as independent ones do."""
+        value = self.value * other.value
+        low = math.exp(-math.hypot(_log_of(self.value, self.low), _log_of(other.value, other.low)))
+        high = math.exp(math.hypot(_log_of(self.high, self.value), _log_of(other.high, other.value)))
+        return Ratio(value, value * low, value * high)
 
     @property
     def inverse(self) -> Ratio:
@@ -57,7 +62,7 @@ def paired_ratio(numerator: Sequence[float], denominator: Sequence[float], rng: 
     )
 
 
-def _block_resamples(logs: Floats, rng: np.random.Generator, resamples: int = _RESAMPLES) -> Floats:
+def _block_resamples(logs: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
     """`resamples` circular block-bootstrap samples of `logs`, one a row."""
     n = len(logs)
     block = max(1, round(n ** (1 / 3)))
@@ -67,6 +72,7 @@ def _block_resamples(logs: Floats, rng: np.random.Generator, resamples: int = _R
     return samples
 
 
+@cache
 def _small_sample_factor(n: int) -> float:
     """How much wider an interval from so few independent units must be than the bootstrap says.
 
@@ -74,8 +80,23 @@ def _small_sample_factor(n: int) -> float:
     """
     if n < 2:
         return math.inf
-    t = _T975[n - 1] if n - 1 < len(_T975) else _Z975 + 2.4 / (n - 1)
-    return t / _Z975 * math.sqrt(n / (n - 1))
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - slow to load, and lists of runs need none of it
+
+    return float(stdtrit(n - 1, 0.975) / ndtri(0.975) * math.sqrt(n / (n - 1)))
+
+
+def _log_of(numerator: float, denominator: float) -> float:
+    """log(numerator / denominator), infinite where an interval has no bound."""
+    return math.log(numerator / denominator) if denominator > 0 and math.isfinite(numerator) else math.inf
+
+
+def weighted_ratio(ratios: Mapping[str, Ratio], weights: Mapping[str, float]) -> Ratio:
+    """Weighted geometric mean over the workloads named in `weights`, each measured apart."""
+    total = sum(weights.values())
+    value = weighted_mean({name: ratios[name].value for name in weights}, weights)
+    low = math.hypot(*(weight / total * _log_of(ratios[name].value, ratios[name].low) for name, weight in weights.items()))
+    high = math.hypot(*(weight / total * _log_of(ratios[name].high, ratios[name].value) for name, weight in weights.items()))
+    return Ratio(value, value * math.exp(-low), value * math.exp(high))
 
 
 def weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -85,7 +106,10 @@ def weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> 
 
 
 def ratio_over_processes(
-    by_process: Sequence[Mapping[str, Floats]], weights: Mapping[str, float], rng: np.random.Generator, resamples: int = 2000
+    by_process: Sequence[Mapping[str, Floats]],
+    weights: Mapping[str, float],
+    rng: np.random.Generator,
+    resamples: int = CLAIM_RESAMPLES,
 ) -> Ratio:
     """The claim: weighted geometric mean over workloads of median paired ratios, over several fresh processes.
 

@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from warpsmith.core.errors import InputError, Location, UnavailableError, WarpsmithError
+from warpsmith.settings import read_settings
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -14,11 +15,14 @@ _NO_FOLDER = frozenset({errno.ENOTDIR, errno.EEXIST, errno.EISDIR})
 
 _MAKE_ROOM = "make room there, or choose another place: WARPSMITH_HOME says where runs are kept"
 _ELSEWHERE = "choose a place that can be written: WARPSMITH_HOME says where runs are kept, -o where a command writes"
-_MOVE_AWAY = "move the file away; a new one is made at the next run"
-_RECOVER = f'`sqlite3 runs.sqlite ".recover"` may save most of it; else {_MOVE_AWAY}'
+MOVE_AWAY = "move the file away; a new one is made at the next run"
+RESTORE = f"bring it back from a copy, or {MOVE_AWAY}"
+_RECOVER = f'`sqlite3 runs.sqlite ".recover"` may save most of it; else {MOVE_AWAY}'
+_DAMAGED = "the record of runs is damaged"
 _FAULTS = {
-    sqlite3.SQLITE_NOTADB: ("cannot be used as a record of runs: it is no database", _MOVE_AWAY),
-    sqlite3.SQLITE_CORRUPT: ("the record of runs is damaged", _RECOVER),
+    sqlite3.SQLITE_NOTADB: ("cannot be used as a record of runs: it is not a database", MOVE_AWAY),
+    sqlite3.SQLITE_CORRUPT: (_DAMAGED, _RECOVER),
+    sqlite3.SQLITE_ERROR: (_DAMAGED, _RECOVER),  # tables or columns that are not there
     sqlite3.SQLITE_FULL: ("the disk is full: nothing can be recorded", _MAKE_ROOM),
     sqlite3.SQLITE_READONLY: ("the record of runs cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_PERM: ("the record of runs cannot be written", _ELSEWHERE),
@@ -53,7 +57,7 @@ def system_fault(error: OSError, path: Path | None = None) -> UnavailableError:
         hint = _MAKE_ROOM if place is not None else "make room where the output goes"
     elif error.errno == errno.EFBIG:
         hint = "is there a limit on how large files may be? `ulimit -f` says"
-    elif error.errno in _REFUSED:
+    elif error.errno in _REFUSED or (place is not None and place.absolute().is_relative_to(read_settings().home)):
         hint = _ELSEWHERE
     elif error.errno in _NO_FOLDER:
         hint = "a folder is needed there"

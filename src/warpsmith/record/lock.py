@@ -34,13 +34,18 @@ def as_seen(record: RunRecord, folder: Path) -> RunRecord:
     """A run that the record calls running is killed when nobody holds its lock. `folder` is the run's own."""
     if record.status is not Status.RUNNING:
         return record
+    return record if is_held(folder) else replace(record, status=Status.KILLED)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process has the folder's lock."""
     try:
         with (folder / _LOCK).open("rb") as file:
-            return replace(record, status=Status.KILLED) if _locked(file, fcntl.LOCK_SH) else record
-    except (FileNotFoundError, NotADirectoryError):
-        return replace(record, status=Status.KILLED)
+            return not _locked(file, fcntl.LOCK_SH)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # of a damaged record: a name that no file can have
+        return False
     except OSError:
-        return record  # somebody else's: it cannot be told
+        return True  # somebody else's: it cannot be told
 
 
 def _locked(file: IO[Any], kind: int) -> bool:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from warpsmith.core.errors import InputError
+from warpsmith.record.result import RunResult, read_result
 from warpsmith.record.run import RunRecord, Status
 
 
-def require_result(record: RunRecord, what_for: str) -> Mapping[str, Any]:
+def require_result(record: RunRecord, what_for: str) -> RunResult:
     """Raises InputError, with why there is none and what helps; `what_for` ends its sentence: `to export`."""
-    if record.result is not None:
-        return record.result
+    if record.result is not None and isinstance(found := read_result(record.result), RunResult):
+        return found
     if record.status is Status.FAILED:
         why = f": {record.error['message']}" if record.error else ""
         raise InputError(

@@ -19,7 +19,7 @@ class Status(StrEnum):
 
     RUNNING = "running"
     FINISHED = "finished"
-    SEARCHED = "searched"  # of a comparison, which claims for all of its runs together
+    SEARCHED = "searched"  # of a comparison, which claims for all of its runs together; or of a batch, which may go on with it
     INTERRUPTED = "interrupted"
     FAILED = "failed"
     KILLED = "killed"  # its process is gone without a word

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, Location, UnavailableError
 from warpsmith.core.file_names import as_argument
 from warpsmith.core.outcome import Evaluation
-from warpsmith.record.codec import decode_outcome, encode_outcome
+from warpsmith.record.codec import encode_outcome
+from warpsmith.record.lessons import FormLesson, Lesson, PassLesson
+from warpsmith.record.rows import adversary, evaluation, lesson, message, round_record, run_record
 from warpsmith.record.run import RoundRecord, RunHeader, RunRecord, Status, new_run_name
 from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
-from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.record.transcript import Message
 from warpsmith.spec.kernel import Workload
 
 
@@ -74,8 +74,8 @@ class Store:
                     "INSERT INTO source_evaluations (run, place, number, configuration, kind, outcome, seconds, started_at)"
                     " VALUES (:run, :place, :number, :configuration, :kind, :outcome, :seconds, :started_at)",
                     (
-                        {"run": run, "place": place, "number": number, **_columns(evaluation)}
-                        for number, evaluation in enumerate(source.evaluations)
+                        {"run": run, "place": place, "number": number, **_columns(known)}
+                        for number, known in enumerate(source.evaluations)
                     ),
                 )
         return run
@@ -83,7 +83,7 @@ class Store:
     def runs(self) -> list[RunRecord]:
         """The latest first. One that is damaged is there as `unreadable`, and the others are as they are."""
         rows = self._connection.execute("SELECT * FROM runs ORDER BY created_at DESC")
-        return [_run_record(row) for row in rows]
+        return [run_record(row) for row in rows]
 
     def find(self, name: str) -> RunRecord:
         """A run by its name, an unambiguous beginning of it, or `last`."""
@@ -130,6 +130,13 @@ class Store:
             (status, _json(result), _json(error), seconds, run),
         )
 
+    def allow(self, run: str, evaluations: int | None, seconds: float | None) -> None:
+        """From now on its budget is this one, in all."""
+        self._connection.execute(
+            "UPDATE runs SET settings = json_set(settings, '$.evaluations', ?, '$.seconds', ?) WHERE run = ?",
+            (evaluations, seconds, run),
+        )
+
     # ── rounds ──
 
     def begin_round(self, run: str, about: RoundRecord) -> None:
@@ -142,10 +149,7 @@ class Store:
     def rounds(self, run: str) -> list[RoundRecord]:
         """In order; none for a run that searched the kernel's own template."""
         rows = self._connection.execute("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
-        return [
-            RoundRecord(row["number"], json.loads(row["plan"]), row["kernel_path"], row["fingerprint"], json.loads(row["report"]))
-            for row in rows
-        ]
+        return [round_record(row) for row in rows]
 
     # ── what was said ──
 
@@ -162,20 +166,7 @@ class Store:
     def messages(self, run: str) -> list[Message]:
         """In the order they were said; none for a run without a model."""
         rows = self._connection.execute("SELECT * FROM messages WHERE run = ? ORDER BY number", (run,))
-        return [
-            Message(
-                Role(row["role"]),
-                Kind(row["kind"]),
-                row["text"],
-                row["round"],
-                row["model"],
-                row["input_tokens"],
-                row["output_tokens"],
-                row["usd"],
-                row["seconds"],
-            )
-            for row in rows
-        ]
+        return [message(row) for row in rows]
 
     # ── what a tester added ──
 
@@ -188,7 +179,47 @@ class Store:
 
     def adversaries(self, run: str) -> list[Workload]:
         rows = self._connection.execute("SELECT * FROM adversaries WHERE run = ? ORDER BY rowid", (run,))
-        return [Workload(row["name"], json.loads(row["sizes"]), heldout=True, scale=row["scale"]) for row in rows]
+        return [adversary(row) for row in rows]
+
+    # ── what was learnt ──
+
+    def offer(self, run: str, features: frozenset[str], offered: Mapping[str, float]) -> None:
+        """What kind of kernel a run has, and of which runs it is told, by how similar theirs are."""
+        self._connection.execute(
+            "INSERT INTO lessons (run, features, offered) VALUES (?, ?, ?)",
+            (run, json.dumps(sorted(features)), json.dumps(dict(offered))),
+        )
+
+    def offered(self, run: str) -> dict[str, float] | None:
+        """None where nobody asked yet."""
+        row = self._connection.execute("SELECT offered FROM lessons WHERE run = ?", (run,)).fetchone()
+        return None if row is None else dict(json.loads(row["offered"]))
+
+    def learn(self, run: str, forms: Sequence[FormLesson], passes: Sequence[PassLesson]) -> None:
+        content = {"forms": [asdict(form) for form in forms], "passes": [asdict(known) for known in passes]}
+        self._connection.execute("UPDATE lessons SET learnt = ? WHERE run = ?", (json.dumps(content), run))
+
+    def lessons(self) -> list[Lesson]:
+        """Of finished runs, the latest first; what is damaged teaches nothing."""
+        rows = self._connection.execute(
+            "SELECT lessons.*, kernel, device, device_info, result FROM lessons JOIN runs USING (run)"
+            " WHERE learnt IS NOT NULL AND result IS NOT NULL ORDER BY created_at DESC"
+        )
+        return [found for found in map(lesson, rows) if found is not None]
+
+    # ── inputs ──
+
+    def add_input_seed(self, run: str, seed: int) -> None:
+        self._connection.execute(
+            "INSERT INTO input_seeds (run, number, seed)"
+            " SELECT :run, coalesce(max(number) + 1, 0), :seed FROM input_seeds WHERE run = :run",
+            {"run": run, "seed": seed},
+        )
+
+    def input_seeds(self, run: str) -> list[int]:
+        """Of each process that worked on it, in order; none in runs of earlier versions, whose inputs had the run's own seed."""
+        rows = self._connection.execute("SELECT seed FROM input_seeds WHERE run = ? ORDER BY number", (run,))
+        return [row["seed"] for row in rows]
 
     # ── evaluations ──
 
@@ -207,7 +238,7 @@ class Store:
             "SELECT * FROM evaluations WHERE run = :run AND round = coalesce(:round, round) ORDER BY number",
             {"run": run, "round": number},
         )
-        return [_evaluation(row) for row in rows]
+        return [evaluation(row) for row in rows]
 
     def outcome_counts(self, run: str) -> dict[str, int]:
         rows = self._connection.execute("SELECT kind, count(*) AS n FROM evaluations WHERE run = ? GROUP BY kind", (run,))
@@ -225,7 +256,7 @@ class Store:
                 about["source"],
                 about["kernel"],
                 about["device"],
-                tuple(_evaluation(row) for row in rows if row["place"] == about["place"]),
+                tuple(evaluation(row) for row in rows if row["place"] == about["place"]),
                 about["found"],
             )
             for about in self._connection.execute("SELECT * FROM sources WHERE run = ? ORDER BY place", (run,)).fetchall()
@@ -270,44 +301,6 @@ def _columns(evaluation: Evaluation) -> dict[str, Any]:
         "seconds": evaluation.seconds,
         "started_at": evaluation.started_at,
     }
-
-
-def _evaluation(row: sqlite3.Row) -> Evaluation:
-    try:
-        outcome = decode_outcome(row["kind"], row["outcome"])
-        return Evaluation(Configuration.from_key(row["configuration"]), outcome, row["seconds"], row["started_at"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise UnavailableError(
-            f"evaluation {row['number']} of run {row['run']} is damaged in the record", hint="`warpsmith show` lists the runs"
-        ) from error
-
-
-def _run_record(row: sqlite3.Row) -> RunRecord:
-    try:
-        settings, info = _object(row["settings"]), _object(row["device_info"])
-        result, error = (_object(row[name]) if row[name] else None for name in ("result", "error"))
-        status = Status(row["status"])
-    except ValueError:
-        settings, info, result, error, status = {}, {}, None, None, Status.UNREADABLE
-    header = RunHeader(
-        row["kernel"],
-        row["kernel_path"],
-        row["fingerprint"],
-        row["device"],
-        row["agent"],
-        row["strategy"],
-        row["seed"],
-        settings,
-        info,
-    )
-    return RunRecord(row["run"], header, row["created_at"], row["seconds"], status, result, error)
-
-
-def _object(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ValueError(f"an object was expected, not {text[:40]!r}")  # noqa: TRY004 - like what is no JSON at all
-    return found
 
 
 def _json(data: Mapping[str, Any] | None) -> str | None:

@@ -22,6 +22,15 @@ class Kind(StrEnum):
     PROBLEM = "problem"  # what was wrong with a reply, as it went back to the model
     FAULT = "fault"  # the model could not be asked: rate limit, time-out, a cut connection
     DECISION = "decision"  # what the run did with it
+    TOOL = "tool"  # what the model asked to look at, and what it was shown
+    TRIAL = "trial"  # a form that it had tried, and what came of it
+
+
+TOLD_ONCE = "# Told once"
+"""Heads what stands at the beginning of every request, in the record below the first question."""
+
+CALL = "[call] "
+"""Begins a line of a reply that asks for a look or a trial: the tool and its arguments as JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from warpsmith.spec.kernel import Kernel
 
 
 class Stage(IntEnum):
-    """When a pass has its turn: numbers become names first, so that structural passes can speak of them."""
+    """Pipeline stage: constants are lifted first, so that later passes can refer to them."""
 
     LIFT = 1
     RESTRUCTURE = 2
@@ -41,7 +41,8 @@ class Concern(StrEnum):
 class Tunable:
     """A parameter in the making. `meaning` becomes the comment beside its `#define`; `line` is its place in the original.
 
-    `likely` are values that gain on every kind of device, if there are such: a search begins there.
+    `likely` are values that gain on every kind of device, if there are such: a search begins there. `assumes` makes it a
+    conjecture: what was not proved of its other values, a sentence. Then they are tried and watched before a search sees them.
     """
 
     name: str
@@ -50,6 +51,12 @@ class Tunable:
     meaning: str
     line: int | None = None
     likely: tuple[int, ...] = ()
+    assumes: str = ""
+
+
+def assumption(name: str, unproved: str) -> str:
+    """What is assumed of a size that nothing proves to be free. `unproved` is what keeps it from being proved."""
+    return f"results do not depend on {name}, although {unproved}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Why a pass did not apply: the precondition that could not be shown, in words a kernel engineer understands."""
+    """Why a pass did not apply: the precondition that could neither be shown nor tested, as a kernel engineer understands it."""
 
     reason: str
     line: int | None = None
@@ -103,7 +110,7 @@ class Subject:
         self.kernel = kernel  # as the user brought it, without parameters
         self.limits = limits
         self.variant = variant
-        self.parameters = parameters  # of all forms: a name that one of them has is nobody else's
+        self.parameters = parameters  # of all forms, and other words of forms that somebody else wrote: no name for a new one
 
     @cached_property
     def source(self) -> KernelSource:
@@ -118,7 +125,11 @@ Answer: TypeAlias = Rewrite | Declined
 
 
 class Pass(Protocol):
-    """`name` is how people and plans call it; `summary` is one line for listings; `concerns` say what it may help against."""
+    """`name` is how people and plans call it; `summary` is one line for listings; `concerns` say what it may help against.
+
+    A pass may have `priority`, an order within its stage, and be `apart`: then it is applied to the first form alone, for what it
+    makes has little in common with what other passes do.
+    """
 
     name: str
     summary: str

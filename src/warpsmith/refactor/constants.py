@@ -1,4 +1,4 @@
-"""Puts a number back in the place of a parameter, as if it had never been one."""
+"""Puts a number back in the place of a parameter, as if it had never been one; or another name."""
 
 from __future__ import annotations
 
@@ -25,16 +25,26 @@ def with_words(text: str, replacements: Mapping[str, str]) -> str:
 def with_constant(variant: Variant, name: str, value: int) -> Variant:
     """The name replaced by a number, wherever the form has it; `#if`s that only asked for it are decided."""
     word = {name: str(value)}
+    left = tuple(tunable for tunable in variant.tunables if tunable.name != name)
+    return replace(_reworded(variant, word), text=_decided(variant.text, word), tunables=left)
+
+
+def renamed(variant: Variant, names: Mapping[str, str]) -> Variant:
+    """Parameters called otherwise, wherever the form has them."""
+    tunables = tuple(replace(tunable, name=names.get(tunable.name, tunable.name)) for tunable in variant.tunables)
+    return replace(_reworded(variant, names), text=with_words(variant.text, names), tunables=tunables)
+
+
+def _reworded(variant: Variant, words: Mapping[str, str]) -> Variant:
+    """Everything but the text and the tunables."""
     return replace(
         variant,
-        text=_decided(variant.text, word),
-        entry=with_words(variant.entry, word),
-        grid=tuple(with_words(extent, word) for extent in variant.grid),
-        block=tuple(with_words(extent, word) for extent in variant.block),
-        shared=with_words(variant.shared, word),
-        tunables=tuple(tunable for tunable in variant.tunables if tunable.name != name),
-        rules=_with_word(variant.rules, word),
-        likely=_with_word(variant.likely, word),
+        entry=with_words(variant.entry, words),
+        grid=tuple(with_words(extent, words) for extent in variant.grid),
+        block=tuple(with_words(extent, words) for extent in variant.block),
+        shared=with_words(variant.shared, words),
+        rules=_with_word(variant.rules, words),
+        likely=_with_word(variant.likely, words),
     )
 
 

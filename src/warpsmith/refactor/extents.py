@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from fractions import Fraction
 
+from warpsmith.core.algebra import equal
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node, Unary
+from warpsmith.core.expression.folding import folded, written
+from warpsmith.core.expression.nodes import Binary, Call, Literal, Name, Node
 from warpsmith.refactor.constants import with_words
-from warpsmith.refactor.folding import folded, written
-
-# As good as unknown: two rational functions of few names that agree at these are the same one.
-_POINTS = ((101, 103, 107, 109, 113, 127, 131, 137), (211, 151, 223, 157, 227, 163, 229, 167))
 
 
 def tidy(text: str) -> str:
@@ -39,18 +36,8 @@ def value_at(text: str, values: Mapping[str, int]) -> int | None:
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two extents are one wherever their divisions are exact."""
-    names = sorted(names_of(left) | names_of(right))
-    if len(names) > len(_POINTS[0]):
-        return tidy(left) == tidy(right)
-    try:
-        return all(
-            _rational(Expression.parse(left).tree, point) == _rational(Expression.parse(right).tree, point)
-            for numbers in _POINTS
-            for point in [dict(zip(names, map(Fraction, numbers), strict=False))]
-        )
-    except (ZeroDivisionError, ValueError):
-        return tidy(left) == tidy(right)
+    """Whether two extents are surely one wherever their divisions are exact."""
+    return equal(Expression.parse(left), Expression.parse(right)) is True
 
 
 def with_part(expression: Expression, part: Node, replacement: str) -> str:
@@ -76,29 +63,3 @@ def known_extent(text: str, parameters: Collection[str], otherwise: str) -> str 
 
 def spelled(node: Node) -> str:
     return written(node)
-
-
-def _rational(node: Node, values: Mapping[str, Fraction]) -> Fraction:  # noqa: C901, PLR0911 - one return for each kind of node
-    match node:
-        case Literal(value=int() as value):
-            return Fraction(value)
-        case Name(name=name):
-            return values[name]
-        case Unary(operator="-", operand=operand):
-            return -_rational(operand, values)
-        case Binary(operator="+", left=left, right=right):
-            return _rational(left, values) + _rational(right, values)
-        case Binary(operator="-", left=left, right=right):
-            return _rational(left, values) - _rational(right, values)
-        case Binary(operator="*", left=left, right=right):
-            return _rational(left, values) * _rational(right, values)
-        case Binary(operator="/" | "//", left=left, right=right):
-            return _rational(left, values) / _rational(right, values)
-        case Call(function="ceildiv", arguments=(left, right)):
-            return _rational(left, values) / _rational(right, values)
-        case Call(function="min", arguments=arguments):
-            return min(_rational(a, values) for a in arguments)
-        case Call(function="max", arguments=arguments):
-            return max(_rational(a, values) for a in arguments)
-        case _:
-            raise ValueError(f"no number: {node}")

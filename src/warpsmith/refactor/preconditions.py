@@ -9,10 +9,10 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Declined, Subject
 from warpsmith.source import KernelSource, Names
-from warpsmith.source.intervals import Intervals
-from warpsmith.source.required import required_sizes
+from warpsmith.source.integer_ranges import Intervals
 from warpsmith.source.statements import has_directives
 from warpsmith.source.tree import text_of
+from warpsmith.source.work_group_attribute import required_sizes
 from warpsmith.spec.kernel import Launch
 
 if TYPE_CHECKING:

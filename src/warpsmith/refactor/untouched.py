@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from warpsmith.core.configuration import Value
 from warpsmith.core.expression import Expression
+from warpsmith.core.expression.folding import folded
 from warpsmith.refactor.constants import with_words
-from warpsmith.refactor.folding import folded
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Argument, Kernel, Launch, Scalar
@@ -37,6 +37,7 @@ def untouched(kernel: Kernel) -> Kernel:
         likely=(),
         template_source=None,
         template_entry=None,
+        template_foreign=False,
         defines={**kernel.defines, **_missing_defines(kernel, values)},
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReplayTrial:
     """One search: everything that its course depends on, apart from the plan."""
 
     space: str
@@ -25,7 +25,7 @@ class Warm:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReplayPlan:
     """`files` has the file of each space by its name."""
 
     files: dict[str, Path]
@@ -36,7 +36,10 @@ class Plan:
     at_once: int = 1  # evaluations under way: so many less one are not known yet when the next is chosen
 
     @property
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[ReplayTrial]:
         return [
-            Trial(space, strategy, seed) for space in self.files for strategy in self.strategies for seed in range(self.seeds)
+            ReplayTrial(space, strategy, seed)
+            for space in self.files
+            for strategy in self.strategies
+            for seed in range(self.seeds)
         ]

@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 
 from warpsmith.record.foreign import Recording
-from warpsmith.replay.plan import Plan, Trial, Warm
+from warpsmith.replay.plan import ReplayPlan, ReplayTrial, Warm
 from warpsmith.replay.trial import Trace, prior_from, run_trial
 from warpsmith.search.base import Prior
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS")
 
 
-def run_trials(plan: Plan, jobs: int, recordings: Iterable[Recording]) -> Iterator[tuple[Trial, Trace]]:
+def run_trials(plan: ReplayPlan, jobs: int, recordings: Iterable[Recording]) -> Iterator[tuple[ReplayTrial, Trace]]:
     """Every trial of the plan as it finishes. Leaving early (an error, Ctrl-C) stops the workers within one evaluation.
 
     `recordings` are those of the plan, that of a warm start among them.
@@ -86,7 +86,7 @@ def _interrupts_held() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Worker:
-    plan: Plan
+    plan: ReplayPlan
     stored: dict[Path, Path]
     stop: Event
 
@@ -94,12 +94,12 @@ class _Worker:
 _worker: _Worker | None = None
 
 
-def _start(plan: Plan, stored: dict[Path, Path], stop: Event) -> None:
+def _start(plan: ReplayPlan, stored: dict[Path, Path], stop: Event) -> None:
     global _worker  # noqa: PLW0603 - what an initializer is for
     _worker = _Worker(plan, stored, stop)
 
 
-def _run(trial: Trial) -> Trace:
+def _run(trial: ReplayTrial) -> Trace:
     assert _worker is not None
     plan, stopped = _worker.plan, _worker.stop.is_set
     prior = None if plan.warm is None else _prior(plan.warm, trial.strategy, trial.seed)

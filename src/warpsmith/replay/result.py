@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warpsmith.record.foreign import Recording
-from warpsmith.replay.plan import Plan, Trial
+from warpsmith.replay.plan import ReplayPlan, ReplayTrial
 from warpsmith.replay.trial import Trace
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    plan: Plan
+    plan: ReplayPlan
     recordings: Mapping[str, Recording]
     cells: tuple[Cell, ...]
 
@@ -105,16 +105,16 @@ def _about(recording: Recording) -> dict[str, Any]:
     }
 
 
-def collect(plan: Plan, recordings: Mapping[str, Recording], traces: Mapping[Trial, Trace]) -> ReplayResult:
+def collect(plan: ReplayPlan, recordings: Mapping[str, Recording], traces: Mapping[ReplayTrial, Trace]) -> ReplayResult:
     cells = [
-        _cell(plan, recordings[space], strategy, [traces[Trial(space, strategy, seed)] for seed in range(plan.seeds)])
+        _cell(plan, recordings[space], strategy, [traces[ReplayTrial(space, strategy, seed)] for seed in range(plan.seeds)])
         for space in plan.files
         for strategy in plan.strategies
     ]
     return ReplayResult(plan, recordings, tuple(cells))
 
 
-def _cell(plan: Plan, recording: Recording, strategy: str, traces: Sequence[Trace]) -> Cell:
+def _cell(plan: ReplayPlan, recording: Recording, strategy: str, traces: Sequence[Trace]) -> Cell:
     length = plan.evaluations
     numbers = [np.array(trace.numbers, dtype=np.int64) for trace in traces]
     fraction = [recording.best_score / np.minimum.accumulate(recording.scores[n]) for n in numbers]

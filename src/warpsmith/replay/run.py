@@ -12,14 +12,14 @@ import numpy as np
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.output_folder import require_output_folder
 from warpsmith.record.foreign import Recording, load_recording, load_recordings
-from warpsmith.replay.plan import Plan, Trial, Warm
+from warpsmith.replay.plan import ReplayPlan, ReplayTrial, Warm
 from warpsmith.replay.pool import run_trials
 from warpsmith.replay.result import ReplayResult, collect
 from warpsmith.replay.trial import Trace
 from warpsmith.search.base import Learner
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
 
-Progress: TypeAlias = Callable[[int, int, Trial], None]
+Progress: TypeAlias = Callable[[int, int, ReplayTrial], None]
 
 
 def replay(
@@ -45,7 +45,7 @@ def replay(
     _at_least_one(evaluations=evaluations, seeds=seeds, warm_evaluations=warm_evaluations, at_once=at_once, jobs=jobs)
     recordings = {recording.name: recording for recording in load_recordings(spaces)}
     source = None if warm is None else load_recording(warm)
-    plan = Plan(
+    plan = ReplayPlan(
         files={name: recording.file for name, recording in recordings.items()},
         strategies=tuple(dict.fromkeys(strategies)),
         seeds=seeds,
@@ -56,7 +56,7 @@ def replay(
     _check_strategies(plan, next(iter(recordings.values())))
     if source is not None:
         _check_source(source, recordings.values())
-    traces: dict[Trial, Trace] = {}
+    traces: dict[ReplayTrial, Trace] = {}
     total = len(plan.trials)
     known = [*recordings.values(), *([] if source is None else [source])]
     for trial, trace in run_trials(plan, min(jobs or len(os.sched_getaffinity(0)), total), known):
@@ -73,10 +73,10 @@ def replay(
 def _at_least_one(**counts: int | None) -> None:
     for name, count in counts.items():
         if count is not None and count < 1:
-            raise InputError(f"--{name.replace('_', '-')} {count} is none", hint="give at least 1")
+            raise InputError(f"--{name.replace('_', '-')} must be at least 1, not {count}")
 
 
-def _check_strategies(plan: Plan, example: Recording) -> None:
+def _check_strategies(plan: ReplayPlan, example: Recording) -> None:
     for name in plan.strategies:
         strategy = load_strategy(name)(example.space, np.random.default_rng(0))
         if plan.warm is not None and not isinstance(strategy, Learner):

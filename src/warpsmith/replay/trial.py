@@ -14,10 +14,10 @@ from warpsmith.record.foreign import Recording
 from warpsmith.search.base import Prior
 from warpsmith.search.registry import start_strategy
 from warpsmith.tuning.budget import Budget
-from warpsmith.tuning.search import search
+from warpsmith.tuning.rounds.search import search
 
 
-class Stopped(Exception):  # noqa: N818 - reads as the fact it states
+class ReplayStopped(Exception):  # noqa: N818 - reads as the fact it states
     """Somebody else said that no more results are wanted."""
 
 
@@ -43,7 +43,7 @@ class RecordedEvaluator:
 
     def __call__(self, configuration: Configuration) -> Evaluation:
         if self._stopped():
-            raise Stopped
+            raise ReplayStopped
         number = self._recording.space.index(configuration)
         if number is None:
             raise ValueError(f"the strategy asked for ({configuration}), which is not in {self._recording.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from warpsmith.record.result import CompiledTarget, Figures, RunResult
 from warpsmith.report.wording import fraction_text
 
 _LIMITERS = {"shared memory": "shared"}
@@ -24,14 +25,14 @@ def compiled_cells(entry: Mapping[str, Any]) -> tuple[str, str, str, str, str, s
     )
 
 
-def compiled_rows(target: Mapping[str, Any], result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def compiled_rows(target: CompiledTarget, result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
     """Of a run that compiled for a target too: the original and the winners, by whose configuration it is."""
-    claims = {"general": result["general"], **result["per_workload"]}
+    claims: dict[str, Figures] = {"general": result.general, **result.per_workload}
 
     def whose(entry: Mapping[str, Any]) -> str:
-        return next((name for name, claim in claims.items() if claim["config"] == entry["config"]), "")
+        return next((name for name, claim in claims.items() if claim.config == entry["config"]), "")
 
-    return [("the original", target["original"]), *((whose(entry), entry) for entry in target["configurations"])]
+    return [("the original", target.original), *((whose(entry), entry) for entry in target.configurations)]
 
 
 def _number(value: int | None, unit: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,25 @@ def draw_best(evaluations: Sequence[Evaluation], *, against_time: bool) -> Figur
     top = float(np.nanmax(best)) if np.isfinite(best).any() else 1.0
     axes.set_ylim(min(0.95, float(np.nanmin(best)) * 0.95) if np.isfinite(best).any() else 0.0, max(top * 1.06, 1.1))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+    return figure
+
+
+def draw_courses(courses: Mapping[str, Sequence[Evaluation]]) -> Figure:
+    """The best so far of several runs, by name, against the number of evaluations."""
+    figure = Figure(figsize=_WIDE_INCHES, layout="constrained")
+    axes = figure.subplots()
+    found = {name: best_so_far(evaluations) for name, evaluations in courses.items()}
+    for number, (name, best) in enumerate(found.items()):
+        style = ("-", (0, (5, 1.5)))[number % 2]
+        x = np.arange(1, len(best) + 1)
+        axes.step(x, best, where="post", color=COLOURS[number], linewidth=1.8, linestyle=style, label=name)
+    axes.axhline(1, color="#888888", linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel("best speedup so far")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    every = np.concatenate([best[np.isfinite(best)] for best in found.values()])
+    ratio_axis(axes, "y", min(0.95, float(every.min()) / 1.1), max(1.1, float(every.max()) * 1.1), "x")
+    axes.legend(loc="lower right", frameon=False)
     return figure
 
 

@@ -14,9 +14,9 @@ def why_unknown(entry: Mapping[str, Any]) -> str | None:
     """Why it cannot be said what mattered; None when it can."""
     if entry["r2"] is None:
         return f"too few results to say ({entry['measured']} measured, {entry['needed']} needed)"
-    if entry["r2"] <= 0:
+    if entry["r2"] < _DOUBTFUL:
         return (
-            f"cannot be said, the model does not predict the {entry['measured']} measured times"
+            f"cannot be said, the model explains too little of the {entry['measured']} measured times"
             f" (R² {entry['r2']:.2f}, each predicted from the others)"
         )
     return None
@@ -43,6 +43,6 @@ def importance_notes(entry: Mapping[str, Any]) -> list[str]:
         f"From {known}, predicted for {over}; R² {entry['r2']:.2f}, each result predicted from the others.",
         f"The slow end of the space is predicted {entry['spread']:.2f} times slower than the fast end.",
     ]
-    if entry["r2"] < _DOUBTFUL:
-        notes.append("The model explains less than half of what was measured: take this as a hint only.")
+    if entry.get("form") is not None:
+        notes.append(f"Of FORM={entry['form']}, the fastest, alone: what matters in one form says nothing of another.")
     return notes

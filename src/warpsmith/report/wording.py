@@ -28,8 +28,13 @@ def speedup_text(speedup: float) -> str:
     return f"{speedup:.2f}x"
 
 
+def searched_text(speedup: float, ci95: Sequence[float] | None) -> str:
+    """A speedup as the search measured it, with its interval if there is one."""
+    return speedup_text(speedup) + (f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 is not None and ci95[0] < ci95[1] else "")
+
+
 def interval_text(ci95: Sequence[float]) -> str:
-    """Of the original beside itself there is none."""
+    """None for the original, which is not compared with itself."""
     low, high = ci95
     return "-" if low == high else f"{low:.2f} - {high:.2f}"
 

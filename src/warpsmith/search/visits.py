@@ -18,6 +18,7 @@ class Visits:
         self._space = space
         self._rng = rng
         self._seen: set[int] = set()
+        self._order: list[int] = []
         self._rest: list[int] | None = None
 
     def __len__(self) -> int:
@@ -30,7 +31,13 @@ class Visits:
         return index in self._seen
 
     def add(self, index: int) -> None:
-        self._seen.add(index)
+        if index not in self._seen:
+            self._seen.add(index)
+            self._order.append(index)
+
+    def since(self, count: int) -> list[int]:
+        """Those after the first `count`, in the order in which they came."""
+        return self._order[count:]
 
     def mark(self, configuration: Configuration) -> int | None:
         """Note a configuration by its value, as from an evaluation; None when it is not of this space."""

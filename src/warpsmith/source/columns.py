@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from warpsmith.source.access_paths import is_own_array, place_of
 from warpsmith.source.dataflow import base_name, is_pure
 from warpsmith.source.loops import Loop
 from warpsmith.source.names import Definition, Names
-from warpsmith.source.places import is_own_array, place_of
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped, walk
+from warpsmith.source.tree import BRANCHES, ancestors, condition_of, field, is_within, of_kind, text_of, unwrapped, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _Dimension: TypeAlias = tuple[int, int]  # where an array is declared, and which of its dimensions
-_CONDITIONS = {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement", "conditional_expression"}
+_CONDITIONS = BRANCHES | {"conditional_expression"}
 
 
 class ColumnWork:
@@ -34,7 +34,7 @@ class ColumnWork:
         self._gather()
 
     def objection(self, thread: str) -> str | None:
-        """What keeps the columns from being dealt out another way, in words."""
+        """What keeps the columns from being distributed another way, in words."""
         checks = (self._loop_objection(loop) for loop in self._group)
         return next((c for c in checks if c is not None), None) or self._array_objection() or self._thread_objection(thread)
 
@@ -141,7 +141,9 @@ class ColumnWork:
         told = self._telling(thread)
         for loop in self._group:
             around = [loop.node, *(a for a in ancestors(loop.node) if a.type in _CONDITIONS)]
-            parts = [p for a in around[1:] for n in ("condition", "initializer", "update") if (p := a.child_by_field_name(n))]
+            parts = [
+                p for a in around[1:] for n in ("condition", "initializer", "update", "right") if (p := a.child_by_field_name(n))
+            ]
             for part in (loop.body, loop.bound, *parts):
                 if self._tells(part, thread, told):
                     return f"the loop over {loop.variable} depends on {thread} other than through the column"
@@ -191,4 +193,4 @@ class ColumnWork:
 
 
 def _conditions_around(node: Node) -> list[Node]:
-    return [c for a in ancestors(node) if a.type in _CONDITIONS and (c := a.child_by_field_name("condition"))]
+    return [c for a in ancestors(node) if a.type in _CONDITIONS and (c := condition_of(a) or a.child_by_field_name("condition"))]

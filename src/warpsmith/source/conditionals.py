@@ -58,6 +58,13 @@ def definitions(text: str, given: Mapping[str, Value] | None = None) -> Definiti
     return _definitions(_directives(text), tuple((given or {}).items()))
 
 
+def truth_of(condition: str, text: str, given: Mapping[str, Value] | None = None) -> Truth:
+    """What an `#if` with this condition decides behind all that the text defines."""
+    reader = _Reader(_directives(text), given or {})
+    reader.read()
+    return reader.truth(condition)
+
+
 @lru_cache(maxsize=64)  # passes change code, hardly ever its directives
 def _definitions(directives: str, given: tuple[tuple[str, Value], ...]) -> Definitions:
     return _Reader(directives, dict(given)).read()
@@ -88,14 +95,14 @@ class _Reader:
         word, rest = (found[1], found[2].replace("\\\n", " ").strip()) if found else ("", "")
         match word:
             case "if":
-                self._groups.append(_Group(self._truth(rest)))
+                self._groups.append(_Group(self.truth(rest)))
             case "ifdef" | "ifndef":
                 known = self._defined(rest.split()[0] if rest.split() else "")
                 self._groups.append(_Group(known if word == "ifdef" or known is None else not known))
             case "elif" | "else" if self._groups:
                 group = self._groups[-1]
                 group.before = _or(group.before, group.now)
-                own = self._truth(rest) if word == "elif" else True
+                own = self.truth(rest) if word == "elif" else True
                 group.now = _and(own, None if group.before is None else not group.before)
             case "endif" if self._groups:
                 self._groups.pop()
@@ -125,7 +132,7 @@ class _Reader:
         body = str(self._given[name]) if name in self._given else macro.replacement.strip() if macro is not None else ""
         return int(re.sub(r"\D", "", body)) != 0 if _NUMBER.fullmatch(body) else None
 
-    def _truth(self, condition: str) -> Truth:
+    def truth(self, condition: str) -> Truth:
         """`||` binds loosest, then `&&`, then `!`; comparisons and arithmetic are not known."""
         tokens = [token.text for token in tokenize(condition)]
         answer, rest = self._either(tokens)

@@ -6,6 +6,7 @@ All answers err on the side of doing more: a name stands for every variable of t
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,7 +15,7 @@ from warpsmith.source.assembly import Assembly, inputs, kind_of, outputs
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped, walk
+from warpsmith.source.tree import BRANCHES, LOOPS, ancestors, condition_of, field, of_kind, text_of, unwrapped, walk
 from warpsmith.spec.kernel import Buffer, Kernel, Role
 
 if TYPE_CHECKING:
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 
 Reads: TypeAlias = "Callable[[Node], AbstractSet[str]]"
 
-_BRANCHES = {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}
-_LOOPS = {"for_statement", "while_statement", "do_statement", "switch_statement", "for_range_loop"}
 _CHANGES = {"assignment_expression", "update_expression", "delete_expression", "new_expression", "gnu_asm_expression"}
 _ASSIGNMENTS = {"assignment_expression", "gnu_asm_expression"}
 _PURE = re.compile(
     r"(?:std::|::)?_{0,2}(?:native_|half_)?(?:f?abs|f?max|f?min|fma|mad|exp(?:2|10|m1)?|log(?:2|10|1p)?|r?sqrt|rcp|cbrt|pow|sin"
-    r"|cos|tan|tanh|sinh|cosh|asin|acos|atan2?|erfc?|ceil|floor|round|rint|trunc|fmod|fdividef|fdiv_r[nzud]|copysign|isnan|isinf"
+    r"|cos|tan|tanh|sinh|cosh|asin|acos|atan2?|erfc?|ceil|floor|round|rint|trunc|fmod|signbit|hypot|isfinite|fdividef|fdiv_r[nzud]|copysign|isnan|isinf"
     r"|clamp|select|saturatef|umul24|mul24|mulhi|popc|clz|ldg|hadd2?|hsub2?|hmul2?|hfma2?|hmax2?|hmin2?|hdiv|h2div)f?"
     r"|make_\w+|__?\w+2\w+|__\w+_as_\w+|as_\w+|convert_\w+|get_\w+|(?:static|reinterpret|const)_cast\s*<.*>"
     r"|unsigned|int|float|double|char|short|long|half|bool|size_t|u?int\d*_t|__half2?|__nv_bfloat162?",
@@ -54,10 +53,18 @@ def is_pure(node: Node, source: KernelSource) -> bool:
 def is_pure_call(call: Node, source: KernelSource) -> bool:
     """Whether a call is known to do nothing but compute: a function of the language, or a simple one of the file."""
     name = " ".join(text_of(field(call, "function")).split())
-    if _PURE.fullmatch(name) or name in source.bindings or _is_cast(name, source):
+    if _PURE.fullmatch(name) or name in source.bindings or _is_cast(name, source) or _is_alias(name, source):
         return True
     called = source.functions(name.partition("<")[0].strip())
     return bool(called) and all(_only_returns(function, name, source) for function in called)
+
+
+def _is_alias(name: str, source: KernelSource) -> bool:
+    """Whether a macro without arguments says the name of a function that only computes (`#define SQRT sqrtf`), in every `#if`."""
+    if not name.isidentifier():
+        return False
+    said = re.findall(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b(.*)", source.text, re.MULTILINE)
+    return bool(said) and all(_PURE.fullmatch(text.partition("//")[0].strip()) for text in said)
 
 
 def _only_returns(called: Node, name: str, source: KernelSource) -> bool:
@@ -162,36 +169,51 @@ def dependents(seeds: Collection[str], within: Iterable[Node], reads: Reads = id
 
     while True:
         before = len(tainted)
-        for node, statement in ((n, s) for s in statements for n in walk(s)):
-            if node.type == "init_declarator" and (touches(field(node, "value")) or _is_decided(node, statement, touches)):
-                tainted |= set(identifiers(field(node, "declarator")))
-            elif node.type in _ASSIGNMENTS and (touches(node) or _is_decided(node, statement, touches)):
-                tainted |= {base_name(value) for value in _assigned(node)}
-            elif node.type == "update_expression" and _is_decided(node, statement, touches):
-                tainted.add(base_name(field(node, "argument")))
-            elif node.type == "call_expression" and touches(node):
-                tainted |= {base_name(a) for a in field(node, "arguments").named_children if a.type == "pointer_expression"}
-                called = field(node, "function")
-                if called.type == "field_expression":
-                    tainted.add(base_name(field(called, "argument")))
+        for statement in statements:
+            decided = _Decided(statement, touches)
+            for node in of_kind(statement, "init_declarator", *_ASSIGNMENTS, "update_expression", "call_expression"):
+                tainted |= _reached_by(node, touches, is_decided=node in decided)
         tainted.discard("")
         if len(tainted) == before:
             return frozenset(tainted)
+
+
+def _reached_by(node: Node, touches: Callable[[Node], bool], *, is_decided: bool) -> set[str]:
+    """The names that get a value here which follows from what is asked about."""
+    match node.type:
+        case "init_declarator" if is_decided or touches(field(node, "value")):
+            return set(identifiers(field(node, "declarator")))
+        case "assignment_expression" | "gnu_asm_expression" if is_decided or touches(node):
+            return {base_name(value) for value in _assigned(node)}
+        case "update_expression" if is_decided:
+            return {base_name(field(node, "argument"))}
+        case "call_expression" if touches(node):
+            called = field(node, "function")
+            method = {base_name(field(called, "argument"))} if called.type == "field_expression" else set()
+            return method | {base_name(a) for a in field(node, "arguments").named_children if a.type == "pointer_expression"}
+        case _:
+            return set()
 
 
 def _assigned(node: Node) -> Iterator[Node]:
     return outputs(node) if node.type == "gnu_asm_expression" else iter((field(node, "left"),))
 
 
-def _is_decided(node: Node, statement: Node, touches: Callable[[Node], bool]) -> bool:
-    """Whether a condition around the node, inside the statement, depends on what is asked about."""
-    for outer in ancestors(node):
-        if not is_within(outer, statement):
-            return False
-        condition = outer.child_by_field_name("condition") if outer.type in _BRANCHES else None
-        if condition is not None and touches(condition):
-            return True
-    return False
+class _Decided:
+    """What stands in branches and loops of the statement whose conditions depend on what is asked about."""
+
+    def __init__(self, statement: Node, touches: Callable[[Node], bool]) -> None:
+        self._starts, self._ends = list[int](), list[int]()
+        for branch in of_kind(statement, *BRANCHES):
+            is_inside = bool(self._ends) and branch.end_byte <= self._ends[-1]
+            condition = None if is_inside else condition_of(branch)
+            if condition is not None and touches(condition):
+                self._starts.append(branch.start_byte)
+                self._ends.append(branch.end_byte)
+
+    def __contains__(self, node: Node) -> bool:
+        place = bisect_right(self._starts, node.start_byte) - 1
+        return place >= 0 and node.end_byte <= self._ends[place]
 
 
 def reads_inputs_only(node: Node, names: Names, kernel: Kernel, besides: Collection[str] = ()) -> bool:
@@ -229,7 +251,7 @@ def exits(within: Node) -> Iterator[Node]:
 def is_in_inner_loop(node: Node, region: Node) -> bool:
     """Whether a loop or a switch lies between the node and the region (or is it), so that a jump there would mean that one."""
     for outer in (node, *ancestors(node)):
-        if outer.type in _LOOPS:
+        if outer.type in LOOPS or outer.type == "switch_statement":
             return True
         if outer == region:
             return False

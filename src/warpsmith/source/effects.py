@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
+from warpsmith.source.tree import LOOPS, ancestors, field, of_kind, text_of, unwrapped
 from warpsmith.spec.kernel import Buffer, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 # Barriers, and operations in which the lanes of a warp take part together.
 _WAITING = re.compile(
     r"__syncthreads\w*|__syncwarp|barrier|work_group_\w+|sub_group_\w+|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__reduce_\w+"
@@ -33,7 +32,7 @@ def leaves(body: Node) -> bool:
     for node in of_kind(body, "break_statement", "goto_statement", "labeled_statement"):
         if node.type != "break_statement":
             return True
-        within = (a for a in ancestors(node) if a.type in _LOOPS or a.type == "switch_statement")
+        within = (a for a in ancestors(node) if a.type in LOOPS or a.type == "switch_statement")
         nearest = next(within, None)
         if nearest is None or nearest.start_byte < body.start_byte:
             return True

@@ -18,10 +18,10 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.source.arrays import Array, arrays_of
 from warpsmith.source.loops import Loop, loops_of
+from warpsmith.source.maximal_expressions import SUMS, is_alias, outer, whole_expressions
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import SUMS, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from warpsmith.source.access_paths import Place, place_of, read_places, written_places
 from warpsmith.source.dataflow import base_name
 from warpsmith.source.effects import updates_atomically
 from warpsmith.source.loops import Loop
 from warpsmith.source.names import Names
-from warpsmith.source.places import Place, place_of, read_places, written_places
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped, walk
 

@@ -15,13 +15,12 @@ from warpsmith.source.effects import is_invariant
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
+from warpsmith.source.tree import LOOPS, ancestors, is_within, of_kind, text_of
 from warpsmith.source.tree import field as field_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 _BY_VALUE = frozenset(
     {"binary_expression", "init_declarator", "assignment_expression", "parenthesized_expression", "cast_expression"}
 )
@@ -62,7 +61,7 @@ class KeptRow:
 
 
 def kept_row(array: Array, names: Names, strided: Sequence[Loop]) -> KeptRow:
-    """Raises NotKept. `strided` are the loops whose steps are dealt out to the threads of a block."""
+    """Raises NotKept. `strided` are the loops whose steps are distributed over the threads of a block."""
     if named_in_macros(array.name, names):
         raise NotKept(f"a macro mentions {array.name}, so not all of its uses can be seen", array.declarator)
     writes, reads = _elements(array, names)
@@ -138,7 +137,7 @@ def _placed(array: Array, element: Node, names: Names, strided: Sequence[Loop]) 
         raise NotKept(f"{array.name} is used outside the loops whose steps the threads of a block share", element)
     if loop.jumps() or loop.changes_variable(names):
         raise NotKept(f"a step of {loop.variable} can be left, or changes {loop.variable}", loop.node)
-    inner = [a for a in ancestors(element) if a.type in _LOOPS and is_within(a, loop.body)]
+    inner = [a for a in ancestors(element) if a.type in LOOPS and is_within(a, loop.body)]
     if not inner:
         return Use(element, loop, None)
     lane = next((o for o in loops_of(inner[0], names) if o.node == inner[0]), None)
@@ -170,7 +169,7 @@ def _require_own(array: Array, index: Polynomial, write: Use, names: Names) -> N
     else:
         shown = shown and lanes == Polynomial.constant(1) and factor == Polynomial.of(write.lane.bound, names)
     if not shown:
-        raise NotKept(f"that every step has elements of {array.name} of its own cannot be shown", write.element)
+        raise NotKept(f"cannot prove that iterations access disjoint elements of {array.name}", write.element)
 
 
 def _require_same_steps(array: Array, write: Use, read: Use, names: Names) -> None:

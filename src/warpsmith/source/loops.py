@@ -1,4 +1,4 @@
-"""Loops: what they count, from where to where, and whether their steps are dealt out to threads, to the grid, or to nobody."""
+"""Loops: what they count, from where to where, and how their steps are distributed: over threads, the grid, or not at all."""
 
 from __future__ import annotations
 

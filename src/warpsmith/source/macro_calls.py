@@ -3,6 +3,7 @@
     CUDA_1D_KERNEL_LOOP(i, n) { … }      a loop over the grid
     SYNC();                              a barrier
     out[INDEX(row, col)]                 an address
+    UNROLL                               a pragma on a line of its own
 
 Those that stand for statements, ask for the thread, or let threads meet are written out wherever the kernel or a function that it
 reaches uses them; others where they are part of an index. They may come from the author's headers, or be HIP's own names for what
@@ -27,7 +28,7 @@ _TELLING = re.compile(
     r"|threadIdx|blockIdx|blockDim|gridDim|warpSize|get_(?:global|local|group|num|sub_group|work|enqueued)_\w+"
     r"|__syncthreads\w*|__syncwarp|barrier|work_group_\w+|sub_group_\w+|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask"
     r"|__match_\w+|__reduce_\w+|__builtin_\w+|__threadfence\w*|mem_fence|__shared__|__local|local|atom(?:ic)?_?\w+"
-    r"|cg|cub|cooperative_groups|wmma)\b"
+    r"|cg|cub|cooperative_groups|wmma|_Pragma|__restrict(?:__)?)\b"
 )
 # As every HIP header has them, ROCm's and ours.
 _HIP = (
@@ -39,6 +40,7 @@ _HIP = (
     + "#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];\n"
 )
 _HIP_NAME = re.compile(r"\bhip(?:Thread|Block|Grid)(?:Idx|Dim)_[xyz]\b|\bHIP_DYNAMIC_SHARED\b")
+_PRAGMA = re.compile(r"""(?<!\\\n)^([ \t]*)_Pragma\s*\(\s*"([^"\\]*)"\s*\)[ \t]*$""", re.MULTILINE)  # alone on its line
 _DEEPEST = 12
 _OPERATORS = frozenset("+-*/%&|<>=!^~#.:")
 
@@ -61,10 +63,10 @@ def expanded(text: str, entry: str, given: Mapping[str, Value] | None = None, he
     tokens = list(tokenize(text))
     pieces: list[str] = []
     position = 0
-    for start, end, written in writer.calls(tokens, _reached(tokens, entry)):
+    for start, end, written in writer.calls(tokens, reached_spans(tokens, entry)):
         pieces += [text[position:start], _apart(text[start - 1 : start], written), _space(written[-1:], text[end : end + 1])]
         position = end
-    return Expanded("".join([*pieces, text[position:]]), writer.hidden)
+    return Expanded(_PRAGMA.sub(r"\1#pragma \2", "".join([*pieces, text[position:]])), writer.hidden)
 
 
 class _Writer:
@@ -150,13 +152,15 @@ class _Writer:
         assert macro is not None, "asked only of what can be written out"
         values: dict[str, str] = {}
         if macro.parameters is not None:
-            given = [_spaced(part) for part in split_commas(use[2:-1])] if len(use) > 3 else [""]
+            given = [spaced(part) for part in split_commas(use[2:-1])] if len(use) > 3 else [""]
             values = dict(zip(macro.parameters, given, strict=False))
         body = list(tokenize(macro.replacement.replace("\\\n", " ")))
         text = ""
-        for number, token in enumerate(body):
-            gap = " " if number and body[number - 1].end < token.start else ""
-            text = _apart(text + gap, values.get(token.text, token.text) if token.kind is Kind.WORD else token.text, whole=True)
+        for before, token in zip((None, *body), body, strict=False):
+            piece = values.get(token.text, token.text) if token.kind is Kind.WORD else token.text
+            is_one = before is not None and before.end == token.start and not {before.text, token.text} & values.keys()
+            gap = " " if before is not None and before.end < token.start else ""
+            text = text + piece if is_one else _apart(text + gap, piece, whole=True)  # the halves of `>>` stay together
         return self._again(text, inside | {macro.name}, is_index=is_index)
 
     def _again(self, text: str, inside: frozenset[str], *, is_index: bool) -> str:
@@ -184,7 +188,7 @@ def _problem(macro: Macro | None) -> str | None:
     return None
 
 
-def _reached(tokens: Sequence[Token], entry: str) -> list[tuple[int, int]]:
+def reached_spans(tokens: Sequence[Token], entry: str) -> list[tuple[int, int]]:
     """Where the bodies of the kernel and of the functions that it names lie, in order; one inside another is left out."""
     waiting, seen, found = [entry.partition("<")[0].strip().rpartition("::")[2]], set[str](), list[tuple[int, int]]()
     bodies: dict[str, list[tuple[int, int]]] = {}
@@ -218,7 +222,7 @@ def _bodies(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[int, int]]]:
             yield token.text, (place, past_brackets(tokens, place))
 
 
-def _spaced(tokens: Sequence[Token]) -> str:
+def spaced(tokens: Sequence[Token]) -> str:
     """The tokens on one line, apart where they were."""
     text = ""
     for number, token in enumerate(tokens):

@@ -215,7 +215,7 @@ class Names:
         return self.source.scopes.assignments(name, within)
 
     def _argument(self, name: str) -> str | None:
-        """The value that kernel.toml gives a scalar parameter, as an expression."""
+        """The value that kernel.toml gives a scalar parameter, as an expression; None of floating-point numbers."""
         if self.kernel is None:
             return None
         declared = [p.name for p in self.source.parameters]
@@ -223,7 +223,7 @@ class Names:
         if not 0 <= index < len(self.kernel.arguments):
             return None
         argument = self.kernel.arguments[index]
-        if not isinstance(argument, Scalar):
+        if not isinstance(argument, Scalar) or argument.dtype.is_float:
             return None
         text = argument.value.text
         return text if re.fullmatch(r"\w+", text) else f"({text})"

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import base_name
-from warpsmith.source.extremes import End, Extremes
-from warpsmith.source.loaded import indices_of
+from warpsmith.source.dead_work import changed_by, checks_at, holds_in_all_steps, reads_of, targets_in
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
-from warpsmith.source.needed import changed_by, checks_at, holds_in_all_steps, reads_of, targets_in
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
+from warpsmith.source.symbolic_bounds import End, Extremes
 from warpsmith.source.threads import spelled
+from warpsmith.source.tiles.loaded import indices_of
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:

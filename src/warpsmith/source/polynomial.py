@@ -8,10 +8,9 @@ original's own business, since a pass only compares and rearranges what the orig
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from warpsmith.core import algebra
 from warpsmith.core.hardware import Language
 from warpsmith.source.names import Names
 from warpsmith.source.scopes import Origin
@@ -20,12 +19,9 @@ from warpsmith.source.tree import field, text_of, unwrapped
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Monomial: TypeAlias = tuple[str, ...]  # atoms in order, repeated for powers; () is the constant
 
-
-@dataclass(frozen=True)
-class Polynomial:
-    terms: Mapping[Monomial, int]
+class Polynomial(algebra.Polynomial):
+    """Of an index expression."""
 
     @classmethod
     def of(cls, node: Node, names: Names) -> Polynomial:  # noqa: C901, PLR0911 - one return for each kind of expression
@@ -59,81 +55,6 @@ class Polynomial:
         if node.type == "call_expression" and re.match(r"static_cast\s*<", text):
             return cls.of(field(node, "arguments").named_children[0], names)
         return cls.atom(canonical(node, names))
-
-    @classmethod
-    def constant(cls, value: int) -> Polynomial:
-        return cls({(): value} if value else {})
-
-    @classmethod
-    def atom(cls, name: str) -> Polynomial:
-        return cls({(name,): 1})
-
-    @property
-    def atoms(self) -> frozenset[str]:
-        return frozenset(a for monomial in self.terms for a in monomial)
-
-    def mentions(self, atom: str) -> bool:
-        """Whether the atom occurs, alone or inside a canonical text."""
-        return any(re.search(rf"(?<![\w.@]){re.escape(atom)}(?![\w@])", a) for a in self.atoms)
-
-    def coefficient(self, atom: str) -> Polynomial | None:
-        """What multiplies the atom when this is linear in it; None when it is not."""
-        found: dict[Monomial, int] = {}
-        for monomial, factor in self.terms.items():
-            if monomial.count(atom) > 1:
-                return None
-            if atom in monomial:
-                found[tuple(a for a in monomial if a != atom)] = factor
-            elif Polynomial({monomial: 1}).mentions(atom):
-                return None
-        return Polynomial(found)
-
-    def without(self, atom: str) -> Polynomial:
-        return Polynomial({m: f for m, f in self.terms.items() if atom not in m})
-
-    def divided(self, atoms: Monomial, factor: int = 1) -> Polynomial | None:
-        """By a product of atoms and a number; None where something is left over."""
-        found: dict[Monomial, int] = {}
-        for monomial, times in self.terms.items():
-            rest = list(monomial)
-            if times % factor or any(rest.count(atom) < atoms.count(atom) for atom in atoms):
-                return None
-            for atom in atoms:
-                rest.remove(atom)
-            found[tuple(rest)] = times // factor
-        return Polynomial(found)
-
-    def __add__(self, other: Polynomial) -> Polynomial:
-        terms = dict(self.terms)
-        for monomial, factor in other.terms.items():
-            terms[monomial] = terms.get(monomial, 0) + factor
-        return Polynomial({m: f for m, f in terms.items() if f})
-
-    def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + Polynomial({m: -f for m, f in other.terms.items()})
-
-    def __mul__(self, other: Polynomial) -> Polynomial:
-        terms: dict[Monomial, int] = {}
-        for left, a in self.terms.items():
-            for right, b in other.terms.items():
-                product = tuple(sorted((*left, *right)))
-                terms[product] = terms.get(product, 0) + a * b
-        return Polynomial({m: f for m, f in terms.items() if f})
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and dict(self.terms) == dict(other.terms)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
-
-    def __str__(self) -> str:
-        if not self.terms:
-            return "0"
-        parts = []
-        for monomial, factor in sorted(self.terms.items()):
-            product = "*".join(monomial)
-            parts.append(str(factor) if not monomial else product if factor == 1 else f"{factor}*{product}")
-        return "+".join(parts)
 
 
 def of_grid(text: str) -> tuple[str, str] | None:

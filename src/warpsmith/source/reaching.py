@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.source.names import Definition, Names
 from warpsmith.source.scopes import Origin
-from warpsmith.source.tree import ancestors, field, is_within, text_of
+from warpsmith.source.tree import LOOPS, ancestors, field, is_within, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 
 
 class ReachingNames(Names):
@@ -23,7 +21,7 @@ class ReachingNames(Names):
         if found.is_fixed or found.origin is not Origin.LOCAL or declared is None:
             return found
         changes = list(self.assignments(found.name, declared.scope))
-        loops = [a for a in ancestors(use) if a.type in _LOOPS and is_within(a, declared.scope) and a != declared.scope]
+        loops = [a for a in ancestors(use) if a.type in LOOPS and is_within(a, declared.scope) and a != declared.scope]
         if any(is_within(change, loop) for change in changes for loop in loops):
             return found
         before = [c for c in changes if c.end_byte <= use.start_byte]

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from warpsmith.source.access_paths import Place, read_places
 from warpsmith.source.effects import is_invariant
 from warpsmith.source.loops import Loop, loops_of
 from warpsmith.source.names import Names
-from warpsmith.source.places import Place, read_places
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.structs import pointee_type
-from warpsmith.source.tree import ancestors, is_within, text_of, unwrapped
+from warpsmith.source.tree import BRANCHES, ancestors, is_within, text_of, unwrapped
 from warpsmith.source.tree import field as field_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SOMETIMES = frozenset(
-    {"if_statement", "for_statement", "while_statement", "do_statement", "for_range_loop", "switch_statement", "case_statement"}
-    | {"conditional_expression", "lambda_expression", "sizeof_expression", "decltype"}
-)
+_SOMETIMES = BRANCHES | {"case_statement", "conditional_expression", "lambda_expression", "sizeof_expression", "decltype"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from dataclasses import field as data
 from typing import TYPE_CHECKING
 
+from warpsmith.source.access_paths import place_of, written_places
 from warpsmith.source.arrays import named_in_macros
 from warpsmith.source.dataflow import changed_names
 from warpsmith.source.effects import declared_type
 from warpsmith.source.independence import follows
 from warpsmith.source.kept_rows import KeptRow, NotKept, is_unconditional
 from warpsmith.source.names import Definition, Names
-from warpsmith.source.places import place_of, written_places
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.structs import member_type, plain_type, pointee_type

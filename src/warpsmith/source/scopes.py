@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -46,14 +46,11 @@ class Scopes:
     def __init__(self, tree: Tree) -> None:
         self._declared: dict[str, list[Declared]] = {}
         self._assigned: dict[str, list[Node]] = {}
-        self._tree = tree
-        self.macros: dict[str, Node] = {}
-        """The bodies of object-like macros that are one expression. Their nodes are beyond the file's end, so in no scope."""
         found = definitions(tree.text)
+        self.macros = _bodies(filter(None, map(found.only, found.live)), tree)
+        """The bodies of object-like macros that are one expression. Their nodes are beyond the file's end, so in no scope."""
         self.assumed = frozenset(found.assumed)
         """Names that decide which macros there are, and were taken for undefined."""
-        for name in found.live:
-            self._read_macro(found.only(name))
         waiting: list[tuple[Node, Node, Node]] = [(tree.root, tree.root, tree.root)]
         while waiting:
             node, scope, function = waiting.pop()
@@ -117,18 +114,21 @@ class Scopes:
                 value = child.child_by_field_name("value")
                 self._add(Declared(text_of(name), origin, scope, node.start_byte, child, value, constant and own))
 
-    def _read_macro(self, macro: Macro | None) -> None:
-        """One that is defined in several ways has no meaning that could be known here."""
-        if macro is None or macro.parameters is not None or not macro.replacement.strip():
-            return
-        beyond = " " * len(self._tree.data)
-        parsed = Tree(f"{beyond}int macro = {macro.replacement.strip()};", self._tree.language)
-        value = next((field(n, "value") for n in of_kind(parsed.root, "init_declarator")), None)
-        if value is not None and not parsed.root.has_error:
-            self.macros[macro.name] = value
-
     def _add(self, declared: Declared) -> None:
         self._declared.setdefault(declared.name, []).append(declared)
+
+
+def _bodies(macros: Iterable[Macro], tree: Tree) -> dict[str, Node]:
+    """One that is defined in several ways has no meaning that could be known here."""
+    texts = {m.name: f"int macro = {m.replacement.strip()};" for m in macros if m.parameters is None and m.replacement.strip()}
+    plain = {name: text for name, text in texts.items() if len(_initialisers(Tree(text, tree.language))) == 1}
+    read = Tree(" " * len(tree.data) + "\n".join(plain.values()), tree.language) if plain else None
+    return dict(zip(plain, _initialisers(read), strict=True)) if read is not None and not read.root.has_error else {}
+
+
+def _initialisers(tree: Tree) -> list[Node]:
+    declared = [] if tree.root.has_error else [c for c in tree.root.children if c.type == "declaration"]
+    return [field(n, "value") for d in declared for n in d.named_children if n.type == "init_declarator"]
 
 
 def _order(declared: Declared) -> tuple[int, int]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t", "std::int64_t", "int16_t"})
+_NATURAL = frozenset({"+", "*", "/", "%", "<<", ">>", "&"})  # of what is not negative
 _DEEPEST = 40
 
 
@@ -53,8 +54,9 @@ class Signs:
                     loop = self.loop_of(node)
                     return loop is not None and self.is_natural(loop.start, depth + 1)
                 return found.is_fixed and found.value is not None and self.is_natural(found.value, depth + 1)
-            case "binary_expression" if text_of(field(node, "operator")) in {"+", "*", "/", "%"}:
-                return all(self.is_natural(field(node, side), depth + 1) for side in ("left", "right"))
+            case "binary_expression" if (operator := text_of(field(node, "operator"))) in _NATURAL:
+                enough = any if operator == "&" else all
+                return enough(self.is_natural(field(node, side), depth + 1) for side in ("left", "right"))
             case "cast_expression" if self._names.is_cast(node):
                 return self.is_natural(field(node, "value"), depth + 1)
             case "call_expression" if text_of(field(node, "function")).startswith("static_cast"):

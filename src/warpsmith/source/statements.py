@@ -59,7 +59,7 @@ def with_pragma(statement: Node) -> list[Node]:
 
 def header_of(statement: Node) -> list[Node]:
     """What decides on a loop's steps, or on a condition's branches."""
-    parts = (statement.child_by_field_name(name) for name in ("initializer", "condition", "update"))
+    parts = (statement.child_by_field_name(name) for name in ("initializer", "condition", "update", "right"))
     return [part for part in parts if part is not None]
 
 

@@ -83,7 +83,10 @@ def size_expression(kind: str, names: Names) -> str | None:
         return None
     element = member_type(kind, text_of(next(of_kind(arrays[0], "field_identifier"))), names)
     size, count = names.size_of(element or ""), _argument(text_of(field(arrays[0], "size")), struct, kind, names)
-    return None if size is None or count is None else f"{size} * ({count})"
+    aligned = next(of_kind(struct, "alignas_qualifier", "alignas_specifier"), None)
+    to = re.search(r"\(\s*(\d+)\s*\)", text_of(aligned)) if aligned is not None else None  # else to its own size, as packs are
+    rounded = f"ceildiv({size} * ({count}), {to[1]}) * {to[1]}" if to is not None else f"{size} * ({count})"
+    return None if size is None or count is None else rounded
 
 
 def _structs(names: Names) -> Iterator[Node]:

@@ -65,6 +65,7 @@ class Teamwork:
     telling: str | None
     abroad: str | None
     waits: str | None  # the first sign that blocks may wait for each other's writes
+    unread: str | None  # the first function of a header that is not read, where nothing else is not looked into
 
     @property
     def meets(self) -> bool:
@@ -109,7 +110,8 @@ def teamwork(source: KernelSource) -> Teamwork:
     texts = [_without_assembly(body, source, own) for body in bodies]
     others = [_without_assembly(body, source, {*own, Assembly.MEMORY}) for body in bodies]
     elsewhere = _defined_elsewhere(source, named)
-    library = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None) or elsewhere
+    known = next((m[0] for t in texts if (m := _LIBRARY.search(t))), None)
+    library = known or elsewhere
     strange = next((m[0] for t in others if (m := _LIBRARY.search(t))), None) or elsewhere
     telling = (_first_beside(_WHOLE_BLOCK, others, (_LIBRARY, _RANK)) if strange else None) or elsewhere
     abroad = (_first_beside(_INSIDE_BLOCK, others, (_LIBRARY, _PLACE)) if strange else None) or elsewhere
@@ -124,6 +126,7 @@ def teamwork(source: KernelSource) -> Teamwork:
         telling=telling,
         abroad=abroad,
         waits=waits,
+        unread=elsewhere if known is None else None,
     )
 
 

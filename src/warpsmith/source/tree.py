@@ -7,9 +7,12 @@ is one of the real text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,7 +22,17 @@ from warpsmith.core.hardware import Language
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+BRANCHES = LOOPS | {"if_statement", "switch_statement"}
+
 _ATTRIBUTE = re.compile(rb"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
+_ALIGNMENT = re.compile(rb"\b__(?:builtin_)?align__(?=\s*\()")  # what the grammar knows as `alignas`
+# No compiler takes such a number, and Python refuses to read the longest: a name that nobody knows is in its place.
+_ENDLESS_NUMBER = re.compile(rb"(?<![\w.])\d(?=\d{100})")
+_LAMBDA_SPACE = re.compile(rb"(?<=\])\s*\b(?:__host__\s+)?__device__(?:\s+__host__)?(?=\s*[({])")
+_MOST_CLUSTERS = re.compile(
+    rb"\b__launch_bounds__\s*\((?:[^(),]|\([^()]*\))+,(?:[^(),]|\([^()]*\))+(?P<third>,(?:[^(),]|\([^()]*\))+)\)"
+)
 # Macros of ours that stand where only an attribute can (passes launch_bounds, read_only).
 _ATTRIBUTE_MACROS = re.compile(rb"(?<!#define )\b(?:LAUNCH_BOUNDS|NO_OVERLAP)_*\b")
 # `#if BLOCKS_PER_SM > 0`, a promise, `#endif` in the middle of a declaration: the promise counts as made, which is the safe side.
@@ -119,20 +132,53 @@ def text_of(node: Node) -> str:
 
 def of_kind(node: Node, *kinds: str) -> Iterator[Node]:
     """Those of these kinds among the node and all below it, in the order of the text."""
-    known = _by_kind(node)
+    known = _WALKS.of(node)
     found = [known[kind] for kind in dict.fromkeys(kinds) if kind in known]
     if len(found) == 1:
-        return (n for _, n in found[0])
-    return (n for _, n in merge(*found, key=itemgetter(0)))
+        return iter(found[0].nodes)
+    return (n for _, n in merge(*(zip(kind.places, kind.nodes, strict=True) for kind in found), key=itemgetter(0)))
 
 
-@lru_cache(maxsize=8192)  # about the nodes of one kernel's forms: with fewer, most are forgotten before they are asked again
-def _by_kind(node: Node) -> dict[str, list[tuple[int, Node]]]:
-    """With their places in the walk. Passes ask the same nodes again and again, and walking takes most of their time."""
-    found: dict[str, list[tuple[int, Node]]] = {}
-    for place, n in enumerate(walk(node)):
-        found.setdefault(n.type, []).append((place, n))
-    return found
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Nodes of one kind, with their places in the walk."""
+
+    places: array[int]
+    nodes: list[Node]
+
+
+class _Walks:
+    """Nodes by kind below those that were asked about lately: passes ask the same ones again and again, and walking takes most
+    of their time. It is bounded by what it lists, since a list may hold one node or a whole source's.
+    """
+
+    def __init__(self, most_nodes: int) -> None:
+        self._most_nodes = most_nodes
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Node, tuple[int, dict[str, _Kind]]] = OrderedDict()
+        self.listed = 0
+
+    def of(self, node: Node) -> Mapping[str, _Kind]:
+        with self._lock:
+            if (known := self._known.get(node)) is not None:
+                self._known.move_to_end(node)
+                return known[1]
+            found: dict[str, _Kind] = {}
+            count = 0
+            for n in walk(node):
+                if (kind := found.get(n.type)) is None:
+                    kind = found[n.type] = _Kind(array("L"), [])
+                kind.places.append(count)
+                kind.nodes.append(n)
+                count += 1
+            self._known[node] = count, found
+            self.listed += count
+            while self.listed > self._most_nodes and len(self._known) > 1:
+                self.listed -= self._known.popitem(last=False)[1][0]
+            return found
+
+
+_WALKS = _Walks(most_nodes=300_000)  # about those of one kernel's forms, some 40 MB
 
 
 def field(node: Node, name: str) -> Node:
@@ -161,6 +207,13 @@ def is_within(node: Node, outer: Node) -> bool:
     return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
+def condition_of(statement: Node) -> Node | None:
+    """What decides whether, or how often, the inside of a branch or a loop runs; None of what is neither."""
+    if statement.type not in BRANCHES:
+        return None
+    return statement.child_by_field_name("right" if statement.type == "for_range_loop" else "condition")
+
+
 def _parsed(data: bytes) -> Node:
     """Without the brackets around variables that the grammar took for types: what uses a variable must be seen."""
     root = _parser().parse(data).root_node
@@ -186,7 +239,11 @@ def _is_taken_for_type(match: re.Match[bytes], root: Node, data: bytes) -> bool:
 
 
 def masked(data: bytes, language: Language) -> bytes:
-    data = _ATTRIBUTE_MACROS.sub(_blank, _ATTRIBUTE.sub(_blank, data))
+    for pattern in (_ATTRIBUTE, _ATTRIBUTE_MACROS, _LAMBDA_SPACE):
+        data = pattern.sub(_blank, data)
+    data = _ALIGNMENT.sub(lambda match: b"alignas".ljust(len(match[0])), data)
+    data = _ENDLESS_NUMBER.sub(b"_", data)
+    data = _MOST_CLUSTERS.sub(_blank_third, data)
     data = _CONDITIONAL_BOUNDS.sub(_blank_around_promise, data)
     data = _INNER_PRAGMA.sub(_blank_pragma, data)
     data = _LIKE_A_TEMPLATE.sub(_with_parentheses, data)
@@ -201,6 +258,11 @@ def _blank_around_promise(match: re.Match[bytes]) -> bytes:
     start, end = (place - match.start() for place in match.span("promise"))
     whole = _blank(match)
     return whole[:start] + match["promise"] + whole[end:]
+
+
+def _blank_third(match: re.Match[bytes]) -> bytes:
+    start, end = (place - match.start() for place in match.span("third"))
+    return match[0][:start] + b" " * (end - start) + match[0][end:]
 
 
 def _blank_pragma(match: re.Match[bytes]) -> bytes:

@@ -13,14 +13,13 @@ from warpsmith.source.polynomial import global_axis
 from warpsmith.source.reductions import block_reductions
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import ancestors, condition_of, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _THREAD = {"threadIdx", "get_local_id", "get_global_id", "get_local_linear_id", "get_global_linear_id", "get_sub_group_local_id"}
 _BLOCK = {"blockIdx", "get_group_id"}
-_BRANCHES = {"if_statement", "while_statement", "do_statement", "switch_statement", "for_statement"}
 
 
 class Uniformity:
@@ -53,7 +52,7 @@ class Uniformity:
             for outer in ancestors(inner):
                 if not is_within(outer, self._names.source.body):
                     break
-                condition = outer.child_by_field_name("condition") if outer.type in _BRANCHES else None
+                condition = condition_of(outer)
                 name = self.own_name(condition) if condition is not None else None
                 if name is not None:
                     return name

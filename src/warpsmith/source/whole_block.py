@@ -1,4 +1,4 @@
-"""Reductions over a block that come to the same however many threads it has, and what a thread may give to them.
+"""Reductions over a block that give the same result however many threads it has, and what a thread may give to them.
 
 A function that `reductions` recognises brings the values of all threads together. That the result does not depend on their
 number takes more: that what it puts in the place of missing warps changes nothing, and that a thread with nothing to give gives
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from warpsmith.source.combining import EXTREME
+from warpsmith.source.accumulators import EXTREME
 from warpsmith.source.reductions import BlockReduction, block_reductions
 from warpsmith.source.tree import field, text_of, unwrapped
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from warpsmith.core.arrays import Array
 from warpsmith.space.codes import distinct_rows, numbered
-from warpsmith.space.problem import Problem, crossed
+from warpsmith.space.problem import SpaceProblem, crossed
 from warpsmith.space.rules import Rule
 
 # Up to this many assignments are evaluated one by one: Python is done before NumPy has begun.
@@ -52,7 +52,7 @@ class Automaton:
         return int(counts[0]) if self.feasible else 0
 
 
-def automaton_of(problem: Problem, rules: Sequence[Rule], scope: Sequence[int]) -> Automaton | None:
+def automaton_of(problem: SpaceProblem, rules: Sequence[Rule], scope: Sequence[int]) -> Automaton | None:
     """What the rules allow together of their parameters, in this order; None when it would be too large to build by itself."""
     sizes = [problem.sizes[i] for i in scope]
     if prod(sizes) <= _ONE_BY_ONE:

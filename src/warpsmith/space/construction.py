@@ -20,7 +20,7 @@ from warpsmith.space.automaton import automaton_of
 from warpsmith.space.codes import combined, numbered
 from warpsmith.space.graph import Graph, Layer
 from warpsmith.space.ordering import better_order, groups_of
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.readers import Early, Late, Reader
 from warpsmith.space.rules import Rule
 
@@ -34,7 +34,7 @@ _EDGES_AT_MOST = 50_000_000
 _EDGES_TO_TRY = 500_000
 
 
-def construct(problem: Problem) -> Graph:
+def construct(problem: SpaceProblem) -> Graph:
     """Raises InputError when the rules tie the parameters together in a way that neither merges nor prunes."""
     scopes = [(rule, problem.scope(rule)) for rule in problem.rules]
     feasible = all(problem.always(rule) for rule, scope in scopes if not scope)
@@ -51,13 +51,13 @@ def construct(problem: Problem) -> Graph:
     return _build(problem, bundles, order, _EDGES_AT_MOST, feasible=feasible)
 
 
-def _parts(problem: Problem, rule: Rule, scope: Scope) -> list[tuple[Rule, Scope]]:
+def _parts(problem: SpaceProblem, rule: Rule, scope: Scope) -> list[tuple[Rule, Scope]]:
     if prod(problem.sizes[i] for i in scope) <= _FEW:
         return [(rule, scope)]
     return [(part, problem.scope(part)) for part in rule.parts()]
 
 
-def _bundles(problem: Problem, groups: dict[int, list[int]], parts: list[tuple[Rule, Scope]]) -> list[Bundle]:
+def _bundles(problem: SpaceProblem, groups: dict[int, list[int]], parts: list[tuple[Rule, Scope]]) -> list[Bundle]:
     """The rules, those of a small group together: what is evaluated over all of it at once needs no joining."""
     small = {index: first for first, group in groups.items() if prod(problem.sizes[i] for i in group) <= _FEW for index in group}
     together: dict[int, list[Rule]] = {}
@@ -71,7 +71,7 @@ def _bundles(problem: Problem, groups: dict[int, list[int]], parts: list[tuple[R
     return found + [(tuple(rules), frozenset(groups[first])) for first, rules in together.items()]
 
 
-def _build(problem: Problem, bundles: list[Bundle], order: tuple[int, ...], most: int, *, feasible: bool) -> Graph:
+def _build(problem: SpaceProblem, bundles: list[Bundle], order: tuple[int, ...], most: int, *, feasible: bool) -> Graph:
     readers: list[Reader] = []
     for rules, scope in bundles:
         own = tuple(index for index in order if index in scope)
@@ -87,7 +87,7 @@ def _build(problem: Problem, bundles: list[Bundle], order: tuple[int, ...], most
     return Graph(layers, feasible=feasible, bound=prod(problem.sizes))
 
 
-def _run(problem: Problem, order: tuple[int, ...], readers: list[Reader], most: int) -> list[Layer]:
+def _run(problem: SpaceProblem, order: tuple[int, ...], readers: list[Reader], most: int) -> list[Layer]:
     layers: list[Layer] = []
     using: dict[int, list[Reader]] = {}
     for reader in readers:
@@ -146,7 +146,7 @@ def _join(reading: list[Reader], under_way: list[Reader], width: int, size: int)
     return targets.reshape(width, size), len(first)
 
 
-def _too_large(problem: Problem, order: tuple[int, ...], at: int, width: int, readers: list[Reader]) -> InputError:
+def _too_large(problem: SpaceProblem, order: tuple[int, ...], at: int, width: int, readers: list[Reader]) -> InputError:
     waiting = [reader.rule.text for reader in readers if isinstance(reader, Late) and reader.read]
     name = problem.parameters[order[at]].name
     blame = f" for {waiting[0]!r}" if waiting else ""

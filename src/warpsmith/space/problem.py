@@ -1,4 +1,4 @@
-"""`Problem`: parameters, rules and workloads, and what the rules say of many assignments at once.
+"""`SpaceProblem`: parameters, rules and workloads, and what the rules say of many assignments at once.
 
 An assignment is a row of positions in the parameters' value lists. A rule must allow it on every workload.
 """
@@ -26,7 +26,7 @@ from warpsmith.spec.kernel import Parameter
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpaceProblem:
     """`settings` are the assignments of all other names, one for each workload: a configuration must be allowed in every one."""
 
     parameters: tuple[Parameter, ...]

@@ -14,7 +14,7 @@ import numpy as np
 from warpsmith.core.arrays import Array
 from warpsmith.space.automaton import Automaton
 from warpsmith.space.codes import combined, numbered
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.rules import Rule
 
 
@@ -76,7 +76,7 @@ class Early:
 class Late:
     """A rule too large for an automaton: keeps one assignment for each class of those seen, and is asked at the end."""
 
-    problem: Problem
+    problem: SpaceProblem
     rule: Rule
     scope: tuple[int, ...]
     codes: Array = field(default_factory=_start)

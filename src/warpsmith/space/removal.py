@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from warpsmith.space.automaton import automaton_of
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.rules import Rule
 
 _SAMPLES = 100_000
@@ -24,7 +24,7 @@ class Removal:
     estimate: bool
 
 
-def removal_of(problem: Problem, rule: Rule) -> Removal:
+def removal_of(problem: SpaceProblem, rule: Rule) -> Removal:
     """Counted in the rule's automaton, however many configurations there are; sampled where it has none."""
     everything = prod(problem.sizes)
     own = sorted(problem.scope(rule))

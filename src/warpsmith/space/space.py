@@ -12,10 +12,11 @@ import numpy as np
 from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration, Value
 from warpsmith.core.errors import InputError
+from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
 from warpsmith.space.construction import construct
 from warpsmith.space.listing import Listing
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.quantities import Quantity, quantities
 from warpsmith.space.removal import Removal, removal_of
 from warpsmith.space.rules import NO_LIMITS, ConstraintRule, Rule, Violation, rules_of
@@ -28,6 +29,7 @@ from warpsmith.template import Template
 
 LIST_LIMIT = 50_000_000
 _BLOCK = 4096
+_NEAREST_AMONG = 200_000
 
 
 class Members(Protocol):
@@ -57,7 +59,7 @@ class Space:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SpaceProblem,
         members: Members,
         default: Configuration,
         waste: Callable[[], Table | None] | None = None,
@@ -91,7 +93,7 @@ class Space:
         settings = {w.name: {**limits.names(), **w.sizes} for w in workloads}
         for target, others in also.items():
             settings |= {f"{w.name} on {target}": {**others.names(), **w.sizes} for w in workloads}
-        problem = Problem(parameters, rules_of(constraints, launch, limits, also), settings)
+        problem = SpaceProblem(parameters, rules_of(constraints, launch, limits, also), settings)
         default = Configuration(tuple((p.name, p.default) for p in parameters))
         waste = partial(waste_of, parameters, launch, workloads, limits)
         space = cls(problem, construct(problem), default, waste, partial(unlikely_of, parameters, likely, workloads, limits))
@@ -108,7 +110,7 @@ class Space:
 
         For recorded measurements, whose constraints are not known. Raises InputError when the default is not among them.
         """
-        problem = Problem(parameters, (), {})
+        problem = SpaceProblem(parameters, (), {})
         space = cls(problem, Listing(problem.sizes, rows), default)
         if space.default not in space:
             raise InputError(f"the default configuration ({default}) is not among the {len(space)} listed ones")
@@ -122,7 +124,7 @@ class Space:
 
         Raises InputError where nothing is allowed, or not the default.
         """
-        problem = Problem(parameters, tuple(map(ConstraintRule, constraints)), {"": {}})
+        problem = SpaceProblem(parameters, tuple(map(ConstraintRule, constraints)), {"": {}})
         members = construct(problem)
         if not members.size:
             raise InputError("the constraints allow no configuration")
@@ -133,6 +135,22 @@ class Space:
             reasons = "; ".join(map(str, space.explain(default)))
             raise InputError(f"the default configuration ({default}) is not allowed: {reasons}")
         return space
+
+    def where(self, name: str, value: Value) -> Space | None:
+        """The configurations with that value of a parameter; None when there is none.
+
+        Their default is the one that differs least from this space's.
+        """
+        rule = ConstraintRule(Constraint(Expression.parse(f"{name} == {value}"), f"only {name}={value}"))
+        problem = SpaceProblem(self.parameters, (*self._problem.rules, rule), self._problem.settings or {"": {}})
+        members = construct(problem)
+        if not members.size:
+            return None
+        found = Space(problem, members, Configuration.of({**self.default, name: value}), self._waste, self._unlikely)
+        if found.default not in found:
+            rows = found.encoded(sorted(found.sample(_NEAREST_AMONG, np.random.default_rng(0))))
+            found.default = found.decode(rows[np.count_nonzero(rows != self.encode(self.default), axis=1).argmin()])
+        return found
 
     # ── a sequence of configurations ──
 

@@ -15,7 +15,7 @@ import numpy as np
 from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.rules import LimitRule
 from warpsmith.space.tables import COMBINATIONS_AT_MOST, Table
 from warpsmith.spec.kernel import Parameter
@@ -25,25 +25,25 @@ _AXES = (2, 3)
 _ROUNDING = 1e-6
 
 
-def threads_by_launch(problem: Problem) -> Table | None:
+def threads_by_launch(problem: SpaceProblem) -> Table | None:
     """Of a whole block; None for a device that is no GPU, or where the launch does not tell."""
     rule = _limiting(problem, "max_threads_per_block")
     is_gpu = rule is not None and rule.limit is not None and rule.limit <= GPU_THREADS_AT_MOST
     return _counted(problem, rule) if rule is not None and is_gpu else None
 
 
-def threads_along_x(problem: Problem) -> Table | None:
+def threads_along_x(problem: SpaceProblem) -> Table | None:
     """Those that follow each other: they run in one vector and share what memory delivers at a time. None as above."""
     rule = _limiting(problem, "max_block_x")
     return None if rule is None else _counted(problem, rule)
 
 
-def _limiting(problem: Problem, limit: str) -> LimitRule | None:
+def _limiting(problem: SpaceProblem, limit: str) -> LimitRule | None:
     """The rule of the device itself: those of further targets come later."""
     return next((rule for rule in problem.rules if isinstance(rule, LimitRule) and rule.limit_name == limit), None)
 
 
-def _counted(problem: Problem, rule: LimitRule) -> Table | None:
+def _counted(problem: SpaceProblem, rule: LimitRule) -> Table | None:
     """0 where there is no such launch. None where the number hangs on the workload, or on no parameter."""
     places = tuple(sorted(problem.scope(rule)))
     involved = [problem.parameters[place] for place in places]

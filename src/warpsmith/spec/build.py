@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
+from warpsmith.core.file_names import is_file, is_folder
 from warpsmith.core.hardware import Language
 from warpsmith.spec.functions import check_function
 from warpsmith.spec.includes import folders_reached
@@ -31,6 +32,7 @@ from warpsmith.spec.kernel import (
 )  # fmt: skip
 from warpsmith.spec.problems import Problems, nearest
 from warpsmith.spec.replacing import replaces_of
+from warpsmith.spec.schema import INITS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from warpsmith.spec.toml_positions import TomlPath
 
 LANGUAGES = {".cu": Language.CUDA, ".cuh": Language.CUDA, ".hip": Language.HIP, ".cl": Language.OPENCL}
-_INITS = ("normal", "uniform", "randint", "zeros", "ones", "arange", "permutation")
 # What people write out of habit.
 _COMMON_DTYPES = {
     "float": "f32", "double": "f64", "half": "f16", "int": "i32", "uint": "u32", "char": "i8", "fp32": "f32", "fp16": "f16",
@@ -80,12 +81,14 @@ class KernelBuilder:
             reference=self._reference(file),
             traffic=Traffic(*(self._optional(("traffic", key), getattr(file.traffic, key)) for key in ("bytes", "flops"))),
             parameters=tuple(
-                self._parameter(name, tuple(t.values), t.default, tuple(t.likely)) for name, t in file.parameters.items()
+                self._parameter(name, tuple(t.values), t.default, tuple(t.likely), t.assumes)
+                for name, t in file.parameters.items()
             ),
             constraints=self._constraints("constraints", file.constraints),
             likely=self._constraints("likely", file.likely),
             template_source=self._existing(("template", "source"), file.template.source) if file.template else None,
             template_entry=file.template.entry if file.template else None,
+            template_foreign=file.template.foreign if file.template else False,
             defines={name: value for name, value in file.kernel.defines.items() if self._name(("kernel", "defines", name), name)},
             include_dirs=(*include_dirs, *folders_reached(source, (source.parent, *include_dirs))),
             replaces=replaces_of(file.replaces, arguments, self._at, self._problems) if file.replaces else None,
@@ -98,16 +101,16 @@ class KernelBuilder:
 
     def _existing(self, path: TomlPath, text: str) -> Path:
         found = self._folder / text
-        if not found.is_file():
+        if not is_file(found):
             siblings = [p.name for p in self._folder.iterdir() if p.is_file()]
-            what = "is a folder" if found.is_dir() else "is not there"
+            what = "is a folder" if is_folder(found) else "is not there"
             self._problems.add(f"{'.'.join(map(str, path))} = {text!r} {what}", self._at.value(path), nearest(text, siblings))
         return found
 
     def _folder_of(self, index: int, text: str) -> Path:
         path = ("kernel", "include_dirs", index)
         found = self._folder / text
-        if not found.is_dir():
+        if not is_folder(found):
             self._problems.add(f"include folder {text!r} is not there", self._at.value(path), "paths are relative to kernel.toml")
         return found
 
@@ -196,8 +199,8 @@ class KernelBuilder:
             if kind is not None or low is not None or high is not None:
                 self._problems.add(f"{path[-1]!r} has both python and another init", place, "one of them fills the buffer")
             return Init("python", python=python)
-        if kind is not None and kind not in _INITS:
-            self._problems.add(f"unknown init {kind!r}", self._at.value((*path, "init")), nearest(kind, _INITS))
+        if kind is not None and kind not in INITS:
+            self._problems.add(f"unknown init {kind!r}", self._at.value((*path, "init")), nearest(kind, INITS))
         if (low is not None or high is not None) and kind not in {"uniform", "randint"}:
             found = f"low and high belong to uniform and randint, not to {kind!r}" if kind else "low or high without an init"
             self._problems.add(found, place, 'init = "uniform" or init = "randint"')
@@ -228,7 +231,9 @@ class KernelBuilder:
             self._name((*path, size), size)
         return Workload(name, sizes, weight, heldout)
 
-    def _parameter(self, name: str, values: tuple[Value, ...], default: Value, likely: tuple[Value, ...]) -> Parameter:
+    def _parameter(
+        self, name: str, values: tuple[Value, ...], default: Value, likely: tuple[Value, ...], assumes: str
+    ) -> Parameter:
         path = ("parameters", name)
         self._name(path, name)
         seen: list[Value] = []
@@ -239,7 +244,9 @@ class KernelBuilder:
             seen.append(value)
             if isinstance(value, float) and not math.isfinite(value):
                 self._problems.add(
-                    f"{name} lists {value}, which is no value", self._at.value((*path, "values", index)), "values are finite"
+                    f"{name} lists {value}, which is not a finite value",
+                    self._at.value((*path, "values", index)),
+                    "values are finite",
                 )
         listed = ", ".join(map(repr, values))
         if default not in values:
@@ -253,7 +260,7 @@ class KernelBuilder:
                 self._problems.add(
                     found, self._at.value((*path, "likely", index)), "a search begins with what is likely to be fast"
                 )
-        return Parameter(name, values, default, likely)
+        return Parameter(name, values, default, likely, assumes)
 
     def _reference(self, file: KernelFile) -> Reference:
         table = file.reference

@@ -60,7 +60,7 @@ def cpp_type(name: str, language: Language, aliases: Mapping[str, str | None]) -
         if target is None:
             return None
         name = target
-    words = _NAMESPACES.sub("", " ".join(name.split()))
+    words = _NAMESPACES.sub("", re.sub(r"\s*::\s*", "::", " ".join(name.split())))
     plain = _one_word(words)
     if (dtype := _DTYPES.get(plain)) is not None:
         return CppType(dtype, is_long=plain in {"long", "ulong"} and language is not Language.OPENCL)

@@ -21,6 +21,7 @@ from warpsmith.spec.comments import blanked, with_blank_comments, with_blank_dea
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+_SIZE = re.compile(r"[0-9]{1,9}")
 _KERNEL_WORD = re.compile(r"\b(?:__kernel|kernel)\b")
 _OPENCL_WORDS = re.compile(r"\b(?:__kernel|kernel|__global|global|__local|local|__constant|constant|__private|private)\b")
 _LOCAL_WORD = re.compile(r"\b(?:__local|local)\b")
@@ -154,7 +155,7 @@ class Declarations:
             template=template,
             parameters=parameters,
             is_plain=is_plain,
-            launch_bounds=int(text_of(number)) if number is not None and text_of(number).isdigit() else None,
+            launch_bounds=int(text_of(number)) if number is not None and _SIZE.fullmatch(text_of(number)) else None,
             required_block=self._required_block(function),
             handle=self._handle(listed) if listed is not None else None,
             body=next((child for child in function.children if child.type == "compound_statement"), None),

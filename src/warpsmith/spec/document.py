@@ -38,6 +38,10 @@ def read_document(file: Path) -> Document:
         reason = _PLACE.sub("", message)
         hint = 'text stands in quotes: name = "silu"' if "Invalid value" in reason else None
         raise InputError(f"this is not TOML: {reason}", location=Location(file, line, column), hint=hint) from None
+    except RecursionError:
+        raise InputError("lists or tables are nested too deeply", location=Location(file)) from None
+    except ValueError as error:  # Python refuses to read thousands of digits
+        raise InputError(f"this cannot be read: {error}", location=Location(file)) from None
     return Document(file, data, Positions(file, text))
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.file_names import is_file
 from warpsmith.spec.document import read_text
 from warpsmith.spec.problems import nearest
 
@@ -19,7 +20,7 @@ def check_function(folder: Path, address: str, place: Location) -> tuple[Path, s
     if not colon or not text or not function.isidentifier():
         raise InputError(f"{address!r} is not the address of a function", location=place, hint='write "reference.py:function"')
     file = folder / text
-    if not file.is_file():
+    if not is_file(file):
         siblings = [p.name for p in folder.iterdir() if p.suffix == ".py"]
         raise InputError(
             f"the file {text!r} is not there", location=place, hint=nearest(text, siblings) or "paths are relative to kernel.toml"

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from warpsmith.core.file_names import is_file
+
 _INCLUDE = re.compile(r'^([ \t]*#[ \t]*include(?:_next)?\b[ \t]*)("[^"\n]+"|<[^>\n]+>|[^\n]*)([^\n]*)', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Include:
+class IncludeLine:
     """One `#include` in the file `by`. `target` is what it names, as written: `"a.h"`, `<a.h>`, or a macro.
 
     `file` is None for what lies in none of the folders (the device's or the system's business) and where a macro names it; `text`
@@ -37,7 +39,7 @@ class Include:
 
 def includes(
     source: Path, text: str, folders: Sequence[Path], may_read: Callable[[Path], bool] = lambda _file: True
-) -> Iterator[Include]:
+) -> Iterator[IncludeLine]:
     """Every `#include` of the text, and of the files that it includes, directly or not; each file is gone through once.
 
     As compilers look for them: beside the including file where the name is quoted, then beside the source and in the folders.
@@ -47,7 +49,7 @@ def includes(
         by, known = waiting.pop()
         for _, target, _ in _INCLUDE.findall(known):
             places = (*((by.parent,) if target.startswith('"') else ()), source.parent, *folders)
-            include = _found(Include(by, target), places, may_read)
+            include = _found(IncludeLine(by, target), places, may_read)
             yield include
             if include.file is not None and include.text is not None and include.file.resolve() not in seen:
                 seen.add(include.file.resolve())
@@ -72,7 +74,7 @@ def has_own_headers(text: str) -> bool:
 
 def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
     """The folders of files that the source includes and that lie in none of the known ones."""
-    if not source.is_file():
+    if not is_file(source):
         return ()
     found: dict[Path, None] = {}
     for file, _ in included_files(source, source.read_text(encoding="utf-8", errors="replace"), known):
@@ -92,16 +94,16 @@ def with_lines(text: str, replaced: Callable[[str, str], str]) -> str:
     return _INCLUDE.sub(lambda line: replaced(line[2], line[0]), text)
 
 
-def _found(include: Include, places: Sequence[Path], may_read: Callable[[Path], bool]) -> Include:
+def _found(include: IncludeLine, places: Sequence[Path], may_read: Callable[[Path], bool]) -> IncludeLine:
     if include.is_macro:
         return include
     name = include.target[1:-1]
-    spelled = next((place / name for place in places if (place / name).is_file()), None)
+    spelled = next((place / name for place in places if is_file(place / name)), None)
     if spelled is None:
         return include
     # One name for each file, however it is reached; a link keeps its own, since compilers look beside it and not where it leads.
     file = spelled.parent.resolve() / spelled.name
-    return Include(include.by, include.target, file, _read(file, file.stat().st_mtime_ns) if may_read(file) else None)
+    return IncludeLine(include.by, include.target, file, _read(file, file.stat().st_mtime_ns) if may_read(file) else None)
 
 
 @lru_cache(maxsize=512)

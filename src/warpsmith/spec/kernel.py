@@ -83,6 +83,13 @@ class Workload:
     weight: float = 1.0
     heldout: bool = False
     scale: float = 1.0  # of random float inputs; only a tester's workloads have another
+    is_sparse: bool = False  # of large float inputs two elements of each row stand out, and many rows have no others
+    constants_factor: float = 1.0  # of float arguments that kernel.toml fixes; where it is not 1, inputs of constants vary too
+
+    @property
+    def has_odd_values(self) -> bool:
+        """Unlike those that `init` asks for."""
+        return self.is_sparse or self.constants_factor != 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +130,15 @@ class Replaces:
 class Parameter:
     """A tunable with its values in order; the default leaves the kernel as it was.
 
-    `likely` are the values that its author expects to be fast, if there are such: a search begins there.
+    `likely` are the values that its author expects to be fast, if there are such: a search begins there. `assumes` is what
+    was tested of its other values and not proved.
     """
 
     name: str
     values: tuple[Value, ...]
     default: Value
     likely: tuple[Value, ...] = ()
+    assumes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,7 @@ class Kernel:
     likely: tuple[Constraint, ...] = ()  # what its author expects fast configurations to have: a search begins there
     template_source: Path | None = None
     template_entry: str | None = None
+    template_foreign: bool = False
     defines: Mapping[str, Value] = field(default_factory=dict)
     include_dirs: tuple[Path, ...] = ()
     replaces: Replaces | None = None

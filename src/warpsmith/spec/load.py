@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import InputError, Location
-from warpsmith.core.file_names import as_argument, require_recordable
+from warpsmith.core.file_names import as_argument, is_file, is_folder, require_recordable
 from warpsmith.spec.build import KernelBuilder
 from warpsmith.spec.bundled import FILE_NAME, bundled_names, bundled_path
 from warpsmith.spec.checks import check_kernel
@@ -39,9 +39,9 @@ def kernel_of(document: Document) -> Kernel:
 
 def find_kernel_file(path_or_name: str | Path) -> Path:
     path = Path(path_or_name).expanduser()
-    if path.is_dir() and (path / FILE_NAME).is_file():
+    if is_file(path / FILE_NAME):
         return path / FILE_NAME
-    if path.is_file():
+    if is_file(path):
         if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp", ".py"}:
             hint = f"`warpsmith init {as_argument(path)}` writes a {FILE_NAME} for it"
             raise InputError("this is source; the kernel is described by a kernel.toml", location=Location(path), hint=hint)
@@ -49,9 +49,9 @@ def find_kernel_file(path_or_name: str | Path) -> Path:
     bundled = bundled_path(str(path_or_name))
     if bundled is not None:
         return bundled
-    if path.is_dir():
+    if is_folder(path):
         raise InputError(
             f"the folder has no {FILE_NAME}", location=Location(path), hint="`warpsmith init FILE` writes one from a source file"
         )
     near = nearest(str(path_or_name), bundled_names())
-    raise InputError(f"{str(path_or_name)!r} is no file, no folder and no bundled kernel", hint=near)
+    raise InputError(f"{str(path_or_name)!r} is neither a file, a folder nor a bundled kernel", hint=near)

@@ -23,7 +23,7 @@ _SECTION = re.compile(
 
 def replaces_of(table: ReplacesTable, arguments: Sequence[Argument], at: Positions, problems: Problems) -> Replaces:
     if not _FUNCTION.fullmatch(table.function):
-        found = f"replaces.function = {table.function!r} is no function of a module"
+        found = f"replaces.function = {table.function!r} is not a function of a module"
         problems.add(found, at.value(("replaces", "function")), 'as Python imports it: "package.module.function"')
     names = [argument.name for argument in arguments]
     for name in table.arguments:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from warpsmith.core.configuration import Value
+from warpsmith.core.dtype import DType
+from warpsmith.core.hardware import Language
+from warpsmith.spec.kernel import Role
 from warpsmith.spec.problems import Problems, nearest
 
 if TYPE_CHECKING:
@@ -17,15 +20,31 @@ if TYPE_CHECKING:
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Formula: TypeAlias = int | str
-Bound: TypeAlias = int | float | str
+BoundFormula: TypeAlias = int | float | str
 
 
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list | dict) else [value]
 
 
-Formulas: TypeAlias = Annotated[list[Formula], BeforeValidator(_as_list)]
-Dimensions: TypeAlias = Annotated[list[Formula], Field(min_length=1, max_length=3), BeforeValidator(_as_list)]
+def _as_init(value: Any) -> Any:
+    """`init = "zeros"` stands for `init = { kind = "zeros" }`."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _about(text: str, **more: Any) -> Any:
+    """What an editor shows of a key (`warpsmith schema kernel`)."""
+    return Field(description=text, json_schema_extra=more or None)
+
+
+Formulas: TypeAlias = Annotated[list[Formula], BeforeValidator(_as_list, json_schema_input_type=Formula | list[Formula])]
+Dimensions: TypeAlias = Annotated[
+    list[Formula],
+    Field(min_length=1, max_length=3),
+    BeforeValidator(_as_list, json_schema_input_type=Formula | Annotated[list[Formula], Field(min_length=1, max_length=3)]),
+]
+INITS = ("normal", "uniform", "randint", "zeros", "ones", "arange", "permutation")
+InitKind: TypeAlias = Annotated[str, _about("What a buffer is filled with.", enum=list(INITS))]
 
 
 class _Table(BaseModel):
@@ -33,42 +52,57 @@ class _Table(BaseModel):
 
 
 class KernelTable(_Table):
-    name: Text
-    source: Text
-    entry: Text
-    language: str | None = None
-    defines: dict[str, Value] = {}
-    include_dirs: list[Text] = []
+    """The kernel and where it is."""
+
+    name: Annotated[Text, _about("What reports and exports call it.")]
+    source: Annotated[Text, _about("The source file, relative to kernel.toml.")]
+    entry: Annotated[Text, _about("The kernel's name, or an instance of a template: `kernel<float>`.")]
+    language: Annotated[str | None, _about("By default as the suffix says.", enum=[None, *Language])] = None
+    defines: Annotated[dict[str, Value], _about("Passed as -DNAME=value, to original and template alike.")] = {}
+    include_dirs: Annotated[list[Text], _about("Folders with headers, relative to kernel.toml.")] = []
 
 
 class TemplateTable(_Table):
-    source: Text
-    entry: Text | None = None
+    """A hand-made template beside the original."""
+
+    source: Annotated[Text, _about("The template's source file, relative to kernel.toml.")]
+    entry: Annotated[Text | None, _about("Where the template's entry differs: `kernel<float, BLOCK>`.")] = None
+    foreign: Annotated[bool, _about("Whether a model or a client wrote some of it.")] = False
 
 
 class InitTable(_Table):
-    kind: str | None = None
-    low: Bound | None = None
-    high: Bound | None = None
-    python: Text | None = None
+    """What a buffer is filled with before a launch."""
+
+    kind: InitKind | None = None
+    low: Annotated[BoundFormula | None, _about("Of `uniform` and `randint`.")] = None
+    high: Annotated[BoundFormula | None, _about("Of `uniform` and `randint`, exclusive.")] = None
+    python: Annotated[Text | None, _about("A function that returns the array: `file.py:function`.")] = None
 
 
 class ArgumentTable(_Table):
-    dtype: str
-    shape: Formulas | None = None
-    value: Value | None = None
-    role: str | None = None
-    init: InitTable | None = None
-    low: Bound | None = None
-    high: Bound | None = None
-    python: Text | None = None
-    null: bool = False
+    """A pointer has a shape, a scalar has a value. Arguments stand in the kernel's order."""
+
+    dtype: Annotated[str, _about("Of the memory, not the C++ type.", enum=list(DType))]
+    shape: Annotated[Formulas | None, _about("Of a pointer: integers or expressions over the workload's sizes.")] = None
+    value: Annotated[Value | None, _about("Of a scalar: a number or an expression over sizes and parameters.")] = None
+    role: Annotated[str | None, _about("`inout`: changed in place, or written only in part.", enum=[None, *Role])] = None
+    init: Annotated[
+        InitTable | None,
+        BeforeValidator(_as_init, json_schema_input_type=InitTable | InitKind),
+        _about("What it is filled with."),
+    ] = None
+    low: Annotated[BoundFormula | None, _about("As in `init`.")] = None
+    high: Annotated[BoundFormula | None, _about("As in `init`, exclusive.")] = None
+    python: Annotated[Text | None, _about("As in `init`.")] = None
+    null: Annotated[bool, _about("Pass a null pointer.")] = False
 
 
 class LaunchTable(_Table):
-    grid: Dimensions
-    block: Dimensions
-    shared: Formula = 0
+    """Expressions over sizes, parameters and the device's limits."""
+
+    grid: Annotated[Dimensions, _about("How many blocks, along up to three axes.")]
+    block: Annotated[Dimensions, _about("How many threads in each, along up to three axes.")]
+    shared: Annotated[Formula, _about("Dynamic shared memory, in bytes.")] = 0
 
 
 class WorkloadTable(BaseModel):
@@ -77,60 +111,71 @@ class WorkloadTable(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, int] = Field(init=False)
 
-    weight: float = 1.0
-    heldout: bool = False
+    weight: Annotated[float, _about("How much it counts in the mean over workloads.")] = 1.0
+    heldout: Annotated[bool, _about("Left out of tuning, and measured afterwards.")] = False
 
 
 class ReferenceTable(_Table):
-    python: Text | None = None
+    """What is right. Without it the original kernel is the oracle."""
+
+    python: Annotated[Text | None, _about("A NumPy function: `reference.py:function`.")] = None
     # From 1 on nothing but zeros would pass; an infinite atol passes everything.
-    rtol: Annotated[float, Field(ge=0, lt=1)] | None = None
-    atol: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    rtol: Annotated[float, Field(ge=0, lt=1), _about("Relative tolerance.")] | None = None
+    atol: Annotated[float, Field(ge=0, allow_inf_nan=False), _about("Absolute tolerance.")] | None = None
 
 
 class TrafficTable(_Table):
-    bytes: Formula | None = None
-    flops: Formula | None = None
+    """For the roofline; bytes are derived from the arguments where they are not given."""
+
+    bytes: Annotated[Formula | None, _about("Moved from and to memory by one launch.")] = None
+    flops: Annotated[Formula | None, _about("Floating-point operations of one launch.")] = None
 
 
 class ReplacesTable(_Table):
-    function: Text
-    arguments: dict[str, Text] = {}
-    where: dict[str, Value] = {}
-    returns: list[Text] | None = None
-    rows: Text | None = None
+    """The Python function that `export --format torch` puts the winner in the place of."""
+
+    function: Annotated[Text, _about("Its full name: `package.module.function`.")]
+    arguments: Annotated[dict[str, Text], _about("The kernel's name = the function's, where they differ.")] = {}
+    where: Annotated[dict[str, Value], _about("Arguments of the function that must have these values.")] = {}
+    returns: Annotated[list[Text] | None, _about("Outputs that the function returns.")] = None
+    rows: Annotated[Text | None, _about("A size that counts independent rows.")] = None
 
 
 class ParameterTable(_Table):
-    values: Annotated[list[Value], Field(min_length=1)]
-    default: Value
-    likely: list[Value] = []
+    """A parameter, passed as -DNAME=value."""
+
+    values: Annotated[list[Value], Field(min_length=1), _about("What it may be, in order.")]
+    default: Annotated[Value, _about("The value that leaves the kernel as it was.")]
+    likely: Annotated[list[Value], _about("Values expected to be fast, the likeliest first.")] = []
+    assumes: Annotated[str, _about("What was tested of the other values, and not proved.")] = ""
 
 
 class ConstraintTable(_Table):
-    expr: Text
-    reason: str = ""
+    expr: Annotated[Text, _about("An expression over parameters, sizes and the device's limits.")]
+    reason: Annotated[str, _about("Why, for people.")] = ""
 
 
 class KernelFile(_Table):
+    """A kernel, how it is called, on which shapes, and what is right."""
+
     kernel: KernelTable
-    arguments: dict[str, ArgumentTable]
+    arguments: Annotated[dict[str, ArgumentTable], _about("In the kernel's order.")]
     launch: LaunchTable
-    workloads: dict[str, WorkloadTable]
+    workloads: Annotated[dict[str, WorkloadTable], _about("Named shapes.")]
     template: TemplateTable | None = None
-    constants: dict[str, ArgumentTable] = {}
+    constants: Annotated[dict[str, ArgumentTable], _about("`__constant__` symbols and what they hold.")] = {}
     reference: ReferenceTable = ReferenceTable()
     traffic: TrafficTable = TrafficTable()
-    parameters: dict[str, ParameterTable] = {}
-    constraints: list[ConstraintTable] = []
-    likely: list[ConstraintTable] = []
+    parameters: Annotated[dict[str, ParameterTable], _about("What may be tuned.")] = {}
+    constraints: Annotated[list[ConstraintTable], _about("What configurations must meet.")] = []
+    likely: Annotated[list[ConstraintTable], _about("What fast configurations are expected to meet.")] = []
     replaces: ReplacesTable | None = None
 
 
 def read_schema(document: Document, problems: Problems) -> KernelFile | None:
     """The document in its shape, or None with the problems noted."""
     try:
-        return KernelFile.model_validate(_expanded(document.data))
+        return KernelFile.model_validate(document.data)
     except ValidationError as error:
         # A union reports once for each of its members: take them together.
         members: dict[TomlPath, set[str]] = {}
@@ -148,21 +193,6 @@ def read_schema(document: Document, problems: Problems) -> KernelFile | None:
                 f"{_dotted(path)} is {_shown(_value_at(document.data, path))}, expected {expected}", document.at.value(path)
             )
         return None
-
-
-def _expanded(data: dict[str, Any]) -> dict[str, Any]:
-    """`init = "zeros"` stands for `init = { kind = "zeros" }`."""
-    copy = dict(data)
-    for section in ("arguments", "constants"):
-        if isinstance(copy.get(section), dict):
-            copy[section] = {name: _expanded_init(table) for name, table in copy[section].items()}
-    return copy
-
-
-def _expanded_init(table: Any) -> Any:
-    if isinstance(table, dict) and isinstance(table.get("init"), str):
-        return {**table, "init": {"kind": table["init"]}}
-    return table
 
 
 _EXPECTED = {
@@ -196,7 +226,7 @@ _MEMBERS = frozenset({"bool", "int", "float", "str"})
 
 
 def _toml_path(location: tuple[int | str, ...], data: Any) -> TomlPath:
-    """Pydantic's location, as far as it is one in the document: without members of unions and what `_expanded` added."""
+    """Pydantic's location, as far as it is one in the document: without members of unions and what validators added."""
     path: TomlPath = ()
     for index, part in enumerate(location):
         if isinstance(data, dict | list) and (part in data if isinstance(data, dict) else isinstance(part, int)):

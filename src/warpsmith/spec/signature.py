@@ -118,7 +118,8 @@ class _Comparison:
         """By name where kernel.toml uses the kernel's names; else where a pointer meets a value; else the end."""
         given = {a.name for a in self.kernel.arguments}
         if given <= set(self.names):
-            return next(i for i, name in enumerate(self.names) if name not in given)
+            twice = (i for i, name in enumerate(self.names) if name in self.names[:i])  # which no compiler takes
+            return next((i for i, name in enumerate(self.names) if name not in given), next(twice, len(given)))
         pairs = list(zip(self.kernel.arguments, self.parameters, strict=False))
         return next((i for i, (a, p) in enumerate(pairs) if self._kind(a, p) is not None), len(pairs))
 

@@ -6,6 +6,7 @@ each was read from. The skeleton loads as it is, so that `warpsmith check` has n
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -21,19 +22,25 @@ from warpsmith.spec.declarations import (
     refused_handle,
 )
 from warpsmith.spec.document import Document, read_source
-from warpsmith.spec.host.facts import Facts, host_facts
+from warpsmith.spec.host.facts import HostFacts, host_facts
 from warpsmith.spec.load import kernel_of
 from warpsmith.spec.problems import nearest
 from warpsmith.spec.skeleton_arguments import arguments_of, constant_lines
 from warpsmith.spec.skeleton_launch import launch_lines
 from warpsmith.spec.skeleton_workloads import size_names, workload_lines
+from warpsmith.spec.subscripts import is_subscript
 from warpsmith.spec.toml_positions import Positions
 
+_INTEGER = re.compile(r"(?:std::)?(?:auto|char|short|int|long|unsigned|signed|u?int\w*|size_t|ptrdiff_t|u?short|u?long)")
+_INTEGER_NAME = re.compile(r"^int|ind(?:ex|ic|ptr)|idx|offset|^(?:size|count|i)_?t(?:ype)?$", re.IGNORECASE)
 _NOT_PLAIN = "# FILL IN: the parameters could not all be read (a macro, an #if or a pack among them)"
 
 
-def skeleton(source: Path, kernel: str | None = None) -> str:
-    """The text of a kernel.toml for one kernel of the file. Raises InputError when it has none, or several and none is named."""
+def skeleton(source: Path, kernel: str | None = None, folder: Path | None = None) -> str:
+    """The text of a kernel.toml for one kernel of the file, to lie in that folder (the source's own by default).
+
+    Raises InputError when the file has no kernel, or several and none is named.
+    """
     text = read_source(source)
     language = language_of(source, text)
     declarations = Declarations(text, language)
@@ -42,19 +49,21 @@ def skeleton(source: Path, kernel: str | None = None) -> str:
         raise refused_handle(chosen, source)
     facts = host_facts(declarations, chosen) if language is not Language.OPENCL and chosen.is_plain else None
     if facts is not None:
-        told = _written(source, declarations, chosen, facts)
+        told = _written(source, declarations, chosen, facts, folder)
         if problem_of(told, source) is None:
             return told
-    plain = _written(source, declarations, chosen, None)
+    plain = _written(source, declarations, chosen, None, folder)
     if facts is None:
         return plain
     # What the host has and kernel.toml refuses (a grid of zero blocks, a name that is taken) is for people to sort out.
     return plain.replace("[launch]   #", f"# {source.name}:{facts.line}: {facts.text}\n[launch]   #", 1)
 
 
-def _written(source: Path, declarations: Declarations, kernel: KernelDeclaration, facts: Facts | None) -> str:
+def _written(
+    source: Path, declarations: Declarations, kernel: KernelDeclaration, facts: HostFacts | None, folder: Path | None
+) -> str:
     file = source.name
-    template = {p.name: instance_of(p, facts) for p in kernel.template}
+    template = {p.name: instance_of(p, kernel, facts) for p in kernel.template}
     arguments = arguments_of(declarations, kernel, template)
     is_guessing = facts is None or facts.grid is None or not all(a.has_shape(facts) for a in arguments)
     sizes = size_names((a.name for a in arguments if a.is_size), facts, needs_one=is_guessing)
@@ -63,7 +72,7 @@ def _written(source: Path, declarations: Declarations, kernel: KernelDeclaration
     lines = [
         "[kernel]",
         f'name   = "{kernel.plain_name}"',
-        f'source = "{file}"',
+        f'source = "{Path(os.path.relpath(source, folder or source.parent)).as_posix()}"',
         _entry_line(kernel, template, facts, file),
         *([] if source.suffix.lower() in LANGUAGES else [f'language = "{declarations.language.value}"']),
         "",
@@ -121,7 +130,7 @@ def choose(source: Path, kernels: list[KernelDeclaration], name: str | None) -> 
     )
 
 
-def _entry_line(kernel: KernelDeclaration, template: dict[str, str], facts: Facts | None, file: str) -> str:
+def _entry_line(kernel: KernelDeclaration, template: dict[str, str], facts: HostFacts | None, file: str) -> str:
     if not kernel.template:
         return f'entry  = "{kernel.name}"'
     entry = f'entry  = "{kernel.name}<{", ".join(template.values())}>"'
@@ -130,13 +139,16 @@ def _entry_line(kernel: KernelDeclaration, template: dict[str, str], facts: Fact
     return f"{entry}   # FILL IN: the instance to tune"
 
 
-def instance_of(parameter: TemplateParameter, facts: Facts | None = None) -> str:
+def instance_of(parameter: TemplateParameter, kernel: KernelDeclaration, facts: HostFacts | None = None) -> str:
+    """The template argument as the host has it, its default, or a guess by name, kind and what the kernel does with it."""
     if facts is not None and parameter.name in facts.template:
         return facts.template[parameter.name]
     if parameter.default is not None:
         return parameter.default
     if parameter.kind == "typename":
-        return "float"
+        return "int" if _INTEGER_NAME.search(parameter.name) or is_subscript(parameter.name, kernel) else "float"
     if parameter.kind == "bool":
         return "false"
+    if re.fullmatch(r"[\w:]+", parameter.kind) and not _INTEGER.fullmatch(parameter.kind):
+        return f"static_cast<{parameter.kind}>(0)"  # an enumeration, to which no number converts by itself
     return "256" if re.search(r"block|thread|size", parameter.name, re.IGNORECASE) else "1"

@@ -9,14 +9,16 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Language
 from warpsmith.spec.cpp_types import CppType, cpp_type
 from warpsmith.spec.declarations import Declarations, KernelDeclaration, ParameterDeclaration
-from warpsmith.spec.host.facts import Facts, constant_value
+from warpsmith.spec.host.facts import HostFacts, constant_value
 from warpsmith.spec.kernel import Role
 from warpsmith.spec.skeleton_workloads import is_hardly_a_size
-from warpsmith.spec.uses import UNKNOWN, Use, Uses
+from warpsmith.spec.uses import UNKNOWN, PointerUse, Uses
 
 
-class Argument:
-    def __init__(self, name: str, declared: ParameterDeclaration, known: CppType | None, use: Use, language: Language) -> None:
+class GuessedArgument:
+    def __init__(
+        self, name: str, declared: ParameterDeclaration, known: CppType | None, use: PointerUse, language: Language
+    ) -> None:
         self.name = name
         self.use = use
         self.type = known
@@ -44,14 +46,14 @@ class Argument:
             return Role.IN
         return Role.INOUT if self.use.is_read or self.use.is_part else Role.OUT
 
-    def has_shape(self, facts: Facts | None) -> bool:
+    def has_shape(self, facts: HostFacts | None) -> bool:
         """Whether the host's own memory tells it."""
         return not self.is_pointer or (facts is not None and self._shape(facts) is not None)
 
-    def line(self, width: int, sizes: list[str], facts: Facts | None, file: str) -> str:
+    def line(self, width: int, sizes: list[str], facts: HostFacts | None, file: str) -> str:
         return self._pointer(width, sizes, facts, file) if self.is_pointer else self._scalar(width, facts, file)
 
-    def _scalar(self, width: int, facts: Facts | None, file: str) -> str:
+    def _scalar(self, width: int, facts: HostFacts | None, file: str) -> str:
         dtype, note = self._dtype, ""
         if dtype is not None and self._elements > 1:
             return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", shape = [{self._elements}], role = "in" }}   # by value'
@@ -67,7 +69,7 @@ class Argument:
             note = f"   # FILL IN: {self._declared.type} by value; a structure without pointers is a buffer with its bytes"
         return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", value = {value} }}{note}'
 
-    def _value(self, facts: Facts | None) -> str | None:
+    def _value(self, facts: HostFacts | None) -> str | None:
         """What the launch passes, as TOML has it, where it is of the argument's kind."""
         value = facts.values.get(self.name) if facts is not None else None
         if value is None or self._dtype is None:
@@ -79,7 +81,7 @@ class Argument:
         is_float = "." in value or "e" in value.strip('"')
         return value if self._dtype.is_float or value.startswith('"') or not is_float else None
 
-    def _shape(self, facts: Facts) -> list[str] | None:
+    def _shape(self, facts: HostFacts) -> list[str] | None:
         """A buffer of vectors has their elements as its last axis, unless it was allocated as plain numbers."""
         if self._dtype is None or self._declared.depth != 1:
             return None
@@ -89,7 +91,7 @@ class Argument:
                 return [*(e if e.isdigit() else f'"{e}"' for e in extents), *([str(elements)] if elements > 1 else [])]
         return None
 
-    def _pointer(self, width: int, sizes: list[str], facts: Facts | None, file: str) -> str:
+    def _pointer(self, width: int, sizes: list[str], facts: HostFacts | None, file: str) -> str:
         notes = [] if self._dtype else [f"the dtype of {self._declared.type or 'this'}"]
         if self._declared.depth > 1:
             notes = ["a pointer to pointers cannot be passed"]
@@ -111,7 +113,7 @@ class Argument:
         return f"{line}   # {note}" if note else line
 
 
-def arguments_of(declarations: Declarations, kernel: KernelDeclaration, template: Mapping[str, str]) -> list[Argument]:
+def arguments_of(declarations: Declarations, kernel: KernelDeclaration, template: Mapping[str, str]) -> list[GuessedArgument]:
     """All but `__local` parameters, which get a size from the host and not a value: they are part of the launch.
 
     `template` has the arguments of the instance.
@@ -123,9 +125,9 @@ def arguments_of(declarations: Declarations, kernel: KernelDeclaration, template
     for place, parameter in enumerate(kernel.parameters, 1):
         if not parameter.is_local:
             known = cpp_type(parameter.type, declarations.language, types)
-            use = UNKNOWN if uses is None else uses.of(parameter.name) if parameter.depth and parameter.name else Use()
+            use = UNKNOWN if uses is None else uses.of(parameter.name) if parameter.depth and parameter.name else PointerUse()
             name = parameter.name or f"argument_{place}"
-            found.append(Argument(name, parameter, known, use, declarations.language))
+            found.append(GuessedArgument(name, parameter, known, use, declarations.language))
     changeable = [a for a in found if a.is_pointer and not a.is_const]
     if not any(a.role is not Role.IN for a in changeable):
         # Something must be written: where the text does not show what, any of them may be.

@@ -12,7 +12,7 @@ from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.spec.cpp_types import cpp_type
 from warpsmith.spec.declarations import Declarations, KernelDeclaration
-from warpsmith.spec.host.facts import Facts
+from warpsmith.spec.host.facts import HostFacts
 
 _HIP_NAME = re.compile(r"\bhip(Thread|Block)Idx_([xyz])\b")
 _DYNAMIC_SHARED = re.compile(r"\bextern\s+(?:__align__\s*\([^)]*\)\s*)?__shared__|\bHIP_DYNAMIC_SHARED\b")
@@ -20,7 +20,7 @@ _NOT_FOLLOWED = "   # FILL IN: this could not be followed"
 
 
 def launch_lines(
-    declarations: Declarations, kernel: KernelDeclaration, sizes: list[str], facts: Facts | None, file: str
+    declarations: Declarations, kernel: KernelDeclaration, sizes: list[str], facts: HostFacts | None, file: str
 ) -> list[str]:
     guess = _Guess(declarations, kernel)
     own_block = list(facts.block) if facts is not None and facts.block is not None else None
@@ -39,7 +39,7 @@ def launch_lines(
     return [*lines, *_shared_lines(declarations, kernel, block, facts)]
 
 
-def _told(facts: Facts, grid_line: str, block_line: str, file: str) -> list[str]:
+def _told(facts: HostFacts, grid_line: str, block_line: str, file: str) -> list[str]:
     lines = [f"[launch]   # {file}:{facts.line}: {facts.text}"]
     if facts.others:
         where = ", ".join(f"{file}:{line}" for line in facts.others)
@@ -86,7 +86,7 @@ class _Guess:
         return f"grid  = [{_listed(found)}]"
 
 
-def _shared_lines(declarations: Declarations, kernel: KernelDeclaration, block: list[int], facts: Facts | None) -> list[str]:
+def _shared_lines(declarations: Declarations, kernel: KernelDeclaration, block: list[int], facts: HostFacts | None) -> list[str]:
     local = [p for p in kernel.parameters if p.is_local]
     if local:
         names, share = ", ".join(p.name for p in local), ", each an equal share" if len(local) > 1 else ""

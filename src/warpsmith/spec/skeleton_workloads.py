@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from warpsmith.spec.host.facts import Facts
+from warpsmith.spec.host.facts import HostFacts
 
 _HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed|index|idx|bytes|limit", re.IGNORECASE)
 
 
-def size_names(scalars: Iterable[str], facts: Facts | None, *, needs_one: bool) -> list[str]:
+def size_names(scalars: Iterable[str], facts: HostFacts | None, *, needs_one: bool) -> list[str]:
     """What shapes and grids that were not followed are guessed from. A stride or an offset tells least, so others come first."""
     own = [name for name in scalars if facts is None or name not in facts.values]
     names = dict.fromkeys([*(facts.sizes if facts is not None else ()), *own])
@@ -21,7 +21,7 @@ def is_hardly_a_size(name: str) -> bool:
     return _HARDLY_A_SIZE.search(name) is not None
 
 
-def workload_lines(sizes: list[str], facts: Facts | None, file: str) -> list[str]:
+def workload_lines(sizes: list[str], facts: HostFacts | None, file: str) -> list[str]:
     known = facts.sizes if facts is not None else {}
     usual = {name: known[name].value if name in known else 1024 for name in sizes}
     other = {name: known[name].other if name in known else 1000 for name in sizes}
@@ -40,7 +40,7 @@ def _listed(sizes: dict[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
-def _note(sizes: list[str], told: list[str], facts: Facts | None, file: str) -> str:
+def _note(sizes: list[str], told: list[str], facts: HostFacts | None, file: str) -> str:
     """Where numbers are from, and which are nobody's."""
     if facts is None:
         return ""

@@ -51,7 +51,7 @@ def check_source(kernel: Kernel, document: Document, problems: Problems) -> None
     marker = _function_marker(declarations, base)
     if marker is not None:
         kernels = [k.plain_name for k in declarations.kernels]
-        problems.add(f"{base!r} is no kernel but a {marker} function", place, nearest(base, kernels))
+        problems.add(f"{base!r} is not a kernel but a {marker} function", place, nearest(base, kernels))
     elif not problems:
         # What was misunderstood in [arguments] would be reported a second time.
         check_signature(kernel, declarations, document.at, problems)

@@ -25,7 +25,7 @@ _MAX_CALLS = 4  # how deep functions are followed
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class PointerUse:
     """`is_certain`: whether the text shows plainly what is read and written; `is_part`: whether maybe only some elements are."""
 
     is_read: bool = False
@@ -33,8 +33,8 @@ class Use:
     is_certain: bool = True
     is_part: bool = False
 
-    def __or__(self, other: Use) -> Use:
-        return Use(
+    def __or__(self, other: PointerUse) -> PointerUse:
+        return PointerUse(
             self.is_read or other.is_read,
             self.is_written or other.is_written,
             self.is_certain and other.is_certain,
@@ -42,11 +42,11 @@ class Use:
         )
 
 
-_NOTHING = Use()
-_READ = Use(is_read=True)
-_WRITTEN = Use(is_written=True)
-_CHANGED = Use(is_read=True, is_written=True)
-UNKNOWN = Use(is_read=True, is_written=True, is_certain=False)
+_NOTHING = PointerUse()
+_READ = PointerUse(is_read=True)
+_WRITTEN = PointerUse(is_written=True)
+_CHANGED = PointerUse(is_read=True, is_written=True)
+UNKNOWN = PointerUse(is_read=True, is_written=True, is_certain=False)
 
 # What functions that no source has do with a pointer; what an atomic function adds to was there before.
 _CALLS = (
@@ -80,14 +80,14 @@ class Uses:
         self._from_memory = _values_from(body, pointers) | pointers
         self._macros = _macros(declarations)
 
-    def of(self, name: str) -> Use:
+    def of(self, name: str) -> PointerUse:
         """Of a parameter, by its name."""
         found = self.through(name, {name}, is_element=False)
         used = {text_of(n) for n in walk(self._body) if n.type == "identifier"}
         hidden = any(name in self._macros[macro] for macro in used & self._macros.keys())
         return found | UNKNOWN if hidden else found
 
-    def through(self, name: str, seen: set[str], *, is_element: bool) -> Use:
+    def through(self, name: str, seen: set[str], *, is_element: bool) -> PointerUse:
         """`seen` are the variables that were followed. `is_element`: the name is a reference to an element, not a pointer."""
         found = _NOTHING
         for node in walk(self._body):
@@ -95,18 +95,18 @@ class Uses:
                 found |= self._use(_Value(node, is_element), seen)
         return found
 
-    def _use(self, value: _Value, seen: set[str]) -> Use:
+    def _use(self, value: _Value, seen: set[str]) -> PointerUse:
         """Outwards from the name, through what still is the pointer or an element of it, to what is done with that."""
         while (parent := value.node.parent) is not None:
             further = self._outwards(value, parent)
             if further is None:
                 return self._end(value, parent, seen)
-            if isinstance(further, Use):
+            if isinstance(further, PointerUse):
                 return further
             value = further
         return UNKNOWN
 
-    def _outwards(self, value: _Value, parent: Node) -> _Value | Use | None:
+    def _outwards(self, value: _Value, parent: Node) -> _Value | PointerUse | None:
         """The value around it that leads to the same memory, or what is done with it if that is plain; None where it ends."""
         match parent.type:
             case "parenthesized_expression":
@@ -122,7 +122,7 @@ class Uses:
             case _:
                 return None if value.is_element else self._outwards_as_pointer(value, parent)
 
-    def _outwards_as_pointer(self, value: _Value, parent: Node) -> _Value | Use | None:
+    def _outwards_as_pointer(self, value: _Value, parent: Node) -> _Value | PointerUse | None:
         around = replace(value, node=parent)
         match parent.type:
             case "update_expression":
@@ -139,7 +139,7 @@ class Uses:
             case _:
                 return None
 
-    def _in_arithmetic(self, value: _Value, parent: Node) -> _Value | Use:
+    def _in_arithmetic(self, value: _Value, parent: Node) -> _Value | PointerUse:
         operator = _operator(parent)
         if operator in _COMPARISONS:
             return _NOTHING
@@ -147,7 +147,7 @@ class Uses:
             return UNKNOWN
         return replace(value, node=parent, is_scattered=value.is_scattered or self._follows_from_memory(parent, value.node))
 
-    def _end(self, value: _Value, parent: Node, seen: set[str]) -> Use:
+    def _end(self, value: _Value, parent: Node, seen: set[str]) -> PointerUse:
         """What is done with it there."""
         match parent.type:
             case "assignment_expression" if parent.child_by_field_name("left") == value.node:
@@ -162,14 +162,14 @@ class Uses:
             case _:
                 return _READ if value.is_element else _NOTHING if parent.type in _WITHOUT_MEMORY else UNKNOWN
 
-    def _assigned(self, value: _Value, assignment: Node) -> Use:
+    def _assigned(self, value: _Value, assignment: Node) -> PointerUse:
         if not value.is_element:
             return _NOTHING  # the pointer moves on
         if _operator(assignment) != "=":
             return _CHANGED
         return replace(_WRITTEN, is_part=value.is_part or value.is_scattered)
 
-    def _kept(self, value: _Value, parent: Node, seen: set[str]) -> Use:
+    def _kept(self, value: _Value, parent: Node, seen: set[str]) -> PointerUse:
         """In a variable: what is done with that counts."""
         target = parent.child_by_field_name("declarator") or parent.child_by_field_name("left")
         is_reference = target is not None and target.type == "reference_declarator"
@@ -184,7 +184,7 @@ class Uses:
         seen.add(text_of(name))
         return self.through(text_of(name), seen, is_element=value.is_element)
 
-    def _passed(self, value: _Value, arguments: Node) -> Use:
+    def _passed(self, value: _Value, arguments: Node) -> PointerUse:
         call = arguments.parent
         function = call.child_by_field_name("function") if call is not None and call.type == "call_expression" else None
         if function is None:
@@ -196,7 +196,7 @@ class Uses:
         known = None if value.is_element and name != "swap" else _known_call(name, place)
         return known or self._inside(name, place, value)
 
-    def _inside(self, name: str, place: int, value: _Value) -> Use:
+    def _inside(self, name: str, place: int, value: _Value) -> PointerUse:
         """What a function of this file does with what it is given at that place."""
         unseen = _READ if value.is_element else UNKNOWN
         function = self._declarations.function(name) if self._calls < _MAX_CALLS else None
@@ -221,7 +221,7 @@ class Uses:
         return any(text_of(n) in self._from_memory for child in beside for n in walk(child) if n.type == "identifier")
 
 
-def _known_call(name: str, place: int) -> Use | None:
+def _known_call(name: str, place: int) -> PointerUse | None:
     if _COPYING_CALL.fullmatch(name):
         return _WRITTEN if place == 0 else _READ
     return next((use for pattern, use in _CALLS if pattern.fullmatch(name)), None)

@@ -13,16 +13,18 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Value
 from warpsmith.core.outcome import Evaluation
 from warpsmith.measure.bench import Bench
+from warpsmith.measure.scrub import make_scrubber
 from warpsmith.search.registry import DEFAULT_STRATEGY
 from warpsmith.settings import read_settings
 from warpsmith.spec.kernel import Kernel
 from warpsmith.study.study import Study
-from warpsmith.tuning.cores import divide_cores
-from warpsmith.tuning.evaluate import Evaluator
-from warpsmith.tuning.original import establish_original, require_measured
-from warpsmith.tuning.round import make_round
+from warpsmith.tuning.evaluation.cores import divide_cores
+from warpsmith.tuning.evaluation.evaluate import Evaluator
+from warpsmith.tuning.evaluation.original import establish_original, require_measured
+from warpsmith.tuning.evaluation.round import make_round
 from warpsmith.tuning.templates.probes import require_language
 from warpsmith.verify.prepared import prepare_all
+from warpsmith.verify.seeds import fresh_seed
 
 
 class KernelStudy(Study):
@@ -50,9 +52,15 @@ class KernelStudy(Study):
             require_language(kernel, info)
             template = make_round(0, kernel, pool, info)
             super().__init__(template.space, strategy=strategy, seed=seed)
-            prepared = prepare_all(template.builder.binder, kernel.tuning_workloads, seed, self._stack)
+            prepared = prepare_all(template.builder.binder, kernel.tuning_workloads, fresh_seed(), self._stack)
             bench = self._stack.enter_context(
-                Bench(device, list(prepared.values()), compute_units=cores.measuring_units, cores=cores.measuring)
+                Bench(
+                    device,
+                    list(prepared.values()),
+                    compute_units=cores.measuring_units,
+                    cores=cores.measuring,
+                    scrubber=make_scrubber(pool, info, cores.measuring_units),
+                )
             )
             establish_original(template.builder, bench, prepared)
             self._evaluator = Evaluator(template.space, template.builder, bench, rng=np.random.default_rng([seed, 0]))

@@ -67,9 +67,9 @@ class Study:
         return self._strategy.ask(n)
 
     def tell(self, configuration: Mapping[str, Value], result: float | str) -> None:
-        """A time, in whatever unit, the less the better; or, as a text, why there is none.
+        """A time, in whatever unit, the less the better; or a string: why there is none.
 
-        Raises InputError for a configuration that is not allowed, a time that is none, and one that was told before.
+        Raises InputError for a configuration that is not allowed, an invalid time, and one that was told before.
         """
         whole = self._checked(configuration)
         self._tell(Evaluation(whole, LaunchFailed(result) if isinstance(result, str) else _measured(result)))
@@ -120,7 +120,9 @@ class Study:
 
 def _measured(time: float) -> Measured:
     if not (math.isfinite(time) and time > 0):
-        raise InputError(f"{time} is no time", hint="a positive number, or a text that says why there is none")
+        raise InputError(
+            f"a time must be positive and finite, not {time}", hint="a positive number, or a string giving the failure reason"
+        )
     return Measured(VERIFIED_ELSEWHERE, (), float(time))
 
 
@@ -136,5 +138,5 @@ def _space(parameters: Mapping[str, Iterable[Value]], constraints: Iterable[str]
     rules = tuple(Constraint(Expression.parse(text)) for text in constraints)
     for rule in rules:
         if unknown := sorted(rule.expression.names - values.keys()):
-            raise InputError(f"{rule.expression} speaks of {', '.join(unknown)}", hint=nearest(unknown[0], values))
+            raise InputError(f"{rule.expression} uses unknown names: {', '.join(unknown)}", hint=nearest(unknown[0], values))
     return Space.of_values(tunables, rules, default=None if default is None else Configuration.of(first))

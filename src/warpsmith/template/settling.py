@@ -181,7 +181,7 @@ def _gives_default(group: _Group, values: Mapping[str, Value]) -> bool:
     defines = [part for part in group.arms[0].body if isinstance(part, _Line) and part.bare.strip()]
     if word != "ifndef" or name not in values or len(group.arms) > 1 or len(defines) != len(group.arms[0].body):
         return False
-    return all((d.directive or ("", ""))[0] == "define" and (d.directive or ("", ""))[1].split()[0] == name for d in defines)
+    return all((d.directive or ("", ""))[0] == "define" and (d.directive or ("", ""))[1].split()[:1] == [name] for d in defines)
 
 
 def _without_header(lines: list[str], values: Mapping[str, Value]) -> list[str]:

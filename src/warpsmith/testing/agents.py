@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from warpsmith.core.hardware import Limits, Resources
 from warpsmith.core.outcome import CompileFailed, Evaluation
+from warpsmith.devices.base import Original
 from warpsmith.record.transcript import Kind, Message, Role
 from warpsmith.refactor.allowed import require_allowed
 from warpsmith.refactor.base import Concern
@@ -30,9 +31,9 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.agent.planning import Agent, AgentStopped, Attempt, Desk, Facts, PassReport, Plan, RoundReport
-from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.events import ignore
-from warpsmith.tuning.rewrites import rewrite_configuration
+from warpsmith.tuning.rounds.desk import desk_without_record
+from warpsmith.tuning.rounds.rewrites import rewrite_configuration
 
 _LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
 _MOST_ROUNDS = 60
@@ -96,10 +97,9 @@ class AgentConformance:
     def test_forms_are_allowed_and_can_be_mended(self) -> None:
         agent, facts = self._agent(), self._later()
         plan = self._planned(agent, facts) or Plan((), "a form of its own", write=True)
-        form = _answer(lambda: agent.propose(facts, plan))
-        if form is not None:
+        for form in _answer(lambda: agent.propose(facts, plan)) or ():
             self._check_form(form, facts)
-            mended = _answer(lambda: agent.repair(facts, form, "kernel.cu:3:1: error: expected ';'"))
+            mended = _answer(lambda: agent.repair(facts, form, "kernel.cu:3:1: error: expected ';'"))  # noqa: B023 - asked at once
             if mended is not None:
                 assert mended.number == form.number
                 self._check_form(mended, facts)
@@ -114,7 +114,7 @@ class AgentConformance:
             assert all(len(tunable.values) == 1 for tunable in rewrite.tunables)
             assert rewrite.source.strip()
             if not rewrite.by_passes:
-                require_allowed(rewrite.source, read_source(facts.kernel.source), facts.kernel.language)
+                self._require_allowed(rewrite, facts.kernel)
             assert (rewrite.source, rewrite.grid, rewrite.block) not in [
                 (a.proposal.source, a.proposal.grid, a.proposal.block) for a in attempts
             ]
@@ -173,8 +173,13 @@ class AgentConformance:
         fresh = [name for name in plan.passes if known[name].applied_in is None]
         assert fresh or plan.write or plan.proposals, "a round that adds nothing"
 
+    def _require_allowed(self, proposal: Proposal, kernel: Kernel) -> None:
+        original = Original(read_source(kernel.source), kernel.defines)
+        defaults = {tunable.name: tunable.default for tunable in proposal.tunables}
+        require_allowed(proposal.source, original, kernel.language, defines=defaults, folders=tuple(kernel.folders))
+
     def _check_form(self, form: Proposal, facts: Facts) -> None:
-        require_allowed(form.source, read_source(facts.kernel.source), facts.kernel.language)
+        self._require_allowed(form, facts.kernel)
         assert all(tunable.default in tunable.values for tunable in form.tunables)
         draft = apply_pass(Draft.of(facts.kernel, facts.limits), ProposedForms((form,)))
         assert draft.applications[-1].applied, draft.applications[-1].reason

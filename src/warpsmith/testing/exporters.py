@@ -32,10 +32,11 @@ from warpsmith.core.outcome import (
 from warpsmith.export.base import Build, Exporter, Pick, Shipment
 from warpsmith.export.earlier import read_export
 from warpsmith.export.manifest import FILE_NAME, manifest
+from warpsmith.record.result import Claim
 from warpsmith.spec.kernel import Kernel
 from warpsmith.spec.load import load_kernel
+from warpsmith.tuning.afterwards.choices import OfTemplate
 from warpsmith.tuning.afterwards.recheck import Adversaries, recheck
-from warpsmith.tuning.choices import OfTemplate
 
 LIMITS = Limits(1024, 1024, 1024, 64, 49152, 32, 4)
 
@@ -116,7 +117,7 @@ def awkward_kernel(folder: Path) -> Kernel:
 
 def shipment_of_kernel(kernel: Kernel, general: Configuration, per_workload: dict[str, Configuration]) -> Shipment:
     """A run's outcome as if it had been measured: every kind of outcome is among the evaluations."""
-    claim = {"speedup": 2.0, "ci95": [1.9, 2.1], "median_us": 3.5, "verified": True, "roofline_fraction": None, "max_error": 0.0}
+    claim = Claim(config=general, speedup=2.0, ci95=(1.9, 2.1), median_us=3.5, verified=True, max_error=0.0)
     about = {"run": "awkward-run", "device": "cpu", "device_description": "some device", "heldout": {}, "evidence": {}}
     tried = [kernel.default_configuration, general, *per_workload.values()]
     times = tuple(WorkloadTime(w.name, 3500.0, 0.5, (0.4, 0.6), 9) for w in kernel.tuning_workloads)

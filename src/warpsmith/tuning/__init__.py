@@ -1,11 +1,11 @@
-"""A run: from a kernel to claims that may be made, with all that happens in between.
+"""A run: from a kernel to claims that may be made. In the order of its story, each importing only what comes before it:
 
-* here: `order` (what is asked for) → `run` → `searching` → `rounds` or `direct` → `search` → `evaluate`, `builder` → `result`
+* `budget`, `agent/` (who plans, what it is told and answers), `order` (what is asked for), `events` (what a run says meanwhile)
+* `evaluation/`: one configuration → one outcome
 * `templates/` makes a kernel's template and proves that it is the original
-* `agent/` is what an agent is told, and what becomes of its answers
-* `claims/` is what may be said of the best
-* `afterwards/` verifies and explains what was found
-* `comparison/` compares two ways to tune
-
-`events` is what a run says meanwhile; `workshop` what all parts of one run work with.
+* `rounds/`: plan → template → search, again and again
+* `claims/`: the finalists, measured again in fresh processes
+* `run`: prepare → `rounds` → `claims` → record, as a `result`
+* `afterwards/` verifies, explains and ships what was found
+* `comparison/`, `batch/`, `gate/`: many seeds, many kernels, every night
 """

@@ -21,9 +21,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.evaluations is not None and self.evaluations < 1:
-            raise InputError(f"a budget of {self.evaluations} evaluations is none", hint="give at least 1")
+            raise InputError(
+                f"the evaluation budget must be at least 1, not {self.evaluations}", hint="for example --evaluations 40"
+            )
         if self.seconds is not None and self.seconds <= 0:
-            raise InputError(f"a budget of {self.seconds} s is none", hint="write for example --time 90s, --time 5m")
+            raise InputError(
+                f"the time budget must be positive, not {self.seconds} s", hint="write for example --time 90s, --time 5m"
+            )
 
     def spent(self, evaluations: int, seconds: float) -> bool:
         return (self.evaluations is not None and evaluations >= self.evaluations) or (

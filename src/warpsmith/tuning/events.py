@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from enum import StrEnum
+from typing import TypeAlias
 
+from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
+from warpsmith.record.result import RunResult, SearchedRun
 from warpsmith.record.source import SourceSummary
 from warpsmith.record.transcript import Message
 from warpsmith.spec.kernel import Workload
@@ -39,6 +42,13 @@ class Warned:
     """Something that may be a mistake, but need not be."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparationStarted:
+    """The next step before the first evaluation: it may take seconds in which nothing is measured."""
+
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,7 @@ class RoundFinished:
     number: int
     evaluations: int
     speedup: float  # the best so far, as searched
+    ci95: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,30 @@ class BaselineMeasured:
     """The original, at its own launch: the reference of every ratio that follows."""
 
     outcome: Measured
+
+
+class Step(StrEnum):
+    """Of an evaluation."""
+
+    COMPILING = "compiling"
+    VERIFYING = "verifying"
+    TIMING = "timing"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationQueued:
+    """A configuration is asked for ahead: compilers have it, and it waits for its turn."""
+
+    configuration: Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationAdvanced:
+    """An evaluation takes its next step. It may come from any thread: several devices evaluate at once."""
+
+    configuration: Configuration
+    step: Step
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +172,27 @@ class StageAdvanced:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchAdvanced:
+    """A batch goes on with one of its kernels."""
+
+    kernel: str
+    number: int
+    of: int
+    stage: int
+    stages: int
+    reason: str  # for its share
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
-    result: dict[str, Any]
+    result: RunResult | SearchedRun
 
 
 Event: TypeAlias = (
     RunStarted
     | SourceLearned
     | Warned
+    | PreparationStarted
     | RoundPlanned
     | AdversariesChosen
     | MessageNoted
@@ -154,9 +202,12 @@ Event: TypeAlias = (
     | RoundFinished
     | TemplateCertified
     | BaselineMeasured
+    | EvaluationQueued
+    | EvaluationAdvanced
     | EvaluationFinished
     | StageStarted
     | StageAdvanced
+    | BatchAdvanced
     | RunFinished
 )
 Emit: TypeAlias = Callable[[Event], None]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from warpsmith.core.errors import InputError, Location
+from warpsmith.core.errors import InputError, Location, UnavailableError
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.record.run import NO_AGENT, RoundRecord, RunRecord
 from warpsmith.record.source import Source
@@ -35,7 +35,7 @@ def parse_mode(text: str) -> Mode:
     try:
         return Mode(text)
     except ValueError:
-        raise InputError(f"no mode {text!r}", hint=f"modes are {', '.join(Mode)}") from None
+        raise InputError(f"unknown mode {text!r}", hint=f"modes are {', '.join(Mode)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,22 @@ class Order:
     allowance: Allowance = Allowance()  # noqa: RUF009 - frozen
     also_compile: tuple[str, ...] = ()  # targets on which every configuration must be able to run
     workers: int | None = None  # processes that compile; None: as the cores suggest
+    cluster: str | None = None  # `ray` or `ray://HOST:PORT`: its devices search beside that of the run
+    places: int = 0  # how many devices of it there were when the run began: as many are asked for ahead when it is resumed
     more_devices: tuple[str, ...] = ()  # alike, searching beside the first, which alone is measured for what is claimed
+    proved_only: bool = False  # nothing is searched that a pass conjectured
+    knowledge: bool = True  # it is told what was learnt on similar kernels
     comparison: str | None = None  # the name of one that the run belongs to: its claims are then measured with the others'
+    batch: str | None = None  # the name of one that the run belongs to: which shares out its budget
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise InputError(f"{self.workers} workers cannot compile anything", hint="at least 1")
+            raise InputError(f"there must be at least 1 compile worker, not {self.workers}", hint="at least 1")
         if not 0 <= self.seed < _SEEDS:
-            raise InputError(f"the seed {self.seed} is none", hint=f"a whole number from 0 to {_SEEDS - 1}")
+            raise InputError(f"seed {self.seed} is out of range", hint=f"a whole number from 0 to {_SEEDS - 1}")
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
             raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
-        if self.mode is Mode.DIRECT and self.more_devices:
+        if self.mode is Mode.DIRECT and (self.more_devices or self.cluster):
             raise InputError("--mode direct rewrites one kernel after the other", hint="one --device is all it can use")
         if self.mode is Mode.DIRECT and self.warm:
             raise InputError(
@@ -83,13 +88,23 @@ class Order:
             "max_tokens": self.allowance.tokens,
             "also_compile": list(self.also_compile),
             "workers": self.workers,
+            "cluster": self.cluster,
+            "places": self.places,
             "more_devices": list(self.more_devices),
+            "proved_only": self.proved_only,
+            "knowledge": self.knowledge,
             "comparison": self.comparison,
+            "batch": self.batch,
         }
 
 
 def order_of(record: RunRecord, store: Store) -> Order:
     header, settings = record.header, record.header.settings
+    if missing := {"evaluations", "seconds"} - settings.keys():  # without a budget it would go on for ever
+        raise UnavailableError(
+            f"the settings of run {record.run} are damaged in the record: they have no {', '.join(sorted(missing))}",
+            hint="start another run with `warpsmith tune`",
+        )
     return Order(
         kernel=kernel_of(record),
         device=header.device,
@@ -104,8 +119,13 @@ def order_of(record: RunRecord, store: Store) -> Order:
         allowance=Allowance(settings.get("max_usd"), settings.get("max_tokens")),
         also_compile=tuple(settings.get("also_compile", ())),
         workers=settings.get("workers"),
+        cluster=settings.get("cluster"),
+        places=settings.get("places", 0),
         more_devices=tuple(settings.get("more_devices", ())),
+        proved_only=settings.get("proved_only", False),
+        knowledge=settings.get("knowledge", False),
         comparison=settings.get("comparison"),
+        batch=settings.get("batch"),
     )
 
 

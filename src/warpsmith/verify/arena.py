@@ -1,7 +1,7 @@
 """One workload's memory, shared with the measuring worker through an anonymous file: for every buffer `[guard | data | guard]`.
 
-The tuner fills it before a launch and inspects it afterwards; the worker only maps it. Pristine inputs stay in the tuner's own
-memory, where no kernel can reach them.
+The tuner fills it before a launch and inspects it afterwards; the worker maps it, and between timed launches fills it from the
+same pool of inputs (`verify.pool`), which no kernel can write.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import fcntl
 import math
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,12 +18,13 @@ import numpy as np
 
 from warpsmith.core.arrays import Array
 from warpsmith.core.dtype import DType
+from warpsmith.devices.memory import PIECE_BYTES, Contents
 from warpsmith.spec.kernel import Role
+from warpsmith.verify.pool import FIRST, InputPool, fill
 
 _PAGE = mmap.PAGESIZE
 _MIN_GUARD, _MAX_GUARD = 64 << 10, 1 << 20
 _EMPTY_VIEW = 16
-_CHUNK = 1 << 18
 
 # Guards are one 16-bit word over and over. As a float it is NaN, so that what reads past the end shows in the result: a
 # signalling one, which arithmetic makes quiet, so that computing in place past the end shows in the guard. A buffer that is
@@ -37,8 +38,11 @@ _FLOAT_WORDS = {
     DType.F16: (0xFDA5, 0xFD95),
 }
 FLOAT_POISON = 0xFF
+_POISON = np.full(PIECE_BYTES, FLOAT_POISON, np.uint8)
 # Integers have no NaN: outputs get noise, no byte of which is a valid bool, so that what was not written differs somewhere.
-_NOISE = np.random.default_rng(0x5EED).integers(2, 256, 1 << 16, np.uint8)
+_NOISE = np.tile(np.random.default_rng(0x5EED).integers(2, 256, PIECE_BYTES // 2, np.uint8), 2)
+POISONED = Contents(0, places=1)
+"""Outputs before a launch: of what `poison_for` their type gives, every piece is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MemoryRegion:
     """What the arena has to know of one buffer."""
 
     name: str
@@ -81,17 +85,17 @@ class Damage:
 
 
 class Arena:
-    """`values` has the initial contents of `in` and `inout` regions; they are kept, not copied."""
+    """`pool` has what `in` and `inout` regions begin with; arenas of the same workload may share it."""
 
-    def __init__(self, regions: Sequence[Region], values: Mapping[str, Array]) -> None:
+    def __init__(self, regions: Sequence[MemoryRegion], pool: InputPool) -> None:
         self._regions = tuple(regions)
-        self._pristine = {r.name: np.ascontiguousarray(values[r.name]) for r in regions if r.role is not Role.OUT}
+        self._pool = pool
         self.layout, size = _plan(self._regions)
         self.fd = _sealed_file("warpsmith-arena", size)
-        self.restore_fd = self._restore_file(size)
         self._bytes: Array = np.frombuffer(mmap.mmap(self.fd, size), np.uint8)
         self._places = {place.name: place for place in self.layout}
         self._intact = False
+        self._draw = FIRST
         self.reset()
 
     @property
@@ -100,29 +104,30 @@ class Arena:
 
     def close(self) -> None:
         """Give the descriptor back; the mapping goes with the last array that looks into it."""
-        for fd in (self.fd, self.restore_fd):
-            if fd >= 0:
-                os.close(fd)
-        self.fd = self.restore_fd = -1
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
 
     def array(self, name: str) -> Array:
         """A live view: a later launch changes it."""
         region = next(region for region in self._regions if region.name == name)
         return self._data(region).view(region.dtype.numpy).reshape(region.shape)
 
-    def mark_touched(self) -> None:
-        """Say that something was launched on it: the next reset may rely on nothing."""
+    def mark_touched(self, draw: int | None = None) -> None:
+        """Say that something was launched on it, the last time with inputs of that draw: the next reset may rely on nothing."""
         self._intact = False
+        self._draw = self._draw if draw is None else draw
 
-    def reset(self) -> None:
+    def reset(self, draw: int = FIRST) -> None:
         """Ready for a launch. Inputs and guards are rewritten unless the last inspection found them as they should be."""
+        same, self._draw = draw == self._draw, draw
         for region in self._regions:
             data = self._data(region)
             match region.role:
-                case Role.IN if self._intact:
+                case Role.IN if self._intact and same:
                     pass
                 case Role.IN | Role.INOUT:
-                    np.copyto(data, _as_bytes(self._pristine[region.name]))
+                    self._pool.fill(region.name, draw, data)
                 case Role.OUT:
                     poison(data, region.dtype)
             if not self._intact:
@@ -130,35 +135,17 @@ class Arena:
                     np.copyto(self._bytes[start:end], _guard_bytes(region, start, end))
         self._intact = False
 
-    def inspect(self) -> list[Damage]:
+    def inspect(self, *, inputs: bool = True) -> list[Damage]:
         """What the launches since the last reset did that they must not: writes outside buffers, and to inputs."""
         found: list[Damage] = []
         for region in self._regions:
             found += self._guard_damage(region)
-            if region.role is Role.IN:
+            if region.role is Role.IN and inputs:
                 found += self._input_damage(region)
-        self._intact = not found
+        self._intact = inputs and not found
         return found
 
-    def _restore_file(self, size: int) -> int:
-        """A file with the arena's offsets that holds `inout` values as they were, or -1 when there are none.
-
-        From it the worker restores them between timed launches. It is sealed against writing; the rest of it is a hole.
-        """
-        names = [region.name for region in self._regions if region.role is Role.INOUT and region.nbytes]
-        if not names:
-            return -1
-        fd = os.memfd_create("warpsmith-restore", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(fd, size)
-        for place in self.layout:
-            if place.name in names:
-                with os.fdopen(os.dup(fd), "wb") as file:
-                    file.seek(place.offset)
-                    file.write(_as_bytes(self._pristine[place.name]).data)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        return fd
-
-    def _guard_damage(self, region: Region) -> list[Damage]:
+    def _guard_damage(self, region: MemoryRegion) -> list[Damage]:
         name, found = region.name, []
         place = self._places[name]
         for start, end in self._guards(name):
@@ -170,17 +157,14 @@ class Arena:
                 found.append(Damage(name, f"written out of bounds: {hits.size} bytes, nearest {distance} bytes {side}"))
         return found
 
-    def _input_damage(self, region: Region) -> list[Damage]:
-        now, before = self._data(region), _as_bytes(self._pristine[region.name])
-        for start in range(0, len(now), _CHUNK):
-            part, original = now[start : start + _CHUNK], before[start : start + _CHUNK]
-            if not np.array_equal(part, original):
-                index = (start + int(np.flatnonzero(part != original)[0])) // region.dtype.itemsize
-                where = tuple(int(i) for i in np.unravel_index(index, region.shape))
-                return [Damage(region.name, f"an input was changed, first at {list(where)}", where)]
-        return []
+    def _input_damage(self, region: MemoryRegion) -> list[Damage]:
+        changed = self._pool.first_difference(region.name, self._draw, self._data(region))
+        if changed is None:
+            return []
+        where = tuple(int(i) for i in np.unravel_index(changed // region.dtype.itemsize, region.shape))
+        return [Damage(region.name, f"an input was changed, first at {list(where)}", where)]
 
-    def _data(self, region: Region) -> Array:
+    def _data(self, region: MemoryRegion) -> Array:
         place = self._places[region.name]
         return self._bytes[place.offset : place.offset + place.nbytes]
 
@@ -191,7 +175,7 @@ class Arena:
         return (place.offset - place.guard_before, place.offset), (end, end + place.guard_after)
 
 
-def _plan(regions: Sequence[Region]) -> tuple[tuple[Placement, ...], int]:
+def _plan(regions: Sequence[MemoryRegion]) -> tuple[tuple[Placement, ...], int]:
     """Data begins on a page; the guard after it begins with the very next byte, so that one element too many is seen."""
     layout, offset = [], 0
     for region in regions:
@@ -215,7 +199,7 @@ def _sealed_file(name: str, size: int) -> int:
     return fd
 
 
-def _guard_bytes(region: Region, start: int, end: int) -> Array:
+def _guard_bytes(region: MemoryRegion, start: int, end: int) -> Array:
     """The pattern keeps its place relative to the arena, also after a buffer of odd size."""
     read_only, written = _FLOAT_WORDS.get(region.dtype, (_READ_ONLY_WORD, _WRITTEN_WORD))
     return _repeated(read_only if region.role is Role.IN else written)[start % 2 : start % 2 + end - start]
@@ -226,15 +210,10 @@ def _repeated(word: int) -> Array:
     return np.full((_MAX_GUARD + 2 * _PAGE) // 2, word, "<u2").view(np.uint8)
 
 
-def _as_bytes(array: Array) -> Array:
-    return np.ravel(array).view(np.uint8)
+def poison_for(dtype: DType) -> Array:
+    """Bytes that no kernel leaves by computing."""
+    return _POISON if dtype.is_float else _NOISE
 
 
 def poison(data: Array, dtype: DType) -> None:
-    """Bytes that no kernel leaves by computing."""
-    if dtype.is_float:
-        data.fill(FLOAT_POISON)
-        return
-    whole = len(data) - len(data) % len(_NOISE)
-    data[:whole].reshape(-1, len(_NOISE))[:] = _NOISE
-    data[whole:] = _NOISE[: len(data) - whole]
+    fill(data, poison_for(dtype), POISONED)

@@ -38,11 +38,9 @@ def compare(
     """
     if got.shape != expected.shape:
         raise ValueError(f"{name}: got shape {got.shape}, expected {expected.shape}")
-    flat_got, flat_expected = np.ravel(got), np.ravel(expected)
-    if got.dtype == np.bool_:  # a byte of a bool that is neither 0 nor 1 is no bool: compare bytes
-        flat_got, flat_expected = flat_got.view(np.uint8), flat_expected.view(np.uint8)
+    flat_got, flat_expected = _flat(got, expected)
     exact = flat_got.dtype.kind in "iub"
-    worst = _compare_exact(flat_got, flat_expected) if exact else _compare_floats(flat_got, flat_expected, (rtol, atol), poisoned)
+    worst = _compared(flat_got, flat_expected, (rtol, atol), poisoned)
     if not got.size:
         return ArgumentCheck(workload, name, passed=True, max_error=0.0)
     where = tuple(int(i) for i in np.unravel_index(worst.index, got.shape))
@@ -57,6 +55,33 @@ def compare(
     return ArgumentCheck(workload, name, not worst.failures, worst.error, where, shown_got, shown_expected, problem)
 
 
+def count_differing(got: Array, expected: Array, rtol: float, atol: float, *, poisoned: bool = False) -> int:
+    """How many elements `compare` would find wrong."""
+    return _compared(*_flat(got, expected), (rtol, atol), poisoned).failures
+
+
+def agree(got: Array, other: Array, rtol: float, atol: float) -> bool:
+    """Whether two outputs of launches are within the tolerance of each other, in the precision that they have.
+
+    As `compare`, without saying where: bits that are the same agree, whatever they are.
+    """
+    if got.dtype.kind in "biu":
+        return np.array_equal(got, other)
+    flat_got, flat_other, widen = np.ravel(got), np.ravel(other), _widener(got.dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, flat_got.size, _CHUNK):
+            part, beside = flat_got[start : start + _CHUNK], flat_other[start : start + _CHUNK]
+            if np.array_equal(part.view(np.uint8), beside.view(np.uint8)):
+                continue
+            wide, wide_beside = widen(part), widen(beside)
+            near = np.abs(wide - wide_beside) <= np.abs(wide_beside) * rtol + atol
+            near &= np.isfinite(wide_beside)  # an infinite bound passes everything
+            near |= (wide == wide_beside) | (np.isnan(wide) & np.isnan(wide_beside))
+            if not near.all():
+                return False
+    return True
+
+
 def has_nan(got: Array) -> bool:
     """Whether a kernel wrote one; what it did not write does not count."""
     flat = got.reshape(-1)
@@ -64,6 +89,17 @@ def has_nan(got: Array) -> bool:
         return False
     widen = _widener(flat.dtype)
     return any(bool((np.isnan(widen(part)) & ~_is_poison(part)).any()) for _, part, _ in _chunks(flat, flat))
+
+
+def _flat(got: Array, expected: Array) -> tuple[Array, Array]:
+    if got.dtype == np.bool_:  # a byte that is neither 0 nor 1 is not a bool: compare bytes
+        return np.ravel(got).view(np.uint8), np.ravel(expected).view(np.uint8)
+    return np.ravel(got), np.ravel(expected)
+
+
+def _compared(got: Array, expected: Array, tolerance: tuple[float, float], poisoned: bool) -> _Worst:
+    exact = got.dtype.kind in "iub"
+    return _compare_exact(got, expected) if exact else _compare_floats(got, expected, tolerance, poisoned)
 
 
 def _compare_floats(got: Array, expected: Array, tolerance: tuple[float, float], poisoned: bool) -> _Worst:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,24 +19,105 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.expression import Expression
+from warpsmith.devices.memory import STEP
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
-from warpsmith.verify.userfunctions import call_by_name, load_function
+from warpsmith.verify.pool import SPAN_BYTES, Material, alternatives
+from warpsmith.verify.spikes import with_spikes
+from warpsmith.verify.userfunctions import UserFunction, asked_for, call_by_name, load_function
 
 _SCALED = frozenset({"normal", "uniform"})
+_VARYING = frozenset({"normal", "uniform", "randint", "permutation"})
+_OTHER_THAN_ONE = 0.5, 2.0  # and other than zero
+_ALTERNATIVES = 3
+_TIED = "tied"
+_HALF = 0.5  # the mantissa of a power of two, as frexp gives it
+_MANTISSA_BITS = {DType.F64: 52, DType.F32: 23, DType.F16: 10, DType.BF16: 7, DType.F8E4M3: 3, DType.F8E5M2: 2}
+_LARGE_PART = 8  # inputs that are smaller than this part of the largest are factors, not what is gone through
 _NOT_IN_NUMPY = frozenset({DType.BF16, DType.F8E4M3, DType.F8E5M2})
 
 
 def make_inputs(kernel: Kernel, workload: Workload, seed: int) -> dict[str, Array]:
     """Arguments and constants by name: buffers in their shape, scalars without dimensions. Null pointers have no entry."""
+    return _make(kernel, workload, seed, 0)
+
+
+def make_material(kernel: Kernel, workload: Workload, seed: int) -> tuple[dict[str, Array], dict[str, Material]]:
+    """The inputs, and for every buffer that has some what its contents are drawn from when launches are timed (`verify.pool`).
+
+    The first draw is the inputs themselves.
+    """
+    inputs = _make(kernel, workload, seed, 0)
+    buffers = [b for b in kernel.buffers if b.role is not Role.OUT and not b.null]
+    tied = _tied(kernel, buffers)
+    further = [_make(kernel, workload, seed, set_) for set_ in range(1, _ALTERNATIVES)] if tied else []
+    materials: dict[str, Material] = {}
+    for buffer in buffers:
+        if buffer.name in tied:
+            sets = [np.ascontiguousarray(made[buffer.name]) for made in (inputs, *further)]
+            materials[buffer.name] = alternatives(sets, _TIED)
+        else:
+            materials[buffer.name] = _material(buffer, kernel, workload, seed, inputs[buffer.name])
+    return inputs, materials
+
+
+def _make(kernel: Kernel, workload: Workload, seed: int, alternative: int) -> dict[str, Array]:
     values: dict[str, Array] = {}
+    sparse = sparse_buffers(kernel, workload)
     for item in (*kernel.arguments, *kernel.constants):
         if isinstance(item, Scalar):
             values[item.name] = np.frombuffer(scalar_bytes(item, scalar_value(item, kernel, workload)), item.dtype.numpy).reshape(
                 ()
             )
         elif not item.null:
-            values[item.name] = _fill(item, kernel, workload, seed, values)
+            filled = _fill(item, kernel, workload, _stream(seed, alternative, workload, item), values)
+            if item in sparse:  # at the same places in all of a shape
+                filled = with_spikes(filled, item.dtype, np.random.default_rng([seed, *filled.shape]))
+            values[item.name] = filled
     return values
+
+
+def _tied(kernel: Kernel, buffers: Sequence[Buffer]) -> frozenset[str]:
+    """Buffers that a function of the user's makes, and those that it looks at: what fits together is drawn together."""
+    tied = {b.name for b in buffers if b.init.python is not None}
+    for name in [b.init.python for b in buffers if b.init.python is not None]:
+        asked = asked_for(_function(kernel, name)[1])
+        tied |= {b.name for b in buffers if asked is None or b.name in asked}
+    return frozenset(tied)
+
+
+def _material(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, values: Array) -> Material:
+    kind, dtype = buffer.init.kind, buffer.dtype
+    if kind not in _VARYING or not values.nbytes or workload.is_sparse:
+        return Material(np.ascontiguousarray(values), values.nbytes)
+    if kind == "permutation":  # rolled
+        windows = max(1, values.nbytes // STEP) if values.ndim == 1 else 1
+        return Material(np.concatenate([values.ravel(), values.ravel()]), values.nbytes, windows=windows)
+    # However small the buffer, a piece may begin anywhere in the span.
+    more = max(0, SPAN_BYTES - values.nbytes) // dtype.itemsize
+    further = _generated(buffer, kernel, workload, (more,), _stream(seed, 0, workload, buffer, "further"))
+    low, high = _bounds(buffer, kernel, workload)
+    flips = flippable(kind, dtype, low, high) if workload.scale == 1.0 else 0
+    return Material(np.concatenate([values.ravel(), further]), values.nbytes, span=SPAN_BYTES, flips=flips)
+
+
+def flippable(kind: str, dtype: DType, low: float | None, high: float | None) -> int:
+    """The bits of an element that may be flipped at random: it stays within what `init` asks for."""
+    size = 8 * dtype.itemsize
+    if dtype.is_float:
+        digits = (1 << _MANTISSA_BITS[dtype]) - 1
+        if kind == "normal":  # its density falls within a power of two: the first two digits stay, with which it hardly changes
+            return digits >> 2 | 1 << (size - 1)
+        begins, ends = (0.0 if low is None else low), (1.0 if high is None else high)
+        # Below a power of two, whatever the digits, stays below it. A value of a narrow type may have been rounded up to it.
+        is_whole = begins == 0 and ends > 0 and math.frexp(ends)[0] == _HALF and dtype in {DType.F32, DType.F64}
+        return digits if is_whole else 0
+    if dtype is DType.BOOL:
+        return 1 if low is None and high is None else 0
+    first, end = _integer_range(dtype, low, high)
+    span = end - first
+    if span == 1 << size:
+        return span - 1
+    return span - 1 if span & (span - 1) == 0 and first % span == 0 else 0
 
 
 def shape_of(buffer: Buffer, kernel: Kernel, workload: Workload) -> tuple[int, ...]:
@@ -56,8 +138,34 @@ def default_names(kernel: Kernel, workload: Workload) -> dict[str, Value]:
     return {**kernel.defines, **kernel.default_configuration, **workload.sizes}
 
 
-def scalar_value(scalar: Scalar, kernel: Kernel, workload: Workload) -> Value:
-    return scalar.value.evaluate(default_names(kernel, workload))
+def scalar_value(scalar: Scalar, kernel: Kernel, workload: Workload, names: Mapping[str, Value] | None = None) -> Value:
+    """With `names` for the expression, or the defaults. A workload may have a constant of kernel.toml otherwise."""
+    value = scalar.value.evaluate(default_names(kernel, workload) if names is None else names)
+    if workload.constants_factor == 1.0 or not is_constant(scalar, kernel) or isinstance(value, str):
+        return value
+    return value * workload.constants_factor or workload.constants_factor
+
+
+def is_constant(item: Buffer | Scalar, kernel: Kernel) -> bool:
+    """Whether kernel.toml fixes what a kernel takes as an argument all the same, so that it may not rely on its value.
+
+    Where nobody but the original says what is right, only of floats: places that are not the declared ones may mean nothing.
+    """
+    if isinstance(item, Scalar):
+        return item.dtype.is_float and not item.value.names
+    if item.role is not Role.IN or item.null:
+        return False
+    if item.init.kind == "arange":
+        return kernel.reference.file is not None
+    return item.dtype.is_float and item.init.kind in {"zeros", "ones"}
+
+
+def _other_constants(buffer: Buffer, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    if buffer.init.kind != "arange":
+        low, high = _OTHER_THAN_ONE
+        return generate("uniform", buffer.dtype, shape, rng, low=low, high=high)
+    steps = np.arange(math.prod(shape))  # as many places, in order, and some of them twice
+    return (steps - steps % 2).astype(buffer.dtype.numpy).reshape(shape)
 
 
 def scalar_bytes(scalar: Scalar, value: Value) -> bytes:
@@ -80,20 +188,49 @@ def as_python(argument: Buffer | Scalar, array: Array) -> Any:
     return array.astype(np.float32) if argument.dtype in _NOT_IN_NUMPY else array
 
 
-def _fill(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, earlier: Mapping[str, Array]) -> Array:
+def _fill(buffer: Buffer, kernel: Kernel, workload: Workload, rng: np.random.Generator, earlier: Mapping[str, Array]) -> Array:
     shape = shape_of(buffer, kernel, workload)
     if buffer.role is Role.OUT:
         return np.zeros(shape, buffer.dtype.numpy)
-    digest = hashlib.blake2b(f"{workload.name}\0{buffer.name}".encode(), digest_size=16).digest()
-    rng = np.random.default_rng([seed, *np.frombuffer(digest, np.uint32).tolist()])
+    if workload.constants_factor != 1.0 and is_constant(buffer, kernel):
+        return _other_constants(buffer, shape, rng)
     if buffer.init.python is not None:
         return _from_python(buffer, shape, rng, kernel=kernel, workload=workload, earlier=earlier)
-    names = default_names(kernel, workload)
-    low, high = (float(b.evaluate(names)) if isinstance(b, Expression) else b for b in (buffer.init.low, buffer.init.high))
+    return _generated(buffer, kernel, workload, shape, rng)
+
+
+def _generated(buffer: Buffer, kernel: Kernel, workload: Workload, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    low, high = _bounds(buffer, kernel, workload)
     values = generate(buffer.init.kind, buffer.dtype, shape, rng, low=low, high=high)
     if workload.scale == 1.0 or not buffer.dtype.is_float or buffer.init.kind not in _SCALED:
         return values
     return (values.astype(np.float64) * workload.scale).astype(buffer.dtype.numpy)
+
+
+def sparse_buffers(kernel: Kernel, workload: Workload) -> tuple[Buffer, ...]:
+    """Which buffers have spikes on a workload that is sparse: large ones of random floats that may be zero."""
+    if not workload.is_sparse:
+        return ()
+    found: list[tuple[int, Buffer]] = []
+    for buffer in kernel.buffers:
+        if buffer.role is not Role.OUT and not buffer.null and buffer.dtype.is_float:
+            low, high = _bounds(buffer, kernel, workload)
+            may_be_zero = buffer.init.kind in _SCALED and (low is None or low <= 0) and (high is None or high > 0)
+            found.append((math.prod(shape_of(buffer, kernel, workload)) if may_be_zero else 0, buffer))
+    largest = max((count for count, _ in found), default=0)
+    return tuple(buffer for count, buffer in found if count * _LARGE_PART >= largest > 1)
+
+
+def _bounds(buffer: Buffer, kernel: Kernel, workload: Workload) -> tuple[float | None, float | None]:
+    names = default_names(kernel, workload)
+    low, high = (float(b.evaluate(names)) if isinstance(b, Expression) else b for b in (buffer.init.low, buffer.init.high))
+    return low, high
+
+
+def _stream(seed: int, alternative: int, workload: Workload, buffer: Buffer, part: str = "") -> np.random.Generator:
+    digest = hashlib.blake2b(f"{workload.name}\0{buffer.name}".encode() + part.encode(), digest_size=16).digest()
+    more = [alternative] if alternative else []
+    return np.random.default_rng([seed, *more, *np.frombuffer(digest, np.uint32).tolist()])
 
 
 def generate(
@@ -128,7 +265,7 @@ def generate(
             values = rng.integers(low_int, high_int, count, np.uint64 if dtype is DType.U64 else np.int64)
         case unknown:
             kinds = 'normal, uniform, randint, zeros, ones, arange, permutation, or python = "file.py:function"'
-            raise InputError(f"init {unknown!r} is not known", hint=f"one of: {kinds}")
+            raise InputError(f"unknown init {unknown!r}", hint=f"one of: {kinds}")
     return values.astype(target, copy=False).reshape(shape)
 
 
@@ -149,7 +286,7 @@ def _integer_range(dtype: DType, given_low: float | None, given_high: float | No
     low = math.ceil(given_low) if given_low is not None else low
     high = math.ceil(given_high) if given_high is not None else max(high, low + 1)
     if high <= low:
-        raise InputError(f"init has low = {low} and high = {high}, which leaves no value", hint="high is exclusive")
+        raise InputError(f"init has low = {low} and high = {high}: the range is empty", hint="high is exclusive")
     return low, high
 
 
@@ -163,13 +300,17 @@ def _from_python(
     earlier: Mapping[str, Array],
 ) -> Array:
     """The function may ask for `shape`, `dtype`, `rng`, the workload's sizes, and the arguments before this one."""
-    file_name, _, function_name = (buffer.init.python or "").rpartition(":")
-    file = kernel.path.parent / file_name
-    function = load_function(file, function_name)
+    file, function = _function(kernel, buffer.init.python or "")
     seen = {item.name: as_python(item, earlier[item.name]) for item in kernel.arguments if item.name in earlier}
     dtype = np.dtype(np.float32) if buffer.dtype in _NOT_IN_NUMPY else buffer.dtype.numpy
     array = np.asarray(call_by_name(function, file, {**workload.sizes, **seen, "shape": shape, "dtype": dtype, "rng": rng}))
     if array.shape != shape or (array.dtype.kind not in "biuf" and array.dtype != buffer.dtype.numpy):
         gave = f"gave {array.dtype} of shape {array.shape} for {buffer.name} on workload {workload.name!r}"
-        raise InputError(f"{function_name}() {gave}; expected {buffer.dtype} of shape {shape}", location=Location(file))
+        raise InputError(f"{function.__name__}() {gave}; expected {buffer.dtype} of shape {shape}", location=Location(file))
     return np.ascontiguousarray(array.astype(buffer.dtype.numpy, copy=True))
+
+
+def _function(kernel: Kernel, named: str) -> tuple[Path, UserFunction]:
+    file_name, _, function_name = named.rpartition(":")
+    file = kernel.path.parent / file_name
+    return file, load_function(file, function_name)

@@ -13,7 +13,7 @@ from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Geometry
 from warpsmith.spec.kernel import Buffer, Kernel, Role, Scalar, Workload
 from warpsmith.verify.inputs import as_python, shape_of
-from warpsmith.verify.userfunctions import call_by_name, load_function
+from warpsmith.verify.userfunctions import call_by_name, load_function, require_known
 
 _NARROW = (DType.F16, DType.F32)
 
@@ -54,6 +54,19 @@ def expected_outputs(
         except ValueError as error:
             raise InputError(f"{name}() on workload {workload.name!r}: {buffer.name} {error}", location=at) from None
     return expected
+
+
+def reference_problem(kernel: Kernel) -> InputError | None:
+    """What would go wrong before the reference is even called: it cannot be loaded, or asks for what there is not."""
+    file, name = kernel.reference.file, kernel.reference.function
+    if file is None or name is None:
+        return None
+    known = ("grid", "block", *kernel.workloads[0].sizes, *(a.name for a in (*kernel.constants, *kernel.arguments)))
+    try:
+        require_known(load_function(file, name), file, known)
+    except InputError as error:
+        return error
+    return None
 
 
 def normalised(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:

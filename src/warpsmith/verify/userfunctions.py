@@ -11,7 +11,7 @@ import inspect
 import keyword
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -38,33 +38,52 @@ def load_function(file: Path, name: str) -> UserFunction:
     return function  # type: ignore[no-any-return] # a module's attribute
 
 
+def asked_for(function: UserFunction) -> frozenset[str] | None:
+    """The names that its signature asks for; None for all that there are (`**kwargs`)."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return frozenset(name for p in parameters for name in (p.name, p.name.removesuffix("_")))
+
+
 def call_by_name(function: UserFunction, file: Path, available: Mapping[str, Any]) -> Any:
     """Call with those of `available` that the signature asks for, or all of them for `**kwargs`.
 
     A name that is a Python keyword (`in`) may be asked for with an underscore behind it (`in_`).
     """
     name = getattr(function, "__name__", "function")
+    require_known(function, file, available)
     given: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             given = {**available, **given}
-            continue
-        key = parameter.name
-        if key not in available and key.endswith("_") and keyword.iskeyword(key[:-1]):
-            key = key[:-1]
-        if key in available and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        elif (key := _key_of(parameter, available)) is not None:
             given[parameter.name] = available[key]
-        elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
-            raise InputError(
-                f"{name}() asks for {parameter.name!r}, which is not there",
-                location=Location(file, function.__code__.co_firstlineno if hasattr(function, "__code__") else None),
-                hint=f"it may ask for: {', '.join(available)}",
-            )
     try:
         with np.errstate(all="ignore"):  # an overflow to infinity is the oracle's answer, not a remark to the user
             return function(**given)
     except Exception as error:
         raise InputError(f"{name}() raised {_described(error)}", location=_innermost(error, file)) from error
+
+
+def require_known(function: UserFunction, file: Path, available: Collection[str]) -> None:
+    """Raises InputError if it asks for what is not there."""
+    for parameter in inspect.signature(function).parameters.values():
+        is_any = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if not is_any and parameter.default is parameter.empty and _key_of(parameter, available) is None:
+            raise InputError(
+                f"{getattr(function, '__name__', 'function')}() asks for {parameter.name!r}, which is not there",
+                location=Location(file, function.__code__.co_firstlineno if hasattr(function, "__code__") else None),
+                hint=f"it may ask for: {', '.join(available)}",
+            )
+
+
+def _key_of(parameter: inspect.Parameter, available: Collection[str]) -> str | None:
+    key = parameter.name
+    if key not in available and key.endswith("_") and keyword.iskeyword(key[:-1]):
+        key = key[:-1]
+    by_name = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    return key if by_name and key in available else None
 
 
 @lru_cache(maxsize=32)

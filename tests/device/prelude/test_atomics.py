@@ -181,3 +181,34 @@ def test_atomic_objects_and_references(run):
     run(code, counts, total, bits, block=(96, 1, 1))
     assert counts.tolist() == [3 * 96, 95, 7, 1]
     assert (total[0], bits[0]) == (48, 2**20 - 1)
+
+
+@pytest.mark.parametrize(("ctype", "dtype"), [("unsigned", np.uint32), ("long long", np.int64)])
+def test_the_compilers_own_functions(run, ctype, dtype):
+    """`__nv_atomic_*`, contended by a whole grid; the second half waits for nobody and sees what one thread alone does."""
+    code = f"""
+    __global__ void k(const {ctype}* x, {ctype}* total, {ctype}* alone) {{
+      const {ctype} v = x[blockIdx.x * blockDim.x + threadIdx.x];
+      __nv_atomic_fetch_add(total, v, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+      __nv_atomic_sub(total + 1, v, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM);
+      __nv_atomic_max(total + 2, v, __NV_ATOMIC_SEQ_CST);
+      __nv_atomic_fetch_xor(total + 3, v, __NV_ATOMIC_RELEASE);
+      if (blockIdx.x == 0 && threadIdx.x == 0) {{
+        {ctype} seen = 8, old;
+        __nv_atomic_store_n(alone, 7, __NV_ATOMIC_RELEASE);
+        alone[1] = __nv_atomic_compare_exchange_n(alone, &seen, 9, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED);
+        alone[2] = seen;
+        alone[3] = __nv_atomic_compare_exchange_n(alone, &seen, 9, true, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED);
+        seen = 11;
+        __nv_atomic_exchange(alone, &seen, &old, __NV_ATOMIC_ACQ_REL);
+        __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_BLOCK);
+        alone[4] = old;
+        alone[5] = __nv_atomic_fetch_min(alone, 3, __NV_ATOMIC_RELAXED);
+        alone[6] = __nv_atomic_load_n(alone, __NV_ATOMIC_ACQUIRE);
+      }}
+    }}"""
+    x = np.random.default_rng(0).integers(1, 128, GRID * BLOCK).astype(dtype)
+    total, alone = np.array([0, 100_000, 5, 5], dtype), np.zeros(7, dtype)
+    run(code, x, total, alone, grid=(GRID, 1, 1), block=(BLOCK, 1, 1))
+    assert total.tolist() == [x.sum(), 100_000 - x.sum(), x.max(), 5 ^ np.bitwise_xor.reduce(x)]
+    assert alone.tolist() == [3, 0, 7, 1, 9, 11, 3]

@@ -254,3 +254,20 @@ def test_fp8_vectors_and_halves(run):
     run(code, x, out, block=(1, 1, 1))
     e4, e5 = x.astype(ml_dtypes.float8_e4m3fn).astype(np.float32), x.astype(ml_dtypes.float8_e5m2).astype(np.float32)
     assert out.tolist() == [*e4, *e5, *e4[:2], *e4[2:], 3, 3, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("header", "make", "wide"),
+    [("fp16", "__floats2half2_rn", "__half22float2"), ("bf16", "__floats2bfloat162_rn", "__bfloat1622float2")],
+)
+def test_complex_products_of_pairs(run, header, make, wide):
+    code = f"""
+    #include <cuda_{header}.h>
+    __global__ void k(float2* out, const float2* x) {{
+      const auto pair = [&](int i) {{ return {make}(x[i].x, x[i].y); }};
+      out[0] = {wide}(__hcmadd(pair(0), pair(1), pair(2)));
+    }}"""
+    out, x = np.zeros(2, np.float32), np.array([1, 2, 3, -4, 5, 6], np.float32)
+    run(code, out, x, grid=(1, 1, 1), block=(1, 1, 1))
+    product = complex(1, 2) * complex(3, -4) + complex(5, 6)
+    assert out.tolist() == [product.real, product.imag]

@@ -16,9 +16,9 @@ from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.agent.planning import Attempt, Facts
-from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.events import ignore
-from warpsmith.tuning.rewrites import Rewrites, rewrite_configuration
+from warpsmith.tuning.rounds.desk import desk_without_record
+from warpsmith.tuning.rounds.rewrites import Rewrites, rewrite_configuration
 
 LIMITS = Limits(8192, 8192, 8192, 8192, 32768, 32, 2)
 KERNEL = untouched(load_kernel("silu_and_mul"))

@@ -7,7 +7,7 @@ from llm_desk import FACTS, Office
 
 from chat_server import Response, answers, completion, fails, refuses_tools, says, serving
 from warpsmith.refactor.base import Concern
-from warpsmith.tuning.agent.planning import AgentStopped, Finding
+from warpsmith.tuning.agent.planning import AgentStopped, Finding, Unanswered
 
 GOOD = {"findings": [{"concern": "Traffic", "text": "too much of it", "weight": "0.4"}]}
 FOUND = (Finding(Concern.TRAFFIC, "too much of it", 0.4),)
@@ -29,8 +29,16 @@ def stopped(*script, **options) -> tuple[Office, str, int]:
         office = Office(server, **options)
         with pytest.raises(AgentStopped) as error:
             office.agent.analyse(FACTS)
+        if isinstance(error.value, Unanswered):  # it costs its question; the next one is asked once
+            before = len(server.requests)
+            with pytest.raises(AgentStopped) as error:
+                office.agent.analyse(FACTS)
+            assert len(server.requests) == before + 1
+        assert not isinstance(error.value, Unanswered)
+        asked = len(server.requests)
         with pytest.raises(AgentStopped):  # and it stays so, without another request
             office.agent.analyse(FACTS)
+        assert len(server.requests) == asked
         return office, error.value.reason, len(server.requests)
 
 
@@ -116,8 +124,8 @@ def test_passing_faults_are_asked_again_and_lasting_ones_end_it(behaviour, reaso
     assert office.kinds == ["prompt", "fault", "fault", "reply"]
     assert office.waits == [1, 4]
     office, why, requests = stopped(behaviour)
-    assert requests == 4
-    assert office.kinds == ["prompt", *["fault"] * 4, "prompt"]
+    assert requests == 5
+    assert office.kinds == ["prompt", *["fault"] * 4, "prompt", "fault", "prompt"]
     assert reason in why
     assert reason in office.notes[1].text
 
@@ -139,9 +147,25 @@ def test_what_waiting_cannot_help_ends_it_at_once(status, text):
     assert "a-secret-of-mine" not in why + "".join(note.text for note in office.notes)
 
 
+@pytest.mark.parametrize("status", [400, 413, 418, 422])
+def test_a_question_that_is_refused_costs_that_question_where_others_were_answered(status):
+    with serving(answers(GOOD)) as server:
+        office = Office(server)
+        office.agent.analyse(FACTS)
+        server.script = [fails(status, "the content is filtered")]
+        with pytest.raises(Unanswered, match=r"filtered|holds"):
+            office.agent.analyse(FACTS)
+        server.script = [answers(GOOD)]
+        office.agent.analyse(FACTS)
+        assert server.requests[-1].get("tools")  # they were taken before: nothing is wrong with them
+        server.script = [fails(401)]
+        with pytest.raises(AgentStopped):
+            office.agent.analyse(FACTS)
+
+
 def test_a_dripping_server_meets_a_deadline():
     _, why, requests = stopped(lambda body: Response(b"x" * 1000, drip_s=0.05), timeout_s=0.3)
-    assert requests == 2
+    assert requests == 3
     assert "no answer within 0.3 s" in why
 
 

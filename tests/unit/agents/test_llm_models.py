@@ -54,7 +54,7 @@ def test_what_is_missing_is_said_before_a_run_begins(name, error, said, monkeypa
 
 def test_an_address_that_is_none_is_said_before_a_run_begins(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
-    with pytest.raises(InputError, match="is no address to ask openai:gpt-5 at"):
+    with pytest.raises(InputError, match="is not an address for openai:gpt-5"):
         load_agent("openai:gpt-5", DESK)
 
 
@@ -114,7 +114,7 @@ def test_an_answer_may_be_as_long_as_what_is_left_pays_for():
         office.agent.analyse(FACTS)
         first, second = (request["max_tokens"] for request in server.requests)
         assert first < 9_000
-        assert second == first - 1_200  # what the first exchange took
+        assert 50 < first - 1_200 - second < 700  # what the first exchange took, and its turn, which is told again
         office = Office(server, name="openai-chat:gpt-4o", usd=0.03)
         office.agent.analyse(FACTS)
         assert 500 < server.requests[-1]["max_tokens"] < 3_000
@@ -142,14 +142,14 @@ def test_too_little_left_is_not_spent(limits, said):
 
 def test_what_is_spent_is_spent():
     with serving(answers(GOOD)) as server:
-        office = Office(server, tokens=5_000)
+        office = Office(server, tokens=6_000)
         for _ in range(9):
             try:
                 office.agent.analyse(FACTS)
             except AgentStopped:
                 break
-        assert office.ledger.tokens <= 5_000
-        assert 1 <= len(server.requests) <= 4
+        assert office.ledger.tokens <= 6_000
+        assert 1 <= len(server.requests) <= 5
 
 
 def test_a_limit_in_dollars_on_a_model_without_a_price_is_one_in_tokens_and_says_so_once():

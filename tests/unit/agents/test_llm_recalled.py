@@ -55,7 +55,7 @@ def test_an_answer_with_thinking_before_it_is_found_and_one_without_a_reply_is_n
         office = Office(server)
         office.agent.analyse(FACTS)
         prompt, reply = office.notes
-        thought = replace(reply, text="[thinking] hm\n\nhm {}\n\n" + reply.text)
+        thought = replace(reply, text="[thinking] hm\nhm {}\n\n" + reply.text)
         assert said(Office(server, before=[prompt, prompt, thought]).agent.analyse(FACTS)) == ["second"]
         assert len(server.requests) == 1
         Office(server, before=[prompt]).agent.analyse(FACTS)

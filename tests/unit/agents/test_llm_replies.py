@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llm_desk import FACTS, KERNEL, LATER, LIMITS, TRIED, Office, measured
+from llm_desk import FACTS, KERNEL, LATER, LIMITS, PASSES, TRIED, Office, measured
 from pydantic import ValidationError
 
 from chat_server import answers, says, serving
@@ -20,7 +20,7 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.refactor.base import Concern, Tunable
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.tuning.agent.planning import Attempt, Finding, Plan, Unanswered
+from warpsmith.tuning.agent.planning import Attempt, Finding, PassReport, Plan, Unanswered
 
 SOURCE = """template <typename T>
 __global__ void silu_and_mul_kernel(T* __restrict__ out, const T* __restrict__ input, int d) {
@@ -114,9 +114,39 @@ def planned(facts=FACTS, **reply):
 
 def test_a_plan_keeps_what_was_applied_and_adds_what_was_not_tried():
     plan, _ = planned(passes=["map_2d", "block_size", "fast_math"], share="0.5")
-    assert plan == Plan(("block_size", "map_2d"), "because", is_last=True, share=0.5)
+    assert plan == Plan(
+        ("block_size", "map_2d"), "because", is_last=True, share=0.5, refused={"fast_math": "no function to approximate"}
+    )
     plan, _ = planned(passes=[], write=True)
     assert (plan.passes, plan.write, plan.is_last) == (("block_size",), True, False)
+
+
+ON_FORMS = replace(
+    FACTS,
+    passes=(
+        *PASSES,
+        PassReport("map_2d@1", "two-dimensional blocks", frozenset(), declined="its block has one row"),
+        PassReport("fast_math@1", "approximate functions", frozenset()),
+        PassReport("fast_math@2", "approximate functions", frozenset(), applied_in=2),
+        PassReport("fast_math@3", "approximate functions", frozenset()),
+    ),
+    proposals=(replace(TRIED, problem=None), *(replace(TRIED, proposal=replace(TRIED.proposal, number=n)) for n in (2, 3))),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "granted", "refused"),
+    [
+        (["fast_math@1", "map_2d"], ["fast_math@1", "map_2d"], {}),
+        (["fast_math"], ["fast_math@1", "fast_math@3"], {}),  # of no use on the kernel itself, but on these
+        (["map_2d@1", "map_2d@9", "fast_math@2"], [], {"map_2d@1": "its block has one row", "map_2d@9": "there is no form 9"}),
+        (["map_2d@4"], ["map_2d@4"], {}),  # the form that is to be written
+    ],
+)
+def test_passes_are_granted_by_form_or_refused_with_the_reason(asked, granted, refused):
+    plan, _ = planned(ON_FORMS, passes=asked, write=True)
+    assert plan.passes == ("block_size", "fast_math@2", *granted)
+    assert plan.refused == refused
 
 
 @pytest.mark.parametrize(
@@ -198,13 +228,13 @@ def test_what_cannot_be_right_goes_back_with_the_reason(reply, problem):
 def test_source_may_stand_in_a_fence_beside_the_object():
     rest = {key: value for key, value in FORM.items() if key != "source"}
     with serving(says(content=f"```json\n{json.dumps(rest)}\n```\n```cuda\n{SOURCE}```\n")) as server:
-        assert Office(server).agent.propose(FACTS, Plan((), "why")).source == SOURCE
+        assert Office(server).agent.propose(FACTS, Plan((), "why"))[0].source == SOURCE
 
 
 def test_proposals_are_numbered_repaired_and_never_written_twice():
     with serving(answers(FORM)) as server:
         office = Office(server)
-        first = office.agent.propose(LATER, Plan((), "why", write=True))
+        [first] = office.agent.propose(LATER, Plan((), "why", write=True))
         assert first.number == 2  # TRIED was the first
         with pytest.raises(Unanswered):
             office.agent.propose(replace(LATER, proposals=(replace(TRIED, proposal=first),)), Plan((), "why"))
@@ -225,7 +255,7 @@ def test_a_rewrite_has_no_parameters_left():
     assert [rule.expression for rule in found.rules] == ["d % 32 == 0"]
     assert found.block == ("32",)
     assert found.source.startswith("#define STEP 32\n")
-    assert "2.000x the original's speed" in server.requests[0]["messages"][1]["content"]
+    assert "2.00x the original's speed" in server.requests[0]["messages"][1]["content"]
 
 
 # ── workloads ──
@@ -278,3 +308,13 @@ def test_long_texts_keep_their_beginning_and_their_end():
     assert len(found) < 350
     assert found.endswith("the point")
     assert "709 characters left out" in found
+
+
+def test_an_answer_may_have_several_forms_and_says_which_one_is_wrong():
+    other = {**FORM, "source": SOURCE.replace("{", "{ /* another */", 1)}
+    wrong = {**other, "launch": None}
+    with serving(answers({"form": [FORM, wrong]}), answers({"forms": [FORM, other]})) as server:
+        office = Office(server)
+        found = office.agent.propose(LATER, Plan((), "why", write=True))
+    assert [(form.number, form.source) for form in found] == [(2, SOURCE), (3, other["source"])]
+    assert "form 2 of 2: there is no launch" in office.said("problem")

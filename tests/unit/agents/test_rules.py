@@ -10,8 +10,8 @@ from warpsmith.refactor.base import Concern
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.agent.planning import Facts, Finding, PassReport, RoundReport
-from warpsmith.tuning.agent.secretary import desk_without_record
 from warpsmith.tuning.events import ignore
+from warpsmith.tuning.rounds.desk import desk_without_record
 
 LIMITS = Limits(8192, 8192, 8192, 8192, 32768, 32, 2)
 PASSES = (
@@ -62,6 +62,15 @@ def test_the_first_round_lifts_numbers_and_answers_the_weightiest_findings():
     assert plan.passes[:3] == ("lift_constants", "block_size", "map_2d")
     assert "map_2d (for coalescing)" in plan.reason
     assert "mine" not in plan.passes
+
+
+def test_a_pass_that_makes_another_kernel_takes_no_place_of_others():
+    many = tuple(PassReport(f"p{n}", "?", frozenset({Concern.COALESCING})) for n in range(6))
+    beside = PassReport("serial_warps", "?", frozenset({Concern.COALESCING}))
+    found = facts(passes=(beside, *many))
+    plan = AGENT.plan(found, AGENT.analyse(found))
+    assert plan is not None
+    assert plan.passes == ("p0", "p1", "p2", "p3", "p4", "serial_warps")
 
 
 def test_a_pass_that_nothing_asks_for_gets_its_turn_where_no_other_applies():

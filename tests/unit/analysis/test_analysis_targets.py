@@ -42,6 +42,11 @@ def test_a_gpu_of_the_catalogue_has_its_own_number_of_compute_units() -> None:
     assert (limits.compute_units, target.limits(limits).compute_units) == (108, 132)
 
 
+def test_the_beginning_of_a_name_is_the_first_of_a_family() -> None:
+    assert parse_target("a100").name == "a100-sxm-80gb"
+    assert parse_target("h100").name == "h100-sxm"
+
+
 def test_every_figure_of_the_catalogue_has_its_source() -> None:
     for gpu in load_catalogue().values():
         assert {"compute_units", "bandwidth"} <= gpu.sources.keys(), gpu.name

@@ -1,9 +1,11 @@
 """What was said in a run, as people read it."""
 
+import json
+
 from warpsmith.cli.render_transcript import render_transcript
 from warpsmith.record.run import RunHeader
 from warpsmith.record.store import Store
-from warpsmith.record.transcript import Kind, Message, Role
+from warpsmith.record.transcript import CALL, Kind, Message, Role
 from warpsmith.report.lab_book import lab_book
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "openai:gpt-5", "gp", 0, {}, {})
@@ -72,3 +74,31 @@ def test_a_run_without_a_model_says_so(tmp_path, capsys):
         run = store.begin(HEADER)
         render_transcript(lab_book(store.find(run), store))
     assert "nothing was said in this run" in capsys.readouterr().out
+
+
+def test_long_results_of_tools_are_cut_and_each_form_of_an_answer_stands_alone(tmp_path, capsys):
+    code = "\n".join(f"vaddps zmm{n}, zmm1, zmm2" for n in range(40))
+    wrapped = json.dumps(
+        {"tool": "try_form", "arguments": json.dumps({"form": {"hypothesis": "wider", "source": "int a;\nint b;"}})}
+    )
+    forms = {"form": [{"tried": 1}, {"hypothesis": "narrower", "source": "int c;\nint d;"}]}
+    with Store(tmp_path / "runs.sqlite") as store:
+        run = store.begin(HEADER)
+        store.say(run, Message(Role.ANALYST, Kind.REPLY, CALL + wrapped, round=1, model="m"))
+        store.say(run, Message(Role.ANALYST, Kind.TOOL, f"hot_loop\n{code}", round=1, model="m"))
+        store.say(run, Message(Role.ANALYST, Kind.REPLY, json.dumps(forms), round=1, model="m"))
+        book = lab_book(store.find(run), store)
+    render_transcript(book)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    for part in (
+        "tries: wider",
+        "| int b;",
+        "vaddps zmm10, zmm1, zmm2",
+        "… and 29 more lines, in --json",
+        "tried: 1",
+        "| int d;",
+    ):
+        assert part in lines, part
+    assert "vaddps zmm11, zmm1, zmm2" not in lines
+    assert lines.count("| int b;") == 1
+    assert code in book["messages"][1]["text"]

@@ -42,5 +42,5 @@ def test_names_of_folders_may_have_quotes() -> None:
 
 def test_no_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "wheel_file", lambda *_: None)
-    with pytest.raises(UnavailableError, match=r"intel-opencl-rt .* is not installed\nhint: pip install intel-opencl-rt"):
+    with pytest.raises(UnavailableError, match=r"intel-opencl-rt is not installed\nhint: pip install intel-opencl-rt"):
         loader.load_cpu_runtime()

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.results import stored
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError, WarpsmithError
+from warpsmith.core.jsonable import from_json
 from warpsmith.export.base import Pick
 from warpsmith.export.delivery import deliver
 from warpsmith.export.parts import with_defines
 from warpsmith.export.shipment import NothingToShip, shipment_of
 from warpsmith.export.templated import Templated
+from warpsmith.record.result import Claim
 from warpsmith.record.run import RunHeader, RunRecord
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
@@ -91,6 +94,7 @@ def claim(speedup: float, low: float, high: float, *, verified: bool = True, **c
 
 def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "finished", **own: dict[str, Any]) -> RunRecord:
     result = general and {
+        **stored(),
         "general": {**general, "workloads": {"a": general, "b": general}},
         "per_workload": {"a": general, "b": general, **own},
         "heldout": {"odd": claim(0.8, 0.7, 0.9)},
@@ -132,7 +136,7 @@ def test_a_gain_that_is_not_certain_ships_by_force_only(kernel) -> None:
 
 
 def test_force_ships_what_has_no_gain_but_nothing_unverified(kernel) -> None:
-    assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), Templated.of(kernel), force=True).general.claim["speedup"] == 1.02
+    assert shipment_of(record(kernel, claim(1.02, 0.98, 1.06)), Templated.of(kernel), force=True).general.claim.speedup == 1.02
     with pytest.raises(NothingToShip):
         shipment_of(record(kernel, claim(2.0, 1.9, 2.1, verified=False)), Templated.of(kernel), force=True)
 
@@ -184,8 +188,8 @@ def test_workloads_whose_names_make_the_same_file_name_get_files_of_their_own(ke
     kernel = replace(kernel, workloads=tuple(Workload(name, {"n": n}) for name, n in sizes))
     better = claim(3.0, 2.9, 3.1)
     configurations = ({"BLOCK": 64, "VEC": 1}, {"BLOCK": 64, "VEC": 2}, {"BLOCK": 32, "VEC": 2})
-    own = {name: Pick(Configuration.of(c), better) for (name, _), c in zip(sizes, configurations, strict=True)}
-    general = Pick(Configuration.of({"BLOCK": 32, "VEC": 1}), claim(2, 1.9, 2.1))
+    own = {name: Pick(Configuration.of(c), from_json(Claim, better)) for (name, _), c in zip(sizes, configurations, strict=True)}
+    general = Pick(Configuration.of({"BLOCK": 32, "VEC": 1}), from_json(Claim, claim(2, 1.9, 2.1)))
     about = shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel))
     shipment = replace(about, general=general, per_workload=own)
     found = deliver(shipment, "source", tmp_path / "out", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from warpsmith.export.header.cpp_text import HELPERS, Cpp, identifier
 from warpsmith.export.header.enclosing import enclosed
 from warpsmith.spec.kernel import Buffer
 from warpsmith.testing.exporters import LIMITS, awkward_kernel, shipment_of_kernel
-from warpsmith.tuning.choices import OfTemplate
+from warpsmith.tuning.afterwards.choices import OfTemplate
 
 GENERAL = Configuration.of({"BLOCK": 32, "VEC": 2, "CHECKED": False})
 OWN = {
@@ -114,6 +115,21 @@ def test_headers_of_others_stay_outside_and_the_kernels_own_come_inside(shipment
     assert not any('guarded.h"' in line for line in found)
     opened, closed = (sum(line.startswith(start) for line in found) for start in ("namespace", "}}"))
     assert opened == closed == 4
+
+
+def test_macros_are_put_back_however_they_are_spelled(shipment, tmp_path):
+    source = tmp_path / "code" / "kernel" / "awkward.cu"
+    spelled = (
+        "#define A(x) x",
+        "%:define B 1",
+        "#def\\\nine C 2",
+        "/**/ # /**/ define D 3",
+        "#undef E",
+        "// #define F\n#if 0\n#define G\n#endif",
+    )
+    found = enclosed(shipment.kernel, source, "\n".join(spelled) + "\nvoid k();\n", ("outer",))
+    for word in ("push", "pop"):
+        assert re.findall(rf'#pragma {word}_macro\("(\w+)"\)', found) == ["A", "B", "C", "D", "E", "G"]
 
 
 def test_names_of_workloads_are_names_of_namespaces():

@@ -21,7 +21,7 @@ from warpsmith.export.python_text import Python
 from warpsmith.record.foreign import load_recording
 from warpsmith.space import space_of
 from warpsmith.testing.exporters import LIMITS, awkward_kernel, shipment_of_kernel
-from warpsmith.tuning.choices import OfTemplate
+from warpsmith.tuning.afterwards.choices import OfTemplate
 
 GENERAL = Configuration.of({"BLOCK": 64, "VEC": 2, "CHECKED": False})
 
@@ -50,12 +50,14 @@ def configurations(space: dict[str, Any]) -> list[dict[str, Any]]:
     return [c for c in found if all(eval(condition["Expression"], dict(c)) for condition in space["Conditions"])]
 
 
-def test_there_is_a_pair_of_files_for_each_tuning_workload(written):
+def test_there_are_three_files_for_each_tuning_workload(written):
     assert set(written()) == {
         "awkward.x-1.T1.json",
         "awkward.x-1.T4.json",
+        "awkward.x-1.cache.json",
         "awkward.x-1-2.T1.json",
         "awkward.x-1-2.T4.json",
+        "awkward.x-1-2.cache.json",
         "folder",
     }
 
@@ -97,8 +99,12 @@ def test_t4_has_every_outcome_and_replay_reads_it(shipment, written):
     assert [r["correctness"] for r in results] == [1, 1, 0, 0, 0, 0, 0, 0]
     assert results[0]["measurements"][0] == {"name": "time", "value": 3.5, "unit": "ms"}
     assert results[2]["reason"] == "y on x.1: 1 of 1,024 elements differ"
-    recording = load_recording(found["folder"] / "awkward.x-1.T4.json")
-    assert (recording.kernel, recording.device, recording.optimum) == ("awkward", "some device", 3.5)
+    for name in ("awkward.x-1.T4.json", "awkward.x-1.cache.json"):
+        _reads_back(load_recording(found["folder"] / name), about)
+
+
+def _reads_back(recording, about):
+    assert (recording.device, recording.optimum) == ("some device", 3.5)
     again = {e.configuration: e for e in recording.evaluations}
     inside = [e for e in about.evaluations if not isinstance(e.outcome, Infeasible)]
     assert recording.left_out == 1

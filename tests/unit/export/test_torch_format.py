@@ -341,8 +341,8 @@ def test_it_stands_in_for_a_function_where_it_may(seen: tuple[dict[str, Any], li
         "",
         "",
     ]
-    assert said["misfits"][3].startswith("acme.ops.gates is no function of a module that is there: module 'acme.ops' has no")
-    assert said["misfits"][4].startswith("acme.ops.Class.gate is no function of a module that is there: No module named")
+    assert said["misfits"][3].startswith("acme.ops.gates is not a function of a module that is there: module 'acme.ops' has no")
+    assert said["misfits"][4].startswith("acme.ops.Class.gate is not a function of a module that is there: No module named")
     assert said["where"] == [False, True]
     assert said["chain"] == ["gate", "second"]
 

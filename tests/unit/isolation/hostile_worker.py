@@ -2,12 +2,16 @@
 
 import ctypes
 import errno
+import fcntl
+import mmap
 import os
 import platform
 import resource
 import signal
 import socket
+import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -87,7 +91,84 @@ def hard_links(target: str) -> None:
     os.link(target, Path.home() / "hard")
 
 
+def cores_of_an_own_thread(_target: str) -> None:
+    """As runtimes pin theirs: another thread by its number, and a thread itself by its own."""
+    numbers: list[int] = []
+    begun, over = threading.Event(), threading.Event()
+
+    def run() -> None:
+        numbers.append(threading.get_native_id())
+        os.sched_setaffinity(numbers[0], {min(os.sched_getaffinity(0))})
+        begun.set()
+        over.wait()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait()
+    try:
+        assert len(os.sched_getaffinity(numbers[0])) == 1
+        os.sched_setaffinity(numbers[0], os.sched_getaffinity(0))
+        assert os.sched_getaffinity(numbers[0]) == os.sched_getaffinity(0)
+    finally:
+        over.set()
+        thread.join()
+
+
+def cores_in_a_child(target: str) -> None:
+    script = f"import os; os.sched_setaffinity(os.getpid(), os.sched_getaffinity(0)); os.sched_setaffinity({target}, {{0}})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    if b"PermissionError" in done.stderr:
+        raise PermissionError(errno.EPERM, target)
+
+
+def signal_by_a_pipe(how: str) -> Callable[[str], None]:
+    """Have the kernel send the signal, when something arrives in a pipe of ours. Signal 0 ends nobody who gets it."""
+
+    def send(target: str) -> None:
+        reading, writing = os.pipe()
+        if how == "number":
+            fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGCONT)
+        elif how == "owner":
+            fcntl.fcntl(reading, fcntl.F_SETOWN, int(target))
+        else:
+            fcntl.fcntl(reading, syscalls.FCNTL_REFUSED["F_SETOWN_EX"], struct.pack("ii", 1, int(target)))
+        fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+        os.write(writing, b"x")
+
+    return send
+
+
+def hoard(_target: str) -> None:
+    """Far more than the limit, each file within the limit of a file's size and none mapped."""
+    for _ in range(8):
+        os.ftruncate(os.memfd_create("hoard"), 256 << 20)
+
+
+def hoard_mapped(_target: str) -> None:
+    held = [mmap.mmap(-1, 256 << 20, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS) for _ in range(8)]
+    assert all(memory.write(b"x") for memory in held)
+
+
+def name_a_thread(process: str) -> None:
+    """One that is not the first, as NVIDIA's driver names its own; or another process's."""
+
+    def write() -> None:
+        place = f"{process}/task/{process}" if process else f"{os.getpid()}/task/{threading.get_native_id()}"
+        try:
+            Path(f"/proc/{place}/comm").write_text("cuda-EvtHandlr")
+        except OSError as error:
+            failed.append(error)
+
+    failed: list[OSError] = []
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
 ATTEMPTS: dict[str, Callable[[str], Any]] = {
+    "name a thread": name_a_thread,
     "read": lambda target: Path(target).read_bytes(),
     "list": os.listdir,
     "read in a child": in_a_child,
@@ -111,10 +192,26 @@ ATTEMPTS: dict[str, Callable[[str], Any]] = {
     "netlink": lambda _: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close(),
     "signal": lambda target: os.kill(int(target), 0),
     "signal by descriptor": lambda target: signal.pidfd_send_signal(os.pidfd_open(int(target)), 0),
-    "signal everybody": lambda _: os.kill(-1, 0),
     "trace": lambda target: raw(syscalls.OTHER_PROCESSES, "ptrace", 16, int(target), 0, 0),
     "limit": lambda target: resource.prlimit(int(target), resource.RLIMIT_NOFILE),
     "slow down": lambda target: os.setpriority(os.PRIO_PROCESS, int(target), 1),
+    "choose its cores": lambda target: os.sched_setaffinity(int(target), {0}),
+    "choose own cores": lambda _: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    "choose own cores by number": lambda _: os.sched_setaffinity(os.getpid(), os.sched_getaffinity(0)),
+    "choose the cores of an own thread": cores_of_an_own_thread,
+    "choose its cores in a child": cores_in_a_child,
+    "schedule it": lambda target: os.sched_setscheduler(int(target), os.SCHED_BATCH, os.sched_param(0)),
+    "own a pipe": signal_by_a_pipe("owner"),
+    "own a pipe by structure": signal_by_a_pipe("structure"),
+    "signal by a pipe": signal_by_a_pipe("number"),
+    "hold up who opens it": lambda target: fcntl.fcntl(os.open(target, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK),
+    "hoard memory in files": hoard,
+    "hoard shared memory": hoard_mapped,
+    "hoard secret memory": lambda _: raw(syscalls.SYSTEM, "memfd_secret", 0),
+    "hoard in /dev/shm": lambda _: Path("/dev/shm/warpsmith-hoard").write_text("x"),
+    "spare itself from the lack of memory": lambda _: Path("/proc/self/oom_score_adj").write_text("-1000"),
+    "spare itself by number": lambda _: Path(f"/proc/{os.getpid()}/oom_score_adj").write_text("0"),
+    "queue what all share": lambda _: raw(syscalls.ABSENT, "io_setup", 1000, ctypes.byref(ctypes.c_ulong(0))),
     "raise a limit": lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, 1 << 40)),
     "fork": lambda _: os.fork() or os._exit(0),
     "spawn": lambda _: os.posix_spawn("/bin/true", ["true"], {}),

@@ -2,7 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import socket
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -44,10 +48,10 @@ def ground(tmp_path_factory):
     return Ground(tmp_path_factory.mktemp("ground"))
 
 
-def start(ground: Ground, *, may_start_processes: bool) -> WorkerProcess:
+def start(ground: Ground, *, may_start_processes: bool, drives_gpu: bool = False) -> WorkerProcess:
     environment = {"PYTHONPATH": str(HERE)}
-    folders = [ground.kernel]
-    return WorkerProcess("hostile_worker", folders=folders, may_start_processes=may_start_processes, environment=environment)
+    options = {"memory_bytes": 1 << 30, "memory_by_addresses": not drives_gpu, "environment": environment}
+    return WorkerProcess("hostile_worker", folders=[ground.kernel], may_start_processes=may_start_processes, **options)
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +94,104 @@ def test_looking_into_the_tuner(attempt, file):
     assert attempt("list" if file == "fd" else "read", target) in REFUSED
 
 
-@pytest.mark.parametrize("what", ["signal", "signal by descriptor", "trace", "limit", "slow down"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "signal", "signal by descriptor", "trace", "limit", "slow down", "schedule it", "choose its cores", "own a pipe",
+        "own a pipe by structure", "signal by a pipe",
+    ],
+)  # fmt: skip
 def test_touching_the_tuner(attempt, what):
+    cores = os.sched_getaffinity(0)
     assert attempt(what, os.getpid()) == "EPERM"
+    assert os.sched_getaffinity(0) == cores
+
+
+def test_cores(attempt, compiler):
+    """A runtime pins its own threads, by number too; a thread of the tuner's is not its own, nor one of a neighbour's."""
+    for what in ("choose own cores", "choose own cores by number", "choose the cores of an own thread"):
+        assert attempt(what) == "done", what
+        assert compiler(what) == "done", what
+    assert compiler("choose its cores in a child", os.getpid()) == "EPERM"
+    with subprocess.Popen(["sleep", "1000"]) as neighbour:
+        assert attempt("choose its cores", neighbour.pid) == "EPERM"
+        neighbour.kill()
+
+
+@pytest.mark.parametrize(
+    ("what", "answer"),
+    [
+        ("hoard memory in files", {"EPERM"}), ("hoard secret memory", {"EPERM"}), ("hoard shared memory", {"ENOMEM"}),
+        ("hoard in /dev/shm", REFUSED), ("queue what all share", {"ENOSYS"}),
+        ("spare itself from the lack of memory", REFUSED), ("spare itself by number", REFUSED),
+    ],
+)  # fmt: skip
+def test_memory_beyond_the_limit(attempt, what, answer):
+    assert attempt(what) in answer
+
+
+@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="only root can be another user")
+def test_all_of_it_as_another_user(tmp_path_factory):
+    """With root's right to read files, for the interpreter may lie where only root finds it."""
+    folder = tmp_path_factory.mktemp("another")
+    folder.chmod(0o777)
+    rights = (
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=+dac_read_search",
+        "--ambient-caps=+dac_read_search",
+    )
+    tests = (str(Path(__file__)), "-k", "tuner or cores or beyond or held_up or privileges")
+    command = [
+        "setpriv",
+        *rights,
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={folder / 'b'}",
+        *tests,
+    ]
+    environment = {**os.environ, "HOME": str(folder), "TMPDIR": str(folder)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_where_landlock_has_no_signal_scope():
+    """As on Linux before 6.12: signals to others are refused by the filter of system calls alone."""
+    script = """
+        import fcntl, os, socket, struct
+        from warpsmith.isolation import capabilities, seccomp, syscalls
+        capabilities.give_up_privileges()
+        seccomp.install(seccomp.Leave(start_processes=True, connect=False, make_memory_files=False, signals_scoped=False))
+        sock, _ = socket.socketpair()
+        os.kill(os.getpid(), 0)
+        tuner = struct.pack("i", os.getppid())
+        attempts = [lambda: os.kill(os.getppid(), 0), lambda: fcntl.fcntl(sock, fcntl.F_SETOWN, os.getppid())]
+        attempts += [lambda what=what: fcntl.ioctl(sock, what, tuner) for what in syscalls.IOCTL_REFUSED.values()]
+        for attempt in attempts:
+            try:
+                attempt()
+            except PermissionError:
+                print("refused")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["refused"] * 4
+
+
+def test_nobody_who_opens_a_file_is_held_up(attempt, ground):
+    assert attempt("hold up who opens it", ground.header) == "EPERM"
+
+
+def test_memory_files_are_for_drivers_of_gpus(ground):
+    """Their workers are not limited by addresses, so this is as far as their limit goes."""
+    with WorkerProcess(
+        "hostile_worker", memory_bytes=1 << 30, memory_by_addresses=False, environment={"PYTHONPATH": str(HERE)}
+    ) as worker:
+        assert worker.call(Try("hoard memory in files"), deadline_s=60)[0] == "done"
 
 
 def test_network(attempt, tmp_path):
@@ -110,9 +209,9 @@ def test_network(attempt, tmp_path):
         abstract.listen()
         for what in ("tcp", "tcp6", "udp"):
             assert attempt(what, port) == "EACCES", what
-        assert attempt("unix", tmp_path / "socket") == "EACCES"
+        assert attempt("unix", tmp_path / "socket") == "ENOENT"
         assert attempt("unix datagram", tmp_path / "log") == "EACCES"
-        assert attempt("abstract", "warpsmith-test") == "EACCES"
+        assert attempt("abstract", "warpsmith-test") == "ENOENT"
         assert attempt("netlink") == "EACCES"
 
 
@@ -125,6 +224,13 @@ def test_network(attempt, tmp_path):
 )  # fmt: skip
 def test_ways_out(attempt, ground, what, answer):
     assert attempt(what, ground.kernel) == answer
+
+
+def test_a_worker_with_a_gpu_may_name_its_threads_and_nobody_elses(attempt, ground):
+    assert attempt("name a thread") == "EACCES"
+    with start(ground, may_start_processes=False, drives_gpu=True) as worker:
+        assert worker.call(Try("name a thread"), deadline_s=20)[0] == "done"
+        assert worker.call(Try("name a thread", str(os.getpid())), deadline_s=20)[0] == "EACCES"
 
 
 def test_privileges_are_gone(attempt):

@@ -15,12 +15,13 @@ from mcp.client.client import Client
 from pydantic import TypeAdapter, ValidationError
 
 from warpsmith import api
+from warpsmith.cli.app import app
 from warpsmith.core.errors import InputError
 from warpsmith.mcp import calls
 from warpsmith.mcp.jobs import JobRegister
 from warpsmith.mcp.replies import Draft
 from warpsmith.mcp.server import make_server
-from warpsmith.mcp.skill import skill_text
+from warpsmith.mcp.skill import program_text, skill_text
 from warpsmith.mcp.tools.templates import Extents
 from warpsmith.mcp.tools.tuning import TuningTools
 from warpsmith.mcp.wording import in_tools
@@ -50,8 +51,24 @@ def test_the_skill_names_every_tool_and_no_other(tools) -> None:
 def test_every_tool_says_when_to_use_it_and_has_typed_arguments_and_results(tools) -> None:
     for tool in tools.values():
         assert len(tool.description) > 60, tool.name
-        assert tool.output_schema["properties"], tool.name
+        assert tool.output_schema == {"type": "object"}, tool.name
         assert all("type" in p or "anyOf" in p for p in tool.input_schema["properties"].values()), tool.name
+
+
+def test_the_program_names_tools_and_commands_that_there_are(tools) -> None:
+    assert {"submit_form", "make_template", "start_tuning", "get_result"} <= set(re.findall(r"`([a-z]+_[a-z]+)`", program_text()))
+    assert set(re.findall(r"`([a-z]+_[a-z]+)`", program_text())) <= set(tools)
+    known = {command.name for command in app.registered_commands}
+    assert set(re.findall(r"`warpsmith ([a-z]+)", program_text())) <= known
+    assert len(program_text().split()) < 700, "one page"
+
+
+def test_all_tools_together_take_little_of_a_context(tools) -> None:
+    told = json.dumps([tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools.values()])
+    assert len(told) < 16_500
+    parameters = tools["submit_form"].input_schema["properties"]["parameters"]["items"]
+    assert parameters["required"] == ["name", "values", "default"]  # definitions stand where they are used
+    assert parameters["properties"]["default"] == {"type": "integer"}  # a property of that name is no keyword
 
 
 def test_only_tools_that_change_nothing_are_marked_so(tools) -> None:
@@ -67,7 +84,7 @@ def test_an_error_reaches_the_client_with_fact_value_and_hint(home) -> None:
         ("start_tuning", {"kernel": "rope", "strategy": "luck"}),
     )
     assert all(answer.is_error for answer in (wrong, both, unknown, nowhere))
-    assert "'no-such-kernel' is no kernel\nhint: relative paths begin at " in wrong.content[0].text
+    assert "'no-such-kernel' is not a kernel\nhint: relative paths begin at " in wrong.content[0].text
     assert "a run or a kernel, and not both" in both.content[0].text
     assert "no job '../../etc'" in unknown.content[0].text
     assert "luck" in nowhere.content[0].text

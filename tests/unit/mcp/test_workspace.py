@@ -17,7 +17,7 @@ def test_only_kernels_are_opened(workspace: Workspace, tmp_path, monkeypatch, na
     monkeypatch.chdir(tmp_path)
     (tmp_path / "secret.toml").write_text("password = hunter2\n")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="is no kernel") as caught:
+    with pytest.raises(InputError, match="is not a kernel") as caught:
         workspace.kernel(named)
     assert "hunter2" not in str(caught.value)
     assert (f"relative paths begin at {tmp_path}" in caught.value.hint) is not named.startswith("/")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from warpsmith.measure.statistics import paired_ratio, ratio_over_processes, weighted_mean
+from warpsmith.measure.statistics import Ratio, paired_ratio, ratio_over_processes, weighted_mean, weighted_ratio
 
 
 def _autocorrelated(rng: np.random.Generator, n: int, spread: float, correlation: float = 0.7) -> np.ndarray:
@@ -76,3 +76,19 @@ def test_inverse_turns_the_interval_round():
     ratio = paired_ratio([2.0, 2.1, 1.9], [1.0, 1.0, 1.0], np.random.default_rng(0))
     assert ratio.inverse.value == pytest.approx(1 / ratio.value)
     assert ratio.inverse.low <= ratio.inverse.value <= ratio.inverse.high
+
+
+def test_errors_of_ratios_measured_apart_add_up_as_independent_ones_do():
+    product = Ratio(0.5, 0.5 / 1.03, 0.5 * 1.03).times(Ratio(0.8, 0.8 / 1.04, 0.8 * 1.04))
+    assert product.value == pytest.approx(0.4)
+    assert product.half_width == pytest.approx(math.hypot(math.log(1.03), math.log(1.04)))
+    assert Ratio(0.5, 0.4, 0.6).times(Ratio(1.0, 1.0, 1.0)) == Ratio(0.5, pytest.approx(0.4), pytest.approx(0.6))
+    assert Ratio(2.0, 0.0, math.inf).times(Ratio(1.0, 0.9, 1.1)).high == math.inf
+
+
+def test_a_weighted_ratio_is_surer_than_its_parts():
+    parts = {"a": Ratio(0.5, 0.45, 0.55), "b": Ratio(0.5, 0.45, 0.55)}
+    whole = weighted_ratio(parts, {"a": 1.0, "b": 1.0})
+    assert whole.value == pytest.approx(0.5)
+    assert whole.half_width == pytest.approx(parts["a"].half_width / math.sqrt(2), rel=0.02)
+    assert weighted_ratio(parts, {"a": 1.0}) == Ratio(0.5, pytest.approx(0.45), pytest.approx(0.55))

@@ -36,6 +36,8 @@ from warpsmith.record.run import RoundRecord, RunHeader, Status
 from warpsmith.record.schema import open_database
 from warpsmith.record.source import Source, SourceSummary
 from warpsmith.record.store import Store
+from warpsmith.tuning.order import order_of
+from warpsmith.tuning.result import shown_result
 
 HEADER = RunHeader("k", "k/kernel.toml", "f", "cpu", "none", "local", 3, {"evaluations": 5}, {"limits": {}})
 GOOD = Verdict((ArgumentCheck("w", "out", True, 1e-7, (0, 3), "1", "1"),))
@@ -119,7 +121,6 @@ def test_what_was_reported_survives_kill_9(tmp_path: Path):
         from test_store import HEADER
         from warpsmith.core.configuration import Configuration
         from warpsmith.core.outcome import Crashed, Evaluation
-        from warpsmith.record.run import RoundRecord
         from warpsmith.record.store import Store
         store = Store(Path(sys.argv[1]))
         run = store.begin(HEADER)
@@ -202,7 +203,7 @@ def test_a_record_that_cannot_be_written_is_read_and_says_so_when_written(whole:
     assert "permission denied" in done.stdout.splitlines()[1]
 
 
-@pytest.mark.parametrize("version", [1, 4])
+@pytest.mark.parametrize("version", [1, 7])
 def test_an_old_record_that_cannot_be_written_is_read(version: int, tmp_path: Path, monkeypatch):
     path = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(path)
@@ -256,9 +257,11 @@ def _damaged(path: Path) -> sqlite3.Error:
     data = bytearray(path.read_bytes())
     data[4096:] = b"\xff" * (len(data) - 4096)
     path.write_bytes(data)
-    with Store(path) as store, pytest.raises(sqlite3.DatabaseError) as told:
+    with pytest.raises((sqlite3.DatabaseError, UnavailableError)) as told, Store(path) as store:
         store.runs()
-    return told.value
+    cause = told.value.__cause__ or told.value  # where the first page does not hold all of the schema, opening it fails
+    assert isinstance(cause, sqlite3.DatabaseError)
+    return cause
 
 
 def test_a_damaged_row_costs_one_run(store: Store):
@@ -274,6 +277,120 @@ def test_a_damaged_row_costs_one_run(store: Store):
     store._connection.execute("UPDATE evaluations SET outcome = '{' WHERE run = ?", (whole,))
     with pytest.raises(UnavailableError, match="evaluation 0 of run"):
         store.evaluations(whole)
+
+
+@pytest.mark.parametrize(
+    "column", ["run", "kernel", "kernel_path", "device", "seed", "created_at", "settings", "status", "result"]
+)
+@pytest.mark.parametrize("damage", ["a bad byte", "nothing", "another type"])
+def test_damage_in_any_column_costs_one_run(whole: Path, column: str, damage: str):
+    """Written past SQLite's checks, as a disk would."""
+    with Store(whole) as store:
+        good, bad = store.runs()[0].run, store.begin(HEADER, run="damaged-20260101")
+        store.append(bad, Evaluation(Configuration.of({"A": 1}), Crashed("x")))
+        store.finish(bad, Status.FINISHED, {"general": None})
+        store._connection.execute("PRAGMA writable_schema = ON")
+        store._connection.execute("UPDATE sqlite_master SET sql = replace(replace(sql, ' STRICT', ''), 'NOT NULL', '')")
+    value = {"a bad byte": b"dam\xffged", "nothing": b"", "another type": None}[damage]
+    connection = sqlite3.connect(whole)
+    what = "NULL" if value is None else f"CAST(x'{value.hex()}' AS TEXT)"
+    connection.execute(f"UPDATE runs SET {column} = {what} WHERE run = '{bad}'")
+    connection.commit()
+    connection.close()
+    with Store(whole, reading=True) as store:
+        found = store.runs()
+        assert len(found) == 2
+        other = next(record for record in found if record.run != good)
+        harmless = (column, damage) == ("result", "another type") or (
+            damage == "nothing" and column in {"kernel", "kernel_path", "device", "run"}
+        )
+        assert other.status is (Status.FINISHED if harmless else Status.UNREADABLE)
+        other.run.encode()
+        assert store.find("last").run == (other.run if harmless else good)
+        assert store.find(good).header == HEADER
+
+
+@pytest.mark.parametrize("outcome", ["", "{}", "[]", "[" * 5000, '{"reason": 3}', "dam\udcffged"])
+def test_a_damaged_evaluation_costs_its_run(store: Store, outcome: str):
+    good, bad = store.begin(HEADER), store.begin(HEADER)
+    for run in (good, bad):
+        store.append(run, Evaluation(Configuration.of({"A": 1}), Crashed("x")))
+    data = outcome.encode(errors="surrogateescape")
+    store._connection.execute(f"UPDATE evaluations SET outcome = CAST(x'{data.hex()}' AS TEXT) WHERE run = ?", (bad,))
+    with pytest.raises(UnavailableError, match=f"evaluation 0 of run {bad} is damaged"):
+        store.evaluations(bad)
+    assert len(store.evaluations(good)) == 1
+    assert len(store.runs()) == 2
+
+
+@pytest.mark.parametrize(("field", "empty"), [("plan", ""), ("plan", "{}"), ("plan", "[]"), ("report", "")])
+def test_a_damaged_round_costs_its_run(store: Store, field: str, empty: str):
+    run = store.begin(HEADER)
+    store.begin_round(run, ROUND)
+    store._connection.execute(f"UPDATE rounds SET {field} = ?", (empty,))
+    with pytest.raises(UnavailableError, match=f"round 1 of run {run} is damaged"):
+        store.rounds(run)
+
+
+def test_a_result_that_lacks_what_every_result_has_is_damaged(store: Store):
+    run = store.begin(HEADER)
+    store.finish(run, Status.FINISHED, {"general": None})
+    with pytest.raises(UnavailableError, match="it has no run, status, kernel"):
+        shown_result(store.find(run), store)
+    claim = {"config": {}, "median_us": 1.0, "speedup": 2.0, "ci95": [1.0, 3.0]}
+    for general in ({}, [], claim, {**claim, "verified": None}):
+        store.finish(run, Status.FINISHED, {"run": run, "general": general, "per_workload": {}, "heldout": {}, "evaluations": {}})
+        assert [record.status for record in store.runs()] == [Status.UNREADABLE]
+
+
+def test_settings_without_a_budget_do_not_mean_one_without_end(store: Store):
+    run = store.begin(replace(HEADER, settings={}))
+    with pytest.raises(UnavailableError, match="they have no evaluations, seconds"):
+        order_of(store.find(run), store)
+
+
+@pytest.mark.parametrize("reading", [False, True])
+@pytest.mark.parametrize("left", [0, 1, 50, 100, 4096])
+def test_a_record_that_was_cut_off_is_told_and_left_alone(whole: Path, left: int, reading: bool):
+    data = whole.read_bytes()[:left]
+    whole.write_bytes(data)
+    log = whole.with_name("runs.sqlite-wal")
+    log.write_bytes(b"what was not in the file yet")
+    with pytest.raises((InputError, UnavailableError, sqlite3.DatabaseError)) as told, Store(whole, reading=reading) as store:
+        store.runs()
+    error = told.value if isinstance(told.value, WarpsmithError) else record_fault(told.value, whole)
+    assert str(whole) in str(error)
+    assert "move the file away" in str(error.hint)
+    assert whole.read_bytes() == data
+    if left == 0:
+        assert "it was cut off" in error.message
+        assert log.read_bytes() == b"what was not in the file yet"
+
+
+@pytest.mark.parametrize("version", [0, 3, 5])
+def test_a_database_of_another_program_is_told_and_left_alone(tmp_path: Path, version: int):
+    path = tmp_path / "runs.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        f"CREATE TABLE runs_of_mine (a); INSERT INTO runs_of_mine VALUES (1); PRAGMA user_version = {version}"
+    )
+    connection.close()
+    for reading in (False, True):
+        with pytest.raises(InputError, match="a database, but not a record of runs"):
+            Store(path, reading=reading)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("runs_of_mine",)]
+    connection.close()
+
+
+def test_a_record_has_its_tables_as_soon_as_it_can_be_seen(tmp_path: Path):
+    """Whatever ends the process that makes it: an empty file is one that was cut off."""
+    opening = "import sys; from pathlib import Path; from warpsmith.record.store import Store; Store(Path(sys.argv[1])).close()"
+    together = [subprocess.Popen([sys.executable, "-c", opening, str(tmp_path / "runs.sqlite")]) for _ in range(4)]
+    assert [process.wait() for process in together] == [0] * 4
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert store.runs() == []
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.sqlite"]
 
 
 def test_the_last_run_is_one_that_there_is_something_to_say_of(store: Store):
@@ -362,7 +479,7 @@ def test_rounds_come_back_with_their_own_evaluations(store: Store):
         store.begin_round(run, ROUND)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
 def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path):
     path = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(path)
@@ -377,4 +494,5 @@ def test_records_of_every_earlier_version_are_read(version: int, tmp_path: Path)
         assert store.sources(run.run) == (_sources() if version >= 2 else ())
         assert store.rounds(run.run) == ([ROUND] if version >= 3 else [])
         assert len(store.messages(run.run)) == len(store.adversaries(run.run)) == (version >= 4)
+        assert store.input_seeds(run.run) == ([4711] if version >= 6 else [])
         assert store.sources(store.begin(HEADER, _sources())) == _sources(), "and go on as this version does"

@@ -11,7 +11,7 @@ from refactor_support import SOURCE, TOML, scale_kernel
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.refactor.folding import folded
+from warpsmith.core.expression.folding import folded
 from warpsmith.refactor.untouched import untouched
 from warpsmith.spec.bundled import bundled_names
 from warpsmith.spec.load import load_kernel

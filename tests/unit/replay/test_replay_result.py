@@ -12,7 +12,7 @@ import pytest
 
 from warpsmith.record.foreign import Recording, load_recording
 from warpsmith.replay.output import write_result
-from warpsmith.replay.plan import Plan, Trial
+from warpsmith.replay.plan import ReplayPlan, ReplayTrial
 from warpsmith.replay.result import ReplayResult, collect, interval_over_seeds, mean_over_seeds
 from warpsmith.replay.trial import Trace
 
@@ -27,8 +27,8 @@ def recording(write_cache: WriteCache) -> Recording:
 
 
 def result_of(recording: Recording, *traces: Sequence[int], evaluations: int = 4) -> ReplayResult:
-    plan = Plan({recording.name: recording.file}, ("s",), len(traces), evaluations, None)
-    by_trial = {Trial(recording.name, "s", seed): Trace(tuple(numbers), 0.2) for seed, numbers in enumerate(traces)}
+    plan = ReplayPlan({recording.name: recording.file}, ("s",), len(traces), evaluations, None)
+    by_trial = {ReplayTrial(recording.name, "s", seed): Trace(tuple(numbers), 0.2) for seed, numbers in enumerate(traces)}
     return collect(plan, {recording.name: recording}, by_trial)
 
 
@@ -85,12 +85,12 @@ def test_one_seed_has_no_interval(recording: Recording):
 
 def test_the_average_weighs_spaces_equally_and_pairs_seeds(recording: Recording, write_cache: WriteCache):
     other = load_recording(write_cache("other.json", parameters={"p": [1, 2]}, result=lambda p: 1.0 * p))
-    plan = Plan({"small": recording.file, "other": other.file}, ("s",), 2, 1, None)
+    plan = ReplayPlan({"small": recording.file, "other": other.file}, ("s",), 2, 1, None)
     traces = {("small", 0): (3,), ("small", 1): (1,), ("other", 0): (1,), ("other", 1): (0,)}
     result = collect(
         plan,
         {"small": recording, "other": other},
-        {Trial(space, "s", seed): Trace(n, 0.0) for (space, seed), n in traces.items()},
+        {ReplayTrial(space, "s", seed): Trace(n, 0.0) for (space, seed), n in traces.items()},
     )
     assert result.by_seed(None, "s").tolist() == [[0.75], [0.625]]
     assert result.at(None, "s", 1).mean == pytest.approx(0.6875)

@@ -56,10 +56,10 @@ def test_leaving_early_ends_the_workers(write_cache: WriteCache):
     ("options", "words"),
     [
         ({"strategies": ["magic"]}, "local"),
-        ({"evaluations": 0}, "--evaluations 0"),
-        ({"seeds": 0}, "--seeds 0"),
-        ({"jobs": 0}, "--jobs 0"),
-        ({"warm_evaluations": -1}, "--warm-evaluations -1"),
+        ({"evaluations": 0}, "--evaluations must be at least 1, not 0"),
+        ({"seeds": 0}, "--seeds must be at least 1, not 0"),
+        ({"jobs": 0}, "--jobs must be at least 1, not 0"),
+        ({"warm_evaluations": -1}, "--warm-evaluations must be at least 1, not -1"),
     ],
 )
 def test_mistakes_are_answered_before_anything_runs(

@@ -12,7 +12,7 @@ import pytest
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.record.foreign import Recording, load_recording
-from warpsmith.replay.trial import Stopped, prior_from, run_trial
+from warpsmith.replay.trial import ReplayStopped, prior_from, run_trial
 from warpsmith.search import registry
 from warpsmith.search.base import Prior
 from warpsmith.space import Space
@@ -103,5 +103,5 @@ def test_a_strategy_that_leaves_the_space_is_a_bug(monkeypatch: pytest.MonkeyPat
 
 def test_a_trial_stops_when_told_to(recording: Recording):
     answers = iter([False, False, True])
-    with pytest.raises(Stopped):
+    with pytest.raises(ReplayStopped):
         run_trial(recording, "random", np.random.default_rng(0), evaluations=20, stopped=lambda: next(answers))

@@ -3,32 +3,21 @@
 from typing import Any
 
 import pytest
+from tests.results import figures, typed
 
 from warpsmith.report.notes import result_notes, unfinished_notes
 
-
-def result(**changes: Any) -> dict[str, Any]:
-    general = {"config": {"BLOCK": 64}, "speedup": 2.0, "ci95": [1.9, 2.1]}
-    return {
-        "run": "r",
-        "agent": "rules",
-        "mode": "template",
-        "seconds": 3.0,
-        "evaluations": {"Measured": 4},
-        "evidence": {"processes": 5, "process_spread": 1.02, "oracle": "the original kernel"},
-        "baseline": {"config": {"BLOCK": 32}},
-        "general": general,
-        "uncertain": None,
-        "heldout": {},
-        "plan": [],
-        "warm": [],
-        "template": {"certificate": {"detail": "same tokens"}},
-        "stored_in": "runs.sqlite",
-        **changes,
-    }
+EVIDENCE = {"processes": 5, "process_spread": 1.02, "oracle": "the original kernel"}
 
 
-ORIGINAL = {"config": {"BLOCK": 32}, "speedup": 1.0, "ci95": [1.0, 1.0]}
+def result(**changes: Any) -> Any:
+    own = {"agent": "rules", "seconds": 3.0, "evaluations": {"Measured": 4}, "stored_in": "runs.sqlite", "evidence": EVIDENCE}
+    general = figures(2.0, 1.9, 2.1, config={"BLOCK": 64})
+    template = {"certificate": {"level": "tokens", "detail": "same tokens"}}
+    return typed(**own | {"baseline": ORIGINAL, "general": general, "template": template} | changes)
+
+
+ORIGINAL = figures(config={"BLOCK": 32})
 
 
 @pytest.mark.parametrize(
@@ -40,11 +29,11 @@ ORIGINAL = {"config": {"BLOCK": 32}, "speedup": 1.0, "ci95": [1.0, 1.0]}
             "No gain found: what looked like 1.17x in the search did not when it was measured again beside the original.",
         ),
         (
-            {"general": ORIGINAL, "uncertain": {"config": {"BLOCK": 64}, "speedup": 1.02, "ci95": [0.96, 1.07]}},
+            {"general": ORIGINAL, "uncertain": figures(1.02, 0.96, 1.07, config={"BLOCK": 64})},
             "No certain gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
         ),
         (
-            {"heldout": {"odd": {"speedup": 0.12, "ci95": [0.1, 0.16]}, "even": {"speedup": 0.98, "ci95": [0.9, 1.1]}}},
+            {"heldout": {"odd": figures(0.12, 0.1, 0.16), "even": figures(0.98, 0.9, 1.1)}},
             "Slower than the original on what was held out, odd (0.12x): tune for such shapes, too, if they occur.",
         ),
     ],
@@ -88,14 +77,15 @@ def test_a_gain_needs_no_comment():
 
 
 def test_a_machine_that_others_used_is_named():
-    evidence = result()["evidence"]
+    evidence = EVIDENCE
     assert not [note for note in result_notes(result(evidence={**evidence, "others_share": 0.1})) if "Other programs" in note]
     said = [note for note in result_notes(result(evidence={**evidence, "others_share": 0.72})) if "Other programs" in note]
-    assert said == ["Other programs took up to 72% of the cores meanwhile: on a quiet machine the intervals are narrower."]
+    doubt = "fresh processes disagree by 2%, and the figures may be off by as much. Measure on a quiet machine."
+    assert said == [f"Other programs took up to 72% of the cores meanwhile: {doubt}"]
 
 
 def test_outputs_that_were_not_really_verified_are_named():
-    evidence = {**result()["evidence"], "passed_by_zeros": {"small": ["out", "rest"]}}
+    evidence = {**EVIDENCE, "passed_by_zeros": {"small": ["out", "rest"]}}
     said = [note for note in result_notes(result(evidence=evidence)) if "Zeros" in note]
     assert len(said) == 1
     assert "out, rest on small. Set a smaller atol" in said[0]
@@ -112,9 +102,34 @@ def test_a_winner_for_the_declared_shapes_alone_is_called_so():
     right = {"workload": "odd-1", "sizes": {"n": 37}, "passed": True, "reason": None}
     wrong = {"workload": "odd-2", "sizes": {"n": 192}, "passed": False, "reason": "y: it wrote beyond its end"}
     for entries in (None, [], [right]):
-        assert not [
-            n for n in result_notes(result(evidence={**result()["evidence"], "odd_shapes": entries})) if "shapes only" in n
-        ]
-    said = result_notes(result(evidence={**result()["evidence"], "odd_shapes": [right, wrong]}))[0]
+        assert not [n for n in result_notes(result(evidence={**EVIDENCE, "odd_shapes": entries})) if "shapes only" in n]
+    said = result_notes(result(evidence={**EVIDENCE, "odd_shapes": [right, wrong]}))[0]
     assert "wrong where the original is right, at n=192 (y: it wrote beyond its end)" in said
     assert "[[constraints]]" in said
+
+
+def test_what_was_faster_than_the_machine_is_said():
+    entry = {"workload": "w", "config": {"BLOCK": 64}, "roofline_fraction": 24.1, "least_us": 900.0}
+    above = [
+        {**entry, "refused": True, "reason": "66 MB must move"},
+        {
+            **entry,
+            "roofline_fraction": 1.08,
+            "refused": False,
+            "reason": "roof uncertain: the arguments fit in the last-level cache",
+        },
+    ]
+    notes = result_notes(result(roofline={"above": above}))
+    assert "Rejected although it seemed faster: BLOCK=64, 2410% of the roofline on w, measured twice: 66 MB must move." in notes
+    assert "Above the roofline on w: roof uncertain: the arguments fit in the last-level cache." in notes
+
+
+def test_workloads_above_the_roof_for_one_reason_share_a_sentence():
+    reasons = [f"roof uncertain: the arguments ({size} MB) fit in the last-level cache" for size in (33.6, 26.2)]
+    above = [
+        {"workload": w, "config": {}, "roofline_fraction": 1.3, "least_us": None, "refused": False, "reason": reason}
+        for w, reason in zip("ab", reasons, strict=True)
+    ]
+    together = "Above the roofline on a, b: roof uncertain: the arguments fit in the last-level cache."
+    assert together in result_notes(result(roofline={"above": above}))
+    assert f"Above the roofline on b: {reasons[1]}." in result_notes(result(roofline={"above": above[1:]}))

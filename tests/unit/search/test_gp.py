@@ -20,7 +20,8 @@ from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.forecasts import Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper, Pairs, Weight
 from warpsmith.search.gp.kernel import covariance, matern
-from warpsmith.search.gp.model import Model, Predictions, Result
+from warpsmith.search.gp.model import Model, Predictions
+from warpsmith.search.gp.observations import Observation, Observations
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.strategy import _promise, _variance
 from warpsmith.search.gp.targets import modelled
@@ -220,13 +221,35 @@ def test_what_it_holds_is_bounded(monkeypatch):
     columns = Columns(space)
     rows = space.encoded(numbers)
     slower = columns.expected(rows)
-    results = {n: Result(row, float(row.sum()), expected=float(s)) for n, row, s in zip(numbers, rows, slower, strict=True)}
+    each = zip(numbers, rows, slower, strict=True)
+    results = Observations((n, Observation(row, float(row.sum()), expected=float(s))) for n, row, s in each)
     model = Model(columns, Forecasts([]), rng)
     candidates = sampled_from(space, columns, numbers[:3], rng)
     predictions = model.predict(candidates, results, {})
     assert len(model._held) == 160
     truth = candidates.rows.sum(axis=1)
     assert np.corrcoef(truth, predictions.mean)[0, 1] > 0.9
+
+
+def test_results_keep_their_columns_as_they_grow_and_change():
+    row = np.zeros(2, dtype=np.int32)
+    results = Observations((n, Observation(row, float(n), variance=2.0 * n, expected=3.0 * n)) for n in range(100, 300))
+    assert list(results.logs) == [float(n) for n in results]
+    results.add(150, Observation(row, -1.0))
+    assert len(results) == 200
+    assert (results.logs[50], results.variances[50], results.expected[50]) == (-1.0, 0.0, 0.0)
+    assert (results[150].log, results.place(150), results.place(7), 7 in results) == (-1.0, 50, None, False)
+
+
+def test_what_was_asked_for_is_hidden_among_every_sample_of_the_candidates():
+    space = large_space()
+    strategy = GaussianProcess(space, np.random.default_rng(0))
+    asked = []
+    for _ in range(60):
+        (configuration,) = strategy.ask(1)
+        asked.append(configuration)
+        strategy.tell(Evaluation(configuration, measured(1.0 + len(asked) % 7)))
+    assert len(set(asked)) == 60
 
 
 def test_jumps_change_two_or_three_parameters_by_any_value():

@@ -101,3 +101,9 @@ def test_exits_of_the_kernel_itself():
 def test_declared_names():
     source = _source("const float *a = x, b[2] = {}, c = 1.0f;")
     assert declared_names(source.body.named_children[0]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("defined", "pure"), [("sqrtf", True), ("scale", False), ("sqrt(x) + f", False)])
+def test_a_macro_for_a_function_is_that_function(defined: str, *, pure: bool):
+    source = _source("float a = SQRT(x[0]);", f"#define SQRT sqrt  // in double precision\n#undef SQRT\n#define SQRT {defined}")
+    assert is_pure(source.body, source) is pure

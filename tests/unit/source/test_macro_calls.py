@@ -35,6 +35,11 @@ _LOOP = (
         ("#define TX threadIdx.x\n#define AT (TX + 1)", "out[AT] = TX;", "out[(threadIdx.x + 1)] = threadIdx.x;"),
         ("#define SKIP(c) if (c) return // early", "SKIP(n < f(1, 2));", "if (n < f(1, 2)) return;"),
         ("#define ROW(r, c) ((r) * n + (c))", "out[ROW(1, 2)] = ROW(3, 4);", "out[((1) * n + (2))] = ROW(3, 4);"),
+        ('#define UNROLL _Pragma("unroll 2")', "  UNROLL\n  for (;;) {}", "  #pragma unroll 2\n  for (;;) {}"),
+        ("#define ALONE __restrict__", "float* ALONE own = out;", "float* __restrict__ own = out;"),
+        ("#define ROW(i) ((i) >> 5)", "out[ROW(n)] = 1;", "out[((n) >> 5)] = 1;"),  # one token, though templates end with two
+        ("#define MORE(v, by) v >>=by", "MORE(n, 1);", "n >>=1;"),
+        ("#define UP(v, by) v >by", "out[UP(n, >1)] = 1;", "out[n > >1] = 1;"),  # two tokens, whose own they stay
         ("#define NEXT(v) v++", "n = n +NEXT(n);", "n = n +n++;"),
         ("#define LESS(v) -v; n", "n = -LESS(-n);", "n = - - -n; n;"),
         ("", "out[hipThreadIdx_x] = hipBlockDim_y;", "out[threadIdx.x] = blockDim.y;"),  # HIP's header defines them

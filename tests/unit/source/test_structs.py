@@ -12,6 +12,9 @@ template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T lane[N];
 };
+struct __align__(16) Three {
+  float lane[3];
+};
 struct Pair {
   float value;
   int index;
@@ -49,5 +52,6 @@ def test_sizes(names):
     assert size_expression("real", names) == "4"
     assert size_expression("Packed", names) == "2 * ((WIDTH / 2))"
     assert size_expression("Four", names) == "4 * (4)"
+    assert size_expression("Three", names) == "ceildiv(4 * (3), 16) * 16"
     assert size_expression("Pair", names) is None
     assert size_expression("Unknown", names) is None

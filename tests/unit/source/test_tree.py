@@ -1,9 +1,11 @@
+from array import array
+
 import pytest
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.writing import removed
 from warpsmith.source.statements import text_between
-from warpsmith.source.tree import Edit, Tree, field, of_kind, text_of, walk
+from warpsmith.source.tree import Edit, Tree, _Kind, _Walks, field, of_kind, text_of, walk
 
 
 def test_edits_are_by_bytes_so_that_other_alphabets_do_not_shift_them():
@@ -116,3 +118,47 @@ def test_variables_in_brackets_are_no_types(text: str, is_variable: bool):
     last = max((n for n in walk(tree.root) if text_of(n) == "row"), key=lambda n: n.start_byte)
     assert (last.type == "identifier") is is_variable
     assert tree.text_of(last) == "row"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "extern __shared__ __align__(1024) char tile[];",
+        "__shared__ __align__(alignof(float4)) float tile[64];",
+        "float __align__(16) own[4];",
+        "auto store = [=] __device__(float value) { out[0] = value; };",
+        "auto store = [&] __host__ __device__ (float value) { out[0] = value; };",
+    ],
+)
+def test_what_stands_in_a_declaration_is_no_obstacle(body: str):
+    text = f"__global__ void __launch_bounds__(128, MIN(2, 4), 1) k(float* out) {{\n  {body}\n}}\n"
+    tree = Tree(text, Language.CUDA)
+    assert not tree.root.has_error
+    assert tree.text_of(next(of_kind(tree.root, "compound_statement"))) == f"{{\n  {body}\n}}"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "struct __align__(16) Pack { float x; };",
+        "typedef struct __align__(16) { float x; } Pack;",
+        "template <typename T> struct __builtin_align__(2 * sizeof(T)) Pack : Base<T> { __align__(8) T x; Pack() {} };",
+        "union __align__(16) Pack { float x; };",
+    ],
+)
+def test_the_alignment_that_decides_a_size_is_not_overlooked(declaration: str):
+    for text in (declaration, f"__global__ void k() {{ {declaration} }}"):
+        tree = Tree(text, Language.CUDA)
+        assert tree.text == text
+        assert not tree.root.has_error
+        assert any(True for _ in of_kind(tree.root, "alignas_qualifier"))
+
+
+def test_what_walks_remember_is_bounded_by_the_nodes_they_list():
+    trees = [Tree(f"void f() {{ {'x = y + 1; ' * count} }}", Language.CUDA) for count in (3, 40, 5, 60, 7)]
+    walks = _Walks(most_nodes=300)
+    for tree in (*trees, *trees):
+        for node in walk(tree.root):
+            expected = [n for n in walk(node) if n.type == "identifier"]
+            assert walks.of(node).get("identifier", _Kind(array("L"), [])).nodes == expected
+            assert walks.listed <= max(300, len(list(walk(node))))

@@ -17,7 +17,7 @@ from warpsmith.space import Space, automaton
 from warpsmith.space.automaton import automaton_of
 from warpsmith.space.construction import construct
 from warpsmith.space.listing import Listing
-from warpsmith.space.problem import Problem
+from warpsmith.space.problem import SpaceProblem
 from warpsmith.space.rules import ConstraintRule, rules_of
 from warpsmith.spec.kernel import Constraint, Launch, Parameter, Workload
 
@@ -66,7 +66,7 @@ def problems(draw):
     sizes = draw(st.lists(st.integers(1, 64), min_size=1, max_size=3))
     workloads = {f"w{i}": {**LIMITS.names(), "n": n} for i, n in enumerate(sizes)}
     rules = rules_of(tuple(Constraint(Expression.parse(text)) for text in texts), _launch(block), LIMITS)
-    return Problem(tuple(parameters), rules, workloads)
+    return SpaceProblem(tuple(parameters), rules, workloads)
 
 
 def by_hand(problem):
@@ -146,7 +146,7 @@ def _check_neighbours(space, rows, index):
 def test_what_one_rule_removes_is_counted_exactly(problem, way):
     for rule in problem.rules:
         own = sorted(problem.scope(rule))
-        alone = Problem(tuple(problem.parameters[i] for i in own), (rule,), problem.settings)
+        alone = SpaceProblem(tuple(problem.parameters[i] for i in own), (rule,), problem.settings)
         with pytest.MonkeyPatch.context() as patch:
             for name, value in WAYS[way].items():
                 patch.setattr(automaton, name, value)
@@ -174,7 +174,7 @@ def test_the_default_must_be_feasible():
 
 
 def test_no_configuration_at_all():
-    problem = Problem(
+    problem = SpaceProblem(
         (Parameter("A", (1, 2), 1), Parameter("B", (1, 2), 1)),
         (ConstraintRule(Constraint(Expression.parse("A > B + 1"))),),
         {"w": {}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -30,6 +31,16 @@ def test_spaces_are_worth_searching_and_hold_the_original(name: str, limits: Lim
     assert 50 <= len(space) <= 2000
     assert kernel.default_configuration in space
     assert template_of(kernel).default == kernel.default_configuration
+
+
+def test_arrays_of_a_size_that_a_gpu_does_not_compile_are_no_part_of_a_space():
+    """What a kernel may opt in to is for dynamic shared memory alone."""
+    kernel = load_kernel("matmul")
+    large = replace(GPU, shared_bytes_per_block=227 * 1024, static_shared_bytes_per_block=48 * 1024)
+    space = Space.build(kernel.parameters, kernel.constraints, kernel.launch, kernel.workloads, large)
+    sizes = [4 * int(c["TILE_K"]) * (int(c["TILE_M"]) + int(c["TILE_N"])) for c in space]
+    assert max(sizes) <= 48 * 1024
+    assert CPU.static_shared_bytes_per_block == CPU.shared_bytes_per_block
 
 
 @pytest.mark.parametrize("name", bundled_names())

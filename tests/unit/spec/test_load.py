@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -175,8 +176,8 @@ MISTAKES = [
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
     ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is no value", "finite"),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is no value", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not a finite value", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not a finite value", "finite"),
     # files
     ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' is not there", "'silu.cu'"),
     ('source = "silu.template.cu"', 'source = @@"include"', "is a folder", None),
@@ -314,7 +315,7 @@ def test_broken_files(folder, content, message):
 
 
 def test_what_is_not_a_kernel(folder):
-    with pytest.raises(InputError, match="'nothing' is no file, no folder and no bundled kernel"):
+    with pytest.raises(InputError, match="'nothing' is neither a file, a folder nor a bundled kernel"):
         load_kernel("nothing")
     with pytest.raises(InputError, match="the folder has no kernel"):
         load_kernel(folder)
@@ -407,3 +408,17 @@ def test_what_the_source_includes_from_elsewhere_belongs_to_the_kernel(folder):
     )
     write(folder, GOOD)
     assert load_kernel(folder).include_dirs == (folder / "include", common)
+
+
+@pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000, "{a=" * 3000])
+def test_toml_beyond_all_measure_is_told(tmp_path: Path, value: str) -> None:
+    (tmp_path / "kernel.toml").write_text(f"[kernel]\nname = {value}\n")
+    with pytest.raises(InputError) as told:
+        load_kernel(tmp_path)
+    assert told.value.location is not None
+    assert told.value.location.file == tmp_path / "kernel.toml"
+
+
+def test_names_that_are_too_long_for_the_system_are_not_there() -> None:
+    with pytest.raises(InputError, match="is neither a file"):
+        load_kernel("x" * 5000)

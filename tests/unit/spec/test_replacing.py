@@ -60,7 +60,7 @@ def test_it_is_read(file: Path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ('function = "scale"', "kernel.toml:19:12: replaces.function = 'scale' is no function of a module"),
+        ('function = "scale"', "kernel.toml:19:12: replaces.function = 'scale' is not a function of a module"),
         ('function = "a.scale"\narguments = { inn = "x" }', "the kernel has no argument 'inn'"),
         ('function = "a.scale"\nreturns = ["in"]', "'in' is nothing that the kernel writes"),
         ('function = "a.scale"\nrows = "in"', "kernel.toml:20:8: 'out' is written and has no rows by 'in'"),

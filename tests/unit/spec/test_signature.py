@@ -65,6 +65,11 @@ def test_an_argument_is_missing(load):
     assert "after 'a' the kernel has `float* out`" in error.message
 
 
+def test_a_parameter_that_is_declared_twice_is_the_one_too_many(load):
+    error = refused(load, SOURCE.replace("int n,", "int n, int n,"))
+    assert error.message == "the kernel takes 5 arguments, kernel.toml has 4: after 'n' the kernel has `int n`"
+
+
 def test_an_argument_too_many(load):
     error = refused(load, beta='{ dtype = "f32", value = 1.0 }')
     assert "the kernel takes 4 arguments, kernel.toml has 5: it has no 'beta'" in error.message
@@ -258,7 +263,7 @@ def test_comments_are_not_looked_at(load):
 def test_an_entry_that_is_no_kernel(load):
     source = "__device__ float k(float x) { return x; }\n__global__ void kk(float* x) {}"
     error = refused(load, source)
-    assert error.message == "'k' is no kernel but a __device__ function"
+    assert error.message == "'k' is not a kernel but a __device__ function"
     assert "kk" in error.hint
 
 

@@ -318,3 +318,11 @@ __kernel void k(__global int* a, __global float* b, __global const float* c, __g
     )
     assert described(kernel) == [("a", "i32", "inout"), ("b", "f32", "out"), ("c", "f32", "in"), ("d", "f32", "inout")]
     assert "FILL IN" not in "".join(line for line in text.splitlines() if "role" in line)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("T", "float"), ("scalar_t", "float"), ("index_t", "int"), ("IdxT", "int"), ("IntType", "int")]
+)
+def test_a_type_that_counts_is_an_integer(made, name: str, expected: str):
+    _, kernel = made("k.cu", f"template <typename {name}> __global__ void k(float* out, {name} n) {{ out[threadIdx.x] = n; }}\n")
+    assert kernel.entry == f"k<{expected}>"

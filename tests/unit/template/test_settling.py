@@ -117,3 +117,7 @@ def test_a_meaning_keeps_what_only_the_preprocessor_can_decide() -> None:
 @pytest.mark.parametrize("line", ["int l = __LINE__;", "assert(ITEMS > 0);", "#undef ITEMS", '#line 7 "k.cu"'])
 def test_a_source_that_depends_on_its_lines_has_no_meaning_of_its_own(line: str) -> None:
     assert means(f"{line}\n{FORMS}", MAP=1, ITEMS=4) is None
+
+
+def test_a_define_without_a_name_is_left_to_the_compiler() -> None:
+    assert settle("#ifndef A\n#define\n#endif\nint f() { return A; }\n", A=1).endswith("int f() { return A; }\n")

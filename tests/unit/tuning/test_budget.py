@@ -21,7 +21,7 @@ def test_bad_durations_are_refused(text: str):
 
 @pytest.mark.parametrize("wrong", [{"evaluations": 0}, {"seconds": 0.0}, {"evaluations": -3}])
 def test_empty_budgets_are_refused(wrong: dict[str, float]):
-    with pytest.raises(InputError, match="is none"):
+    with pytest.raises(InputError, match="must be"):
         Budget(**wrong)  # type: ignore[arg-type]
 
 

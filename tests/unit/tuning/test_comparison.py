@@ -10,16 +10,17 @@ from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
 from warpsmith.core.outcome import CompileFailed, Evaluation
 from warpsmith.measure.statistics import Ratio
+from warpsmith.record.result import ModelCost
 from warpsmith.settings import Settings
 from warpsmith.spec.load import load_kernel
 from warpsmith.tuning.budget import Budget
 from warpsmith.tuning.comparison.contenders import course
 from warpsmith.tuning.comparison.figures import Final, advantage, courses, median_interval, spread, summary, wins
-from warpsmith.tuning.comparison.plan import Plan
+from warpsmith.tuning.comparison.plan import ComparisonPlan
 from warpsmith.tuning.comparison.result import ComparisonResult
-from warpsmith.tuning.comparison.templates import SharedTemplates
 from warpsmith.tuning.order import Mode
 from warpsmith.tuning.templates.effort import Effort
+from warpsmith.tuning.templates.shared import SharedTemplates
 
 KERNEL = load_kernel("silu_and_mul")
 
@@ -33,7 +34,7 @@ def result(template: list[float], direct: list[float]) -> ComparisonResult:
     runs = [
         final(mode, i, s) for mode, all_of in ((Mode.TEMPLATE, template), (Mode.DIRECT, direct)) for i, s in enumerate(all_of)
     ]
-    return ComparisonResult("name", Plan(KERNEL, seeds=len(template)), tuple(runs), 0.1, 12.0)
+    return ComparisonResult("name", ComparisonPlan(KERNEL, seeds=len(template)), tuple(runs), 0.1, 12.0)
 
 
 def test_spread_is_the_interquartile_range_over_the_median():
@@ -85,7 +86,7 @@ def test_the_object_and_the_page_say_the_same(tmp_path):
 
 
 def test_modes_take_turns_in_going_first():
-    orders = list(Plan(KERNEL, seeds=3, budget=Budget(9)).orders("name"))
+    orders = list(ComparisonPlan(KERNEL, seeds=3, budget=Budget(9)).orders("name"))
     assert [(o.seed, o.mode) for o in orders] == [
         (0, "template"),
         (0, "direct"),
@@ -99,19 +100,19 @@ def test_modes_take_turns_in_going_first():
 
 def test_an_unfinished_comparison_keeps_its_name_and_a_finished_one_is_made_again(tmp_path):
     settings = Settings(tmp_path)
-    name = Plan(KERNEL).name(settings)
-    assert Plan(KERNEL).name(settings) == name
-    assert Plan(KERNEL, budget=Budget(41)).name(settings) != name
+    name = ComparisonPlan(KERNEL).name(settings)
+    assert ComparisonPlan(KERNEL).name(settings) == name
+    assert ComparisonPlan(KERNEL, budget=Budget(41)).name(settings) != name
     folder = settings.comparison_folder(name)
     folder.mkdir(parents=True)
     (folder / "compare.json").write_text("{}")
-    assert Plan(KERNEL).name(settings) not in (name, Plan(KERNEL, budget=Budget(41)).name(settings))
+    assert ComparisonPlan(KERNEL).name(settings) not in (name, ComparisonPlan(KERNEL, budget=Budget(41)).name(settings))
 
 
-@pytest.mark.parametrize(("changes", "said"), [({"seeds": 0}, "0 seeds"), ({"agent": "none"}, "needs an agent")])
+@pytest.mark.parametrize(("changes", "said"), [({"seeds": 0}, "at least 1 seed, not 0"), ({"agent": "none"}, "needs an agent")])
 def test_what_cannot_be_compared_is_refused(changes, said):
     with pytest.raises(InputError, match=said):
-        Plan(KERNEL, **changes)
+        ComparisonPlan(KERNEL, **changes)
 
 
 class Maker:
@@ -141,7 +142,7 @@ def test_the_same_passes_make_one_template_also_after_a_kill(tmp_path):
 def test_what_a_model_took_is_added_up_for_each_side_and_shown(capsys):
     compared = result([2.0, 2.0], [1.5, 1.5])
     assert compared.as_dict()["model"] is None
-    costs = [{"tokens": 1000 * (i + 1), "usd": 0.01 * (i + 1), "unpriced": False} for i in range(4)]
+    costs = [ModelCost(tokens=1000 * (i + 1), usd=0.01 * (i + 1), unpriced=False) for i in range(4)]
     compared = replace(compared, finals=tuple(replace(f, model=cost) for f, cost in zip(compared.finals, costs, strict=True)))
     found = compared.as_dict()
     assert found["template"]["model"] == {"tokens": 3000, "usd": 0.03, "unpriced": False}

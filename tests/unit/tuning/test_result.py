@@ -20,4 +20,4 @@ def test_a_run_that_could_not_say_how_long_it_took(tmp_path: Path, status: Statu
         for number, seconds in enumerate((2.0, 3.0)):
             store.append(run, Evaluation(Configuration.of({"BLOCK": number}), CompileFailed("no"), seconds, 1.7e9))
         store.finish(run, status, seconds=recorded_s)
-        assert shown_result(store.find(run), store)["seconds"] == told_s
+        assert shown_result(store.find(run), store).seconds == told_s

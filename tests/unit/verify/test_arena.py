@@ -7,21 +7,22 @@ from hypothesis import strategies as st
 
 from warpsmith.core.dtype import DType
 from warpsmith.spec.kernel import Role
-from warpsmith.verify.arena import Arena, Region
+from warpsmith.verify.arena import Arena, MemoryRegion
+from warpsmith.verify.pool import InputPool, Material, alternatives
 
 VALUES = {"a": np.arange(1000, dtype=np.float32), "b": np.arange(15, dtype=np.uint8).reshape(3, 5)}
 REGIONS = [
-    Region("a", DType.F32, (1000,), Role.IN),
-    Region("b", DType.U8, (3, 5), Role.INOUT),
-    Region("c", DType.F16, (7, 3), Role.OUT),
-    Region("d", DType.I32, (100,), Role.OUT),
-    Region("e", DType.BOOL, (0,), Role.OUT),
+    MemoryRegion("a", DType.F32, (1000,), Role.IN),
+    MemoryRegion("b", DType.U8, (3, 5), Role.INOUT),
+    MemoryRegion("c", DType.F16, (7, 3), Role.OUT),
+    MemoryRegion("d", DType.I32, (100,), Role.OUT),
+    MemoryRegion("e", DType.BOOL, (0,), Role.OUT),
 ]
 
 
 @pytest.fixture
 def arena():
-    arena = Arena(REGIONS, VALUES)
+    arena = Arena(REGIONS, InputPool.unvaried(VALUES))
     yield arena
     arena.close()
 
@@ -65,7 +66,8 @@ def three(request):
     """Read only, changed in place, written."""
     shape, values = (5,), np.ones(5, request.param.numpy)
     roles = {"read": Role.IN, "changed": Role.INOUT, "written": Role.OUT}
-    arena = Arena([Region(name, request.param, shape, role) for name, role in roles.items()], {"read": values, "changed": values})
+    regions = [MemoryRegion(name, request.param, shape, role) for name, role in roles.items()]
+    arena = Arena(regions, InputPool.unvaried({"read": values, "changed": values}))
     yield arena, request.param.numpy
     arena.close()
 
@@ -149,23 +151,36 @@ def test_damage_after_a_good_inspection_is_not_kept_by_reset(arena):
 
 
 def test_no_byte_of_a_poisoned_bool_is_a_bool():
-    arena = Arena([Region("x", DType.BOOL, (200_001,), Role.OUT)], {})
+    arena = Arena([MemoryRegion("x", DType.BOOL, (200_001,), Role.OUT)], InputPool.unvaried({}))
     assert arena.array("x").view(np.uint8).min() > 1
     arena.close()
 
 
-def test_a_worker_can_neither_resize_it_nor_write_what_it_restores_from(arena):
+def test_a_worker_cannot_resize_it(arena):
     with pytest.raises(PermissionError):
         os.ftruncate(arena.fd, 0)
-    with pytest.raises(PermissionError):
-        os.pwrite(arena.restore_fd, b"x", 0)
-    item = place(arena, "b")
-    assert os.pread(arena.restore_fd, item.nbytes, item.offset) == VALUES["b"].tobytes()
+
+
+def test_another_draw_is_another_input_and_known_as_such():
+    drawn = -VALUES["a"]
+    material = {"a": alternatives([VALUES["a"], drawn], "both"), "b": Material(VALUES["b"], VALUES["b"].nbytes)}
+    arena = Arena(REGIONS, InputPool.of(material, np.random.default_rng(0)))
+    try:
+        other = next(draw for draw in range(1, 99) if arena.reset(draw) or not np.array_equal(arena.array("a"), VALUES["a"]))
+        assert np.array_equal(arena.array("a"), drawn)
+        assert arena.inspect() == []
+        arena.mark_touched(0)  # so it would be if the worker had launched with the first draw
+        assert [damage.argument for damage in arena.inspect()] == ["a"]
+        arena.reset(other)
+        write(arena, place(arena, "a").offset + 400, b"\xff" * 4)
+        assert [damage.where for damage in arena.inspect()] == [(100,)]
+    finally:
+        arena.close()
 
 
 @given(st.data())
 def test_any_write_outside_all_data_is_found(data):
-    arena = Arena(REGIONS, VALUES)
+    arena = Arena(REGIONS, InputPool.unvaried(VALUES))
     try:
         position = data.draw(st.integers(0, arena.nbytes - 1))
         inside = any(item.offset <= position < item.offset + item.nbytes for item in arena.layout if item.name != "a")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from warpsmith.core.dtype import DType
 from warpsmith.verify.arena import FLOAT_POISON
-from warpsmith.verify.compare import compare
+from warpsmith.verify.compare import agree, compare
 
 ROOM = 100_003  # several chunks, the last one short
 
@@ -118,3 +118,25 @@ def test_what_was_not_written_is_no_nan_that_was_computed(dtype):
     found = compare("out", "w", untouched, expected, 1e-3, 1e-3, poisoned=True)
     assert not found.passed
     assert "1 of 3 elements differ, worst at [2]: got nothing (not written), expected nan" in found.problem
+
+
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32, DType.F16, DType.BF16, DType.F8E5M2])
+def test_outputs_agree_as_they_compare(dtype):
+    rng = np.random.default_rng(0)
+    one = rng.standard_normal(100_000).astype(dtype.numpy)
+    assert agree(one, one.copy(), 0.0, 0.0)
+    near = (one.astype(np.float64) * (1 + 0.3 * dtype.tolerance[0])).astype(dtype.numpy)
+    rtol, atol = (2 * allowed for allowed in dtype.tolerance)
+    assert agree(near, one, rtol, atol)
+    for value in (np.nan, np.inf, 100.0):
+        far = one.copy()
+        far[77_777] = value
+        assert not agree(far, one, rtol, atol)
+        assert not agree(one, far, rtol, atol)
+        assert agree(far, far.copy(), 0.0, 0.0)
+
+
+def test_integers_agree_when_they_are_equal():
+    one = np.arange(1000, dtype=np.int32)
+    assert agree(one, one.copy(), 1.0, 1.0)
+    assert not agree(one, one + (one == 999), 1.0, 1.0)

@@ -1,3 +1,6 @@
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from handmade_kernels import buffer, kernel, scalar
@@ -5,8 +8,8 @@ from handmade_kernels import buffer, kernel, scalar
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
-from warpsmith.spec.kernel import Workload
-from warpsmith.verify.inputs import generate, make_inputs, scalar_bytes
+from warpsmith.spec.kernel import Init, Reference, Role, Scalar, Workload
+from warpsmith.verify.inputs import generate, make_inputs, scalar_bytes, scalar_value
 
 
 def made(*arguments, seed=0, **options):
@@ -44,7 +47,7 @@ def test_ranges():
     assert set(generate("normal", DType.U8, (20_000,), rng).tolist()) == set(range(256))
     assert generate("normal", DType.I64, (1000,), rng).min() >= 0
     assert sorted(generate("permutation", DType.I32, (4, 25), rng).ravel().tolist()) == list(range(100))
-    with pytest.raises(InputError, match="no value"):
+    with pytest.raises(InputError, match="the range is empty"):
         generate("randint", DType.I32, (3,), rng, low=5, high=5)
 
 
@@ -111,3 +114,69 @@ def test_bounds_may_depend_on_the_workload():
         values = make_inputs(kernel(index), Workload("w", {"n": n}), 0)["index"]
         assert values.min() >= n // 2
         assert values.max() < n
+
+
+def test_in_sparse_inputs_two_elements_of_each_row_stand_out_and_every_other_row_is_zero_elsewhere():
+    x, y, w = buffer("x", "f32", 16, "n"), buffer("y", "f32", 16, "n"), buffer("w", "f32", "n")
+    k = kernel(x, y, w, sizes={"n": 1000})
+    seen = set()
+    for seed in range(8):
+        given = make_inputs(k, Workload("sparse", {"n": 1000}, is_sparse=True), seed)
+        spike = given["x"].max()
+        stands_out = given["x"] >= spike / 2
+        assert (np.count_nonzero(stands_out, axis=1) == 2).all()
+        assert np.array_equal(stands_out, given["y"] >= given["y"].max() / 2)
+        assert (given["x"].max(axis=1) == spike).all()
+        assert np.unique(given["x"][stands_out]).tolist() == [spike / 2, spike]
+        assert spike / 2 >= 16 * np.abs(given["x"][~stands_out]).max()
+        assert spike == 2.0 ** np.log2(spike).round()
+        assert sorted(np.count_nonzero(given["x"], axis=1).tolist()) == [2] * 8 + [1000] * 8
+        assert np.count_nonzero(given["w"]) == 1000  # what rows are multiplied by
+        seen |= set(np.nonzero(stands_out)[1].tolist())
+    assert {0, 499, 500, 999} <= seen
+    assert len(seen) > 100
+
+
+def test_spikes_show_in_a_sum_and_leave_the_rest_its_digits():
+    x = replace(buffer("x", "f32", 4, "n"), init=Init("uniform"))
+    given = make_inputs(kernel(x, sizes={"n": 100_000}), Workload("sparse", {"n": 100_000}, is_sparse=True), 0)["x"]
+    for row in given:
+        spikes = 1.5 * given.max()
+        assert 0.2 <= spikes / row.sum(dtype=float) <= 1
+
+
+def test_a_single_row_keeps_its_values_beside_the_spikes():
+    given = make_inputs(kernel(buffer("x", "f32", "n"), sizes={"n": 1000}), Workload("sparse", {"n": 1000}, is_sparse=True), 0)[
+        "x"
+    ]
+    assert np.count_nonzero(given) > 990
+    assert np.count_nonzero(given >= given.max() / 2) == 2
+
+
+def test_other_constants_are_other_than_kernel_toml_says():
+    zeros, ones = (replace(buffer(kind, "f32", "n"), init=Init(kind)) for kind in ("zeros", "ones"))
+    started = replace(zeros, name="started", role=Role.INOUT)
+    places = replace(buffer("places", "i32", "n"), init=Init("arange"))
+    k = kernel(zeros, ones, started, places, sizes={"n": 100})
+    other = Workload("other", {"n": 100}, constants_factor=1.5)
+    given = make_inputs(k, other, 0)
+    assert np.isin(given["zeros"], (0, 1)).sum() == np.isin(given["ones"], (0, 1)).sum() == 0
+    assert not given["started"].any()  # what is added to begins where it is said to
+    assert np.array_equal(given["places"], np.arange(100))  # the original alone cannot say what others mean
+    told = make_inputs(replace(k, reference=Reference(Path("r.py"), "f")), other, 0)["places"]
+    assert (np.diff(told) >= 0).all()
+    assert len(set(told.tolist())) == 50
+    assert told.max() < 100
+
+
+@pytest.mark.parametrize(("written", "value"), [("2.0", 3.0), ("0.0", 1.5), ("1.0 / n", 0.01)])
+def test_other_constants_of_scalars(written: str, value: float):
+    scalar = Scalar("a", DType.F32, Expression.parse(written))
+    k = kernel(buffer("x", "f32", "n"), sizes={"n": 100})
+    assert scalar_value(scalar, k, Workload("other", {"n": 100}, constants_factor=1.5)) == pytest.approx(value)
+
+
+def test_what_may_not_be_zero_stays_as_it_is_on_sparse_inputs():
+    x = replace(buffer("x", "f32", "n"), init=Init("uniform", low=1.0, high=2.0))
+    given = make_inputs(kernel(x, sizes={"n": 100}), Workload("sparse", {"n": 100}, is_sparse=True), 0)
+    assert given["x"].min() >= 1

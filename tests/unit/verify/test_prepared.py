@@ -82,7 +82,11 @@ def test_the_tolerance_of_the_reference_wins(prepared):
     out = prepared.kernel.buffers[2]
     assert prepared.tolerance(out) == (1e-2, 1e-3)
     with PreparedWorkload(
-        kernel(*ARGUMENTS, sizes={"n": 1}, reference=Reference(rtol=0.5)), prepared.workload, prepared.inputs, prepared.expected
+        kernel(*ARGUMENTS, sizes={"n": 1}, reference=Reference(rtol=0.5)),
+        prepared.workload,
+        prepared.inputs,
+        prepared.expected,
+        geometry=GEOMETRY,
     ) as other:
         assert other.tolerance(out) == (0.5, 1e-3)
 

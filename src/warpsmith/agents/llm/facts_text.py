@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
+from warpsmith.agents.llm.form_text import forms_text
 from warpsmith.agents.llm.scrub import cut, presentable
 from warpsmith.core.hardware import Resources
 from warpsmith.core.outcome import Measured
+from warpsmith.measure.caches import core_caches
+from warpsmith.refactor.on_form import parted
 from warpsmith.refactor.proposal import PROPOSALS
+from warpsmith.report.wording import searched_text
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Buffer, Kernel, Scalar
 from warpsmith.template.directives import with_includes
@@ -19,17 +23,11 @@ _MOST_HEADERS = 20_000
 _MOST_FAILURES = 8
 _MOST_PROBLEM = 1_500
 _MOST_REMARKS = 1_500
-_CPU = """It is a CPU, so what is fast differs from a GPU. Blocks are dealt out to `compute_units` cores; the threads of a block
-become lanes of vector instructions (`vector_width` at a time), one group after the other from barrier to barrier. Neighbouring
-threads that touch neighbouring elements become wide loads and stores; anything else becomes gathers and scatters, which are slow,
-as are branches in which lanes part. Shared memory is ordinary memory in the cache: it saves nothing over reading global memory
-again, and every barrier costs. There is no latency to hide by occupancy: longer threads and larger blocks often win, as do
-several independent accumulators.
-"""
+_MOST_REFUSAL = 300
 
 
 def kernel_text(facts: Facts) -> str:
-    """What the user brought: source, arguments, launch, workloads, tolerance; and the device it runs on."""
+    """What the user brought: source, arguments, launch, workloads, tolerance."""
     kernel = facts.kernel
     source, *headers = with_includes(kernel.source, read_source(kernel.source), kernel.include_dirs)
     parts = [
@@ -46,7 +44,6 @@ def kernel_text(facts: Facts) -> str:
         _launch(kernel),
         "Workloads (each is timed; held-out ones are only verified and reported):\n" + "\n".join(_workloads(kernel)),
         _tolerance(kernel),
-        _device(facts),
     ]
     return "\n\n".join(parts)
 
@@ -55,11 +52,22 @@ def _extents(extents: Sequence[object]) -> str:
     return "(" + ", ".join(map(str, extents)) + ")"
 
 
-def _device(facts: Facts) -> str:
+def limits_text(facts: Facts) -> str:
     limits = ", ".join(f"{name} = {value}" for name, value in facts.limits.names().items())
-    what = f"Device: {facts.device}. " if facts.device else ""
-    kind = "" if facts.limits.is_gpu else _CPU
-    return f"{what}{kind}Its limits, which launch expressions and constraints may name: {limits}."
+    return f"Its limits, which launch expressions and constraints may name: {limits}."
+
+
+def caches_text() -> str:
+    """The host's, which are those of a CPU device; empty where the machine does not say."""
+    parts = [
+        f"L{cache.level} {_size(cache.nbytes)}" + (f" shared by {cache.cpus} hardware threads" if cache.cpus > 1 else " a core")
+        for cache in core_caches()
+    ]
+    return f"- Caches: {', '.join(parts)}. What a block works on should stay in the first two." if parts else ""
+
+
+def _size(nbytes: int) -> str:
+    return f"{nbytes >> 20} MiB" if nbytes >= 1 << 20 else f"{nbytes >> 10} KiB"
 
 
 def _launch(kernel: Kernel) -> str:
@@ -101,19 +109,16 @@ def _tolerance(kernel: Kernel) -> str:
 
 
 def measured_text(facts: Facts) -> str:
-    """Compiler output, times, roofline, importances, failures, rounds."""
-    best = facts.best if facts.best != facts.baseline else None  # said once
-    parts = [*_resources("original", facts.baseline), *_resources("best so far", best), *_times(facts)]
+    """Of every form what was measured; without forms (direct mode) compiler output and times; failures."""
+    if facts.forms:
+        parts = [forms_text(facts)]
+    else:
+        best = facts.best if facts.best != facts.baseline else None  # said once
+        parts = [*_resources("original", facts.baseline), *_resources("best so far", best), *_times(facts)]
     parts += _counters(facts)
-    if facts.best_configuration:
+    if facts.best_configuration and not facts.forms:
         listed = ", ".join(f"{name}={value}" for name, value in facts.best_configuration.items())
-        parts.append(f"Best configuration so far: {listed}. (What a form or pass does not use stays at its default there.)")
-    if facts.importance is not None:
-        shares = "; ".join(
-            f"{p.name} {p.share:.0%} (best {p.best.value}; {p.worst.value} is {p.worst.slowdown / p.best.slowdown:.2f}x slower)"
-            for p in facts.importance.parameters[:8]
-        )
-        parts.append(f"Share of the variation in time that each parameter explains (R² {facts.importance.r2:.2f}): {shares}.")
+        parts.append(f"Best configuration so far: {listed}.")
     if facts.failures:
         parts.append("Configurations that failed: " + ", ".join(f"{n} {kind}" for kind, n in facts.failures.items()) + ".")
     for evaluation in facts.failed[-_MOST_FAILURES:]:
@@ -140,7 +145,8 @@ def _counters(facts: Facts) -> Iterator[str]:
         listed = [
             f"{name.removesuffix('_percent').replace('_', ' ')} {value:.0f} %" for name, value in known if value is not None
         ]
-        yield f"The device's counters for the best so far on {workload}: {', '.join(listed)}."
+        if listed:
+            yield f"The device's counters for the best so far on {workload}: {', '.join(listed)}."
 
 
 def _times(facts: Facts) -> Iterator[str]:
@@ -153,7 +159,8 @@ def _times(facts: Facts) -> Iterator[str]:
             parts.append(f"best so far {facts.best_times_us[name]:.1f} µs")
         if name in facts.roofline_fraction:
             parts.append(f"which is {facts.roofline_fraction[name]:.0%} of the machine's measured roofline")
-        yield f"Time on {name}: {', '.join(parts)}."
+        if parts:
+            yield f"Time on {name}: {', '.join(parts)}."
 
 
 # ── what was done ──
@@ -162,7 +169,8 @@ def _times(facts: Facts) -> Iterator[str]:
 def history_text(facts: Facts) -> str:
     lines = [
         f"Round {r.number}: passes {', '.join(p for p in r.passes if p != PROPOSALS) or 'none'}; {r.evaluations} evaluations;"
-        f" best so far {r.speedup:.3f}x the original's speed. Reason given: {cut(r.reason, 400)}"
+        f" best so far {searched_text(r.speedup, r.ci95)} the original's speed. Reason given: {cut(r.reason, 400)}"
+        + "".join(f"\n  Asked for in vain: {name}: {presentable(why, _MOST_REFUSAL)}" for name, why in r.refused.items())
         for r in facts.rounds
     ]
     lines += [_proposal_line(report) for report in facts.proposals]
@@ -186,19 +194,45 @@ def _proposal_line(report: ProposalReport) -> str:
     if report.problem is not None:
         return f"{what}: given up: {presentable(report.problem, _MOST_PROBLEM)}"
     speed = f"best configuration {report.speedup:.3f}x the original's speed" if report.speedup is not None else "not measured yet"
-    return f"{what}: kept; {speed}"
+    return f"{what}: kept; {speed}" + (f"; it gets no further evaluations: {report.dropped}" if report.dropped else "")
 
 
-def passes_text(passes: Sequence[PassReport]) -> str:
-    """Those that can be asked for with what they do; of the others what there is to know."""
-    to_ask = [p for p in passes if p.applied_in is None and p.declined is None]
+def passes_text(passes: Sequence[PassReport], *, why: bool = True) -> str:
+    """Those that can be asked for with what they do, on the kernel and on each form; of the others what there is to know.
+
+    Without `why` those that decline have their names only: who can ask a pass need not be told.
+    """
+    own = [p for p in passes if not parted(p.name)[1]]
+    to_ask = [p for p in own if _can_be_asked(p)]
     applied = [f"{p.name} (round {p.applied_in})" for p in passes if p.applied_in is not None]
-    declined = [f"- {p.name}: {presentable(p.declined, 300)}" for p in passes if p.applied_in is None and p.declined is not None]
+    declined = [f"- {p.name}: {presentable(p.declined, 300)}" for p in own if p.applied_in is None and p.declined is not None]
     parts = ["\n".join(f"- {p.name}: {p.summary} (for {', '.join(sorted(p.concerns)) or 'anything'})" for p in to_ask)]
-    parts[0] = parts[0] or "None is left that could be asked for."
+    parts[0] = parts[0] or "None is left that could be asked for on the kernel itself."
+    parts += [*_passes_on_forms(passes, {p.name for p in to_ask})]
     parts += [f"Applied: {', '.join(applied)}."] if applied else []
-    parts += ["Cannot be applied, because of this:\n" + "\n".join(declined)] if declined else []
+    if declined and why:
+        parts.append("Cannot be applied to the kernel itself, because of this:\n" + "\n".join(declined))
+    elif declined:
+        names = ", ".join(line[2:].partition(":")[0] for line in declined)
+        parts.append(f"Cannot be applied to the kernel itself (`ask_pass` says why): {names}.")
     return "\n\n".join(parts)
+
+
+def _passes_on_forms(passes: Sequence[PassReport], explained: set[str]) -> Iterator[str]:
+    """A line a form; a pass that no line has explained yet says what it does."""
+    numbers = sorted({form for p in passes if (form := parted(p.name)[1])})
+    for number in numbers:
+        listed = []
+        for p in passes:
+            name, form = parted(p.name)
+            if form == number and _can_be_asked(p):
+                listed.append(p.name if name in explained else f"{p.name} ({p.summary})")
+                explained.add(name)
+        yield f"On form {number}, whose parameters they leave alone: {', '.join(listed) or 'none is left'}."
+
+
+def _can_be_asked(report: PassReport) -> bool:
+    return report.applied_in is None and report.declined is None
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

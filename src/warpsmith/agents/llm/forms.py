@@ -11,8 +11,7 @@ from warpsmith.agents.llm.problem import Problem
 from warpsmith.agents.llm.replies import FormReply, ParameterReply
 from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Tunable
-from warpsmith.refactor.drafting.checks import Faulty
-from warpsmith.refactor.drafting.form_checks import check_form
+from warpsmith.refactor.confined.reader import problem_with_form
 from warpsmith.refactor.proposal import FORM, Proposal
 from warpsmith.spec.kernel import Kernel
 
@@ -46,10 +45,9 @@ def proposal_of(reply: FormReply, kernel: Kernel, limits: Limits, number: int, *
     )
     if fixed:
         proposal = _settled(proposal)
-    try:
-        check_form(proposal, kernel, limits)
-    except Faulty as fault:
-        raise Problem(str(fault)) from None
+    fault = problem_with_form(proposal, kernel, limits)
+    if fault is not None:
+        raise Problem(fault)
     return proposal
 
 

@@ -1,7 +1,8 @@
 """The line to a model: one request, with back-off where waiting may help, and an end where it does not.
 
 Every failed attempt is told to `on_fault` with its reason. When the model cannot be asked any more, `AgentStopped` says why, and
-it stays said: nobody waits a second time for a server that is gone. The client's own retries are off, so that each one is seen.
+it stays said: nobody waits a second time for a server that is gone. A fault that may pass costs its question; only where the next
+question meets one at once is the model given up. The client's own retries are off, so that each one is seen.
 """
 
 from __future__ import annotations
@@ -12,20 +13,11 @@ import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
-    AgentRunError,
-    ModelAPIError,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelNotFoundError,
-    ModelQuotaExceededError,
-    ModelRequestRejectedError,
     ModelRequestTimeout,
     ModelTimeoutError,
 )
@@ -33,10 +25,11 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
+from warpsmith.agents.llm.faults import about_length, about_tools, is_lasting, is_too_long, may_pass, reason_of
 from warpsmith.agents.llm.models import address_of
-from warpsmith.agents.llm.scrub import presentable
+from warpsmith.record.transcript import Role
 from warpsmith.settings import model_timeout_s
-from warpsmith.tuning.agent.planning import AgentStopped
+from warpsmith.tuning.agent.planning import AgentStopped, Unanswered
 
 T = TypeVar("T")
 
@@ -48,14 +41,43 @@ LONGEST_WAIT_S = 60.0
 MODEST_ANSWER = 4_000  # tokens, for servers that have no room for a longer one
 _SHORTEST_TIME_S = 1.0
 _SHARE_OF_TIME = 0.5  # one question may not take all the time that the search has left
-_MOST_WORDS = 400
-_TRANSIENT = frozenset({408, 409, 425, 429})
-_REFUSES_TOOLS = frozenset({400, 404, 405, 415, 422, 500, 501})
-_TOOL_WORDS = ("tool", "function", "response_format", "grammar", "schema")
 
 
 class ToolsRefused(Exception):  # noqa: N818 - reads as the fact it states
     """The server does not take tool calls: the same may be asked in plain words."""
+
+
+class TooLong(Exception):  # noqa: N818 - as above
+    """The model does not hold so much: a shorter conversation may be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question about to be asked. `answered` counts its answers that are on record already, from before an interruption."""
+
+    role: Role
+    round: int
+    question: str
+    instructions: str
+    answered: int
+
+
+class Asked(Protocol):
+    """Who answers: a model at the end of a line, or a recording of one."""
+
+    def begin(self, asking: Asking) -> str | None:
+        """A new question; a recording wants to know, a model does not. What it has to say to it, for the lab book."""
+        ...
+
+    def request(
+        self,
+        messages: Sequence[ModelMessage],
+        parameters: ModelRequestParameters,
+        longest_answer: int | None,
+        on_fault: Callable[[str], None],
+    ) -> ModelResponse:
+        """Raises AgentStopped, TooLong, or ToolsRefused when the request had tools and the server has none."""
+        ...
 
 
 @dataclass(slots=True)
@@ -67,6 +89,13 @@ class Line:
     sleep: Callable[[float], None]
     timeout_s: float = field(default_factory=model_timeout_s)
     _stopped: str | None = None
+    _is_ailing: bool = False  # the last question was given up over faults that may pass
+    _has_answered: bool = False
+    _takes_tools: bool = False  # it called one
+
+    def begin(self, asking: Asking) -> str | None:  # noqa: ARG002
+        """As in `Asked`."""
+        return None
 
     def request(
         self,
@@ -75,25 +104,31 @@ class Line:
         longest_answer: int | None,
         on_fault: Callable[[str], None],
     ) -> ModelResponse:
-        """Raises AgentStopped, or ToolsRefused when the request had tools and the server has none."""
+        """As in `Asked`."""
         silent = 0
-        for attempt in range(1, ATTEMPTS + 1):
+        attempts = 1 if self._is_ailing else ATTEMPTS
+        for attempt in range(1, attempts + 1):
             try:
-                return self._once(messages, parameters, longest_answer)
+                response = self._once(messages, parameters, longest_answer)
             except AgentStopped:
                 raise
             except Exception as error:  # noqa: BLE001 - `choices: []` is an IndexError; what else a server's answer may cause, who knows
-                reason = _reason(error)
+                reason = reason_of(error)
                 on_fault(reason)
-                if longest_answer is not None and longest_answer > MODEST_ANSWER and _about_length(error) and attempt < ATTEMPTS:
+                if longest_answer is not None and longest_answer > MODEST_ANSWER and about_length(error) and attempt < attempts:
                     longest_answer = MODEST_ANSWER
                     continue
-                if parameters.output_tools and _about_tools(error):
+                if is_too_long(error):
+                    raise TooLong(reason) from None
+                if parameters.function_tools and not self._takes_tools and about_tools(error):
                     raise ToolsRefused(reason) from None
                 silent += isinstance(error, ModelRequestTimeout | ModelTimeoutError)
-                if not _may_pass(error) or attempt == ATTEMPTS or silent >= _ATTEMPTS_IN_SILENCE:
-                    self._stop(reason, attempt)
-                self._wait(error, attempt)
+                is_last = attempt == attempts or silent >= _ATTEMPTS_IN_SILENCE
+                self._go_on(error, reason, attempt, is_last=is_last)
+            else:
+                self._is_ailing, self._has_answered = False, True
+                self._takes_tools |= bool(response.tool_calls)
+                return response
         raise AssertionError("the last attempt returns or raises")
 
     def _once(
@@ -119,14 +154,30 @@ class Line:
             raise AgentStopped("no time is left to ask a model")
         return min(self.timeout_s, max(_SHORTEST_TIME_S, _SHARE_OF_TIME * left))
 
+    def _go_on(self, error: Exception, reason: str, attempt: int, *, is_last: bool) -> None:
+        """Waits for another attempt. Raises AgentStopped, or Unanswered where the question alone is lost."""
+        if not may_pass(error) and (is_lasting(error) or not self._has_answered):
+            self._stop(reason, attempt)
+        if is_last or not may_pass(error):  # the latter refuses this question: a filter, a field that it does not like
+            self._give_up(reason, attempt)
+        self._wait(error, attempt)
+
     def _wait(self, error: Exception, attempt: int) -> None:
         asked = getattr(error, "retry_after", None) or 0.0
         seconds = max(asked, _FIRST_WAIT_S * _WAIT_GROWS ** (attempt - 1))
         left = self.seconds_left()
         most = LONGEST_WAIT_S if left is None else min(LONGEST_WAIT_S, _SHARE_OF_TIME * left)
         if asked > most:
-            self._stop(f"{_reason(error)}; it asks to wait {asked:g} s, and {most:.0f} s are the most", attempt)
+            self._stop(f"{reason_of(error)}; it asks to wait {asked:g} s, and {most:.0f} s are the most", attempt)
         self.sleep(min(seconds, most))
+
+    def _give_up(self, reason: str, attempts: int) -> None:
+        """The question; and the model where the question before was given up, too."""
+        if self._is_ailing:
+            self._stop(reason, attempts)
+        self._is_ailing = True
+        tried = f" (asked {attempts} times)" if attempts > 1 else ""
+        raise Unanswered(f"{self.model.model_name} did not answer: {reason}{tried}")
 
     def _stop(self, reason: str, attempts: int) -> None:
         tried = f" (asked {attempts} times)" if attempts > 1 else ""
@@ -135,61 +186,6 @@ class Line:
             reason += "; its address has no path, where most servers want http://HOST:PORT/v1"
         self._stopped = f"{self.model.model_name} cannot be asked: {reason}{tried}"
         raise AgentStopped(self._stopped)
-
-
-# ── what went wrong ──
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether asking again may help."""
-    if isinstance(error, ModelHTTPError) and (error.status_code in _TRANSIENT or error.status_code >= 500):
-        return not isinstance(error, ModelQuotaExceededError)
-    return not isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError | ModelHTTPError)
-
-
-def _about_tools(error: Exception) -> bool:
-    """Whether a server without tool calls may be behind it; some say so with a 500."""
-    if isinstance(error, ModelAuthenticationError | ModelContextWindowExceededError | ModelQuotaExceededError):
-        return False
-    if not isinstance(error, ModelHTTPError) or error.status_code not in _REFUSES_TOOLS:
-        return False
-    says_so = any(word in f"{error.body} {error.message}".lower() for word in _TOOL_WORDS)
-    return says_so or (error.status_code in {400, 422} and not isinstance(error, ModelNotFoundError))
-
-
-def _about_length(error: Exception) -> bool:
-    """Whether the server refuses because question and longest answer together are more than it holds."""
-    return isinstance(error, ModelContextWindowExceededError) or (
-        isinstance(error, ModelRequestRejectedError) and "max_tokens" in f"{error.body} {error.message}"
-    )
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case ModelRequestTimeout(timeout=seconds):
-            words = f"no answer within {seconds:g} s"
-        case ModelHTTPError(status_code=status):
-            words = f"HTTP {status}: {_said(error)}"
-        case ModelConnectionError():
-            words = f"the connection failed: {_cause(error)}"
-        case AgentRunError():
-            words = error.message
-        case _:
-            words = f"an answer that cannot be read ({type(error).__name__}: {error})"
-    return " ".join(presentable(words, _MOST_WORDS).split())
-
-
-def _said(error: ModelHTTPError) -> str:
-    """The server's own sentence where its body has one."""
-    body: Any = error.body
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    words = inner.get("message") if isinstance(inner, dict) else inner
-    return str(words or error.message)
-
-
-def _cause(error: ModelAPIError) -> str:
-    cause = error.__cause__
-    return str((cause.__cause__ if cause is not None else None) or cause or error.message)
 
 
 # ── from here to asyncio and back ──

@@ -59,7 +59,7 @@ def _check_address(model: Model, name: str) -> None:
     url = address_of(model)
     if url is not None and not (urlsplit(url).scheme in {"http", "https"} and urlsplit(url).hostname):
         hint = "set it as http://HOST:PORT/v1 (OPENAI_BASE_URL and the like), or unset the variable"
-        raise InputError(f"{without_secrets(url)!r} is no address to ask {name} at", hint=hint)
+        raise InputError(f"{without_secrets(url)!r} is not an address for {name}", hint=hint)
 
 
 def _is_foreign(url: str | None) -> bool:

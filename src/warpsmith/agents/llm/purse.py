@@ -8,6 +8,7 @@ run does not spend more than it may; for a server that does not count tokens the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from genai_prices import Usage, calc_price
 
@@ -18,6 +19,18 @@ TOKENS_PER_USD = 100_000  # as if a token cost what the dearer models ask for a 
 CHARACTERS_PER_TOKEN = 3  # of source code; an estimate that is rather too high
 LONGEST_ANSWER = 16_000  # tokens: a whole kernel and the thinking before it
 SHORTEST_ANSWER = 500  # what can still be an answer
+
+
+class Prices(Protocol):
+    """Of one model."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def known(self) -> bool: ...
+
+    def usd(self, input_tokens: int, output_tokens: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +66,7 @@ def estimated_tokens(text: str) -> int:
 class Purse:
     """The ledger as one model sees it."""
 
-    def __init__(self, ledger: Ledger, price: Price) -> None:
+    def __init__(self, ledger: Ledger, price: Prices) -> None:
         self._ledger = ledger
         self.price = price
         most = ledger.allowance

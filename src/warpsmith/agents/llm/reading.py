@@ -25,6 +25,15 @@ _DEEPEST = 3
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
+def json_object(text: str, wanted: frozenset[str]) -> dict[str, Any] | None:
+    """The first object with one of these fields in a text; None where there is none."""
+    try:
+        found = _json_in(_THINKING.sub("", text), wanted)
+    except Problem:
+        return None
+    return found if found.keys() & wanted else None
+
+
 def raw_answer(response: ModelResponse) -> str:
     """The answer as the model wrote it: the tool's arguments, or else its words."""
     return sound(_words_of(response))

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from warpsmith.core.plain_text import printable
 from warpsmith.refactor.base import Concern
+from warpsmith.tuning.rounds.writing import MOST_FORMS
 
 
 def _several(value: Any) -> Any:
@@ -133,14 +134,51 @@ class FormReply(_Reply):
     )
     constraints: Annotated[list[ConstraintReply], BeforeValidator(_several)] = Field(default_factory=list, max_length=24)
     give_up: bool = Field(default=False, description="true: there is no form worth trying (leave the rest empty)")
+    tried: int | None = Field(default=None, description="this trial of yours is the form; what else you give changes it")
 
     @model_validator(mode="before")
     @classmethod
     def _names(cls, data: Any) -> Any:
-        found = _renamed(data, {"code": "source", "kernel": "source", "tunables": "parameters", "rules": "constraints"})
+        names = {"code": "source", "kernel": "source", "tunables": "parameters", "rules": "constraints", "forms": "form"}
+        found = _renamed(data, names)
         if isinstance(found, dict) and "launch" not in found and {"grid", "block"} <= found.keys():
             found["launch"] = {key: found[key] for key in ("grid", "block", "shared") if key in found}
         return found
+
+
+Forms = Annotated[list[FormReply], BeforeValidator(_several), Field(max_length=MOST_FORMS)]
+
+
+class FormsReply(FormReply):
+    """Several forms, or one without more ado."""
+
+    form: Forms = Field(default_factory=list)
+
+    @property
+    def forms(self) -> list[FormReply]:
+        return self.form or [self]
+
+
+class RoundReply(_Reply):
+    """What keeps the kernel from its roof, the next round, and its form where one is written."""
+
+    findings: Annotated[list[FindingReply], BeforeValidator(_several), Field(max_length=12)] = Field(default_factory=list)
+    passes: Annotated[list[str], BeforeValidator(_several)] = Field(default_factory=list)
+    write: bool = False
+    reason: Words = ""
+    share: float | None = None
+    stop: bool = False
+    form: Forms = Field(default_factory=list, description="several are welcome: all are tried at their defaults")
+    notes: Words = Field(default="", description="what you want to know in later rounds")
+
+    @property
+    def plan(self) -> PlanReply | None:
+        """None where only the analysis was given."""
+        if not (self.passes or self.write or self.stop or self.form):
+            return None
+        written = any(not form.give_up for form in self.form)
+        reason = self.reason or "; ".join(form.hypothesis for form in self.form if form.hypothesis) or "no reason was given"
+        return PlanReply(passes=self.passes, write=self.write or written, reason=reason, share=self.share, stop=self.stop)
 
 
 class WorkloadReply(_Reply):

@@ -1,4 +1,4 @@
-"""From a tester's reply to `Workload`s. Whether the original itself is right on them is decided by `tuning.agent.adversaries`."""
+"""From a tester's reply to `Workload`s. `tuning.evaluation.adversaries` decides whether the original is right on them."""
 
 from __future__ import annotations
 

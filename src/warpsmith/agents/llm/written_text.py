@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from warpsmith.agents.llm.scrub import cut, presentable
 from warpsmith.core.outcome import Measured
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.tuning.agent.planning import Attempt, Facts
+from warpsmith.report.wording import searched_text
+from warpsmith.tuning.agent.planning import Attempt
 
 _MOST_SOURCE = 30_000  # characters of one
 _MOST_PROBLEM = 1_500
 
 
-def forms_text(facts: Facts) -> str:
-    """The sources of the forms that were kept, so that a further one builds on them; the fastest first, two at most."""
-    kept = [r for r in facts.proposals if r.problem is None]
-    best = sorted(kept, key=lambda r: -(r.speedup or 0.0))[:2]
-    return "\n\n".join(f"Form {r.proposal.number}, kept:\n{_source(r.proposal)}\n{declared_text(r.proposal)}" for r in best)
+def form_text(proposal: Proposal) -> str:
+    """A form that a further one may build on."""
+    return f"Form {proposal.number}:\n{fenced(proposal)}\n{declared_text(proposal)}"
 
 
 def declared_text(proposal: Proposal) -> str:
@@ -35,7 +34,7 @@ def launch_text(proposal: Proposal) -> str:
     return json.dumps({"grid": list(proposal.grid), "block": list(proposal.block), "shared": proposal.shared})
 
 
-def _source(proposal: Proposal) -> str:
+def fenced(proposal: Proposal) -> str:
     return f"```\n{cut(proposal.source, _MOST_SOURCE).rstrip()}\n```"
 
 
@@ -50,7 +49,7 @@ def attempts_text(attempts: Sequence[Attempt]) -> str:
         launch = launch_text(attempt.proposal)
         text = f"Rewrite {number} ({attempt.proposal.hypothesis or 'no hypothesis'}), launch {launch}: {_came_of(attempt)}"
         if id(attempt) in shown:
-            text += f"\n{_source(attempt.proposal)}"
+            text += f"\n{fenced(attempt.proposal)}"
         parts.append(text)
     return "\n\n".join(parts)
 
@@ -60,4 +59,4 @@ def _came_of(attempt: Attempt) -> str:
     if not isinstance(outcome, Measured):
         return f"{type(outcome).__name__}: {presentable(outcome.reason, _MOST_PROBLEM)}"
     times = ", ".join(f"{t.workload} {t.median_us:.1f} µs" for t in outcome.times)
-    return f"{1 / outcome.score:.3f}x the original's speed ({times})"
+    return f"{searched_text(1 / outcome.score, outcome.speedup_ci95)} the original's speed ({times})"

@@ -24,13 +24,13 @@ from warpsmith.agents.rules import analyst
 from warpsmith.core.arrays import Array
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.expression import Expression
+from warpsmith.core.expression.folding import folded
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.drafting.combine import combined
 from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.drafting.values import space_of_refactored
-from warpsmith.refactor.folding import folded
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.refactor.registry import load_passes
 from warpsmith.tuning.agent.planning import Attempt, Desk, Facts

@@ -41,15 +41,15 @@ _HINTS = {
 }
 
 
-class Kind(Enum):
+class LexemeKind(Enum):
     NAME = "name"
     LITERAL = "literal"
     OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    kind: Kind
+class Lexeme:
+    kind: LexemeKind
     text: str
     start: int
     value: Value = 0
@@ -69,11 +69,11 @@ class ParseError(Exception):
         self.hint = hint
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Lexeme]:
     if len(text) > MAX_LENGTH:
         raise ParseError(f"expression of {len(text)} characters; at most {MAX_LENGTH} are read", 0)
-    tokens: list[Token] = []
-    brackets: list[Token] = []
+    tokens: list[Lexeme] = []
+    brackets: list[Lexeme] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -95,7 +95,7 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def python_text(tokens: list[Token]) -> tuple[str, dict[int, int], dict[int, int]]:
+def python_text(tokens: list[Lexeme]) -> tuple[str, dict[int, int], dict[int, int]]:
     """The structure as Python text, and the token at each start and at each end offset of that text."""
     parts: list[str] = []
     starts: dict[int, int] = {}
@@ -104,7 +104,9 @@ def python_text(tokens: list[Token]) -> tuple[str, dict[int, int], dict[int, int
     for index, token in enumerate(tokens):
         # `!` binds tighter than a comparison, unlike `not`: unary plus has its precedence and is told apart by its token.
         word = (
-            f"_{index}" if token.kind is not Kind.OPERATOR else _C_WORDS.get(token.text, "+" if token.text == "!" else token.text)
+            f"_{index}"
+            if token.kind is not LexemeKind.OPERATOR
+            else _C_WORDS.get(token.text, "+" if token.text == "!" else token.text)
         )
         starts[length] = index
         length += len(word)
@@ -114,33 +116,40 @@ def python_text(tokens: list[Token]) -> tuple[str, dict[int, int], dict[int, int
     return " ".join(parts), starts, ends
 
 
-def _wants_operand(tokens: list[Token]) -> bool:
-    return not tokens or (tokens[-1].kind is Kind.OPERATOR and tokens[-1].text not in {")", "]"})
+def _wants_operand(tokens: list[Lexeme]) -> bool:
+    return not tokens or (tokens[-1].kind is LexemeKind.OPERATOR and tokens[-1].text not in {")", "]"})
 
 
-def _after_infix_not(tokens: list[Token]) -> bool:
+def _after_infix_not(tokens: list[Lexeme]) -> bool:
     """After `x not`, only the `in` of `not in` can follow."""
-    return len(tokens) > 1 and tokens[-1].text == "not" and tokens[-1].kind is Kind.OPERATOR and not _wants_operand(tokens[:-1])
+    return (
+        len(tokens) > 1
+        and tokens[-1].text == "not"
+        and tokens[-1].kind is LexemeKind.OPERATOR
+        and not _wants_operand(tokens[:-1])
+    )
 
 
-def _token(match: re.Match[str], *, operand_next: bool) -> Token:
+def _token(match: re.Match[str], *, operand_next: bool) -> Lexeme:
     text, start = match.group(), match.start()
     match match.lastgroup:
         case "number":
-            token = Token(Kind.LITERAL, text, start, _number(match))
+            token = Lexeme(LexemeKind.LITERAL, text, start, _number(match))
         case "string":
-            token = Token(Kind.LITERAL, text, start, text[1:-1])
+            token = Lexeme(LexemeKind.LITERAL, text, start, text[1:-1])
         case "name" if text == "not" or (text in _OPERATOR_WORDS and not operand_next):
-            return Token(Kind.OPERATOR, text, start)
+            return Lexeme(LexemeKind.OPERATOR, text, start)
         case "name":
-            token = Token(Kind.LITERAL, text, start, _TRUTH[text]) if text in _TRUTH else Token(Kind.NAME, text, start)
+            token = (
+                Lexeme(LexemeKind.LITERAL, text, start, _TRUTH[text]) if text in _TRUTH else Lexeme(LexemeKind.NAME, text, start)
+            )
         case _:
             if not operand_next and text in {"!", "["}:
                 hint = "not equal is written !=" if text == "!" else "an expression has no subscripts"
                 raise ParseError(f"unexpected {text!r}", start, hint)
             if operand_next and text not in _PREFIX | {"(", "[", ")", "]"}:
                 raise ParseError(f"a value is missing before {text!r}", start)
-            return Token(Kind.OPERATOR, text, start)
+            return Lexeme(LexemeKind.OPERATOR, text, start)
     if not operand_next:
         hint = "equality is written ==" if text == "is" else "an operator is missing between the two"
         raise ParseError(f"unexpected {text!r} after a value", start, hint)
@@ -165,8 +174,8 @@ def _number(match: re.Match[str]) -> int | float:
     return value
 
 
-def _balance(token: Token, brackets: list[Token]) -> None:
-    if token.kind is not Kind.OPERATOR:
+def _balance(token: Lexeme, brackets: list[Lexeme]) -> None:
+    if token.kind is not LexemeKind.OPERATOR:
         return
     if token.text in {"(", "["}:
         brackets.append(token)

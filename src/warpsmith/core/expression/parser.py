@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 
-from warpsmith.core.expression.lexer import Kind, ParseError, Token, python_text, tokenize
+from warpsmith.core.expression.lexer import Lexeme, LexemeKind, ParseError, python_text, tokenize
 from warpsmith.core.expression.nodes import (
     Binary,
     Call,
@@ -53,7 +53,7 @@ def parse(text: str) -> Node:
 
 
 class _Builder:
-    def __init__(self, tokens: list[Token], starts: dict[int, int], ends: dict[int, int]) -> None:
+    def __init__(self, tokens: list[Lexeme], starts: dict[int, int], ends: dict[int, int]) -> None:
         self._tokens = tokens
         self._starts = starts
         self._ends = ends
@@ -66,7 +66,7 @@ class _Builder:
         match node:
             case ast.Name():
                 token = self._first_token(node)
-                return Name(token.text, span) if token.kind is Kind.NAME else Literal(token.value, span)
+                return Name(token.text, span) if token.kind is LexemeKind.NAME else Literal(token.value, span)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 if self._first_token(node).text == "!":
                     return Unary("not", self.build(operand, depth), span)
@@ -107,7 +107,7 @@ class _Builder:
 
     def _call(self, node: ast.Call, span: Span, depth: int) -> Call:
         known = ", ".join(FUNCTIONS)
-        if not isinstance(node.func, ast.Name) or self._first_token(node.func).kind is not Kind.NAME:
+        if not isinstance(node.func, ast.Name) or self._first_token(node.func).kind is not LexemeKind.NAME:
             raise ParseError("only functions can be called", span[0], f"known functions: {known}")
         name = self._first_token(node.func).text
         if name not in FUNCTIONS:
@@ -128,7 +128,7 @@ class _Builder:
             raise ParseError(f"{limit[0]} {right.value} is too large", right.span[0], f"at most {limit[1]}")
         return Binary(sign, left, right, span)
 
-    def _first_token(self, node: ast.expr) -> Token:
+    def _first_token(self, node: ast.expr) -> Lexeme:
         return self._tokens[self._starts[node.col_offset]]
 
     def _span(self, node: ast.expr) -> Span:

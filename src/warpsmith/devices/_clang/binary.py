@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +14,7 @@ from pathlib import Path
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.devices._wheels import wheel_file
+from warpsmith.isolation.serving import ChildKilled
 
 WHEEL = "ziglang"
 
@@ -36,8 +40,18 @@ def wheel_versions() -> dict[str, str]:
     return {WHEEL: metadata.version(WHEEL)}
 
 
+def unnamed_file(content: bytes) -> int:
+    """A descriptor for the compiler to read, of a file where the worker may write: files in memory are not its to make."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return os.dup(file.fileno())
+
+
 def run_clang(text: bytes, flags: Sequence[str], files: tuple[int, ...] = ()) -> ClangResult:
-    """One run from standard input to standard output; `files` are descriptors the compiler may read."""
+    """One run from standard input to standard output; `files` are descriptors the compiler may read. In a worker only."""
     command = [str(clang_binary()), "clang", "-cc1", *flags, "-o", "-", "-"]
     done = subprocess.run(command, input=text, capture_output=True, check=False, pass_fds=files)
+    if done.returncode == -signal.SIGKILL:  # the system, for want of memory; a source cannot do that
+        raise ChildKilled
     return ClangResult(done.stdout, done.stderr.decode(errors="replace"), done.returncode == 0)

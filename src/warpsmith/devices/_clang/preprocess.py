@@ -13,6 +13,9 @@ _DIAGNOSTIC = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<kind>fatal error|error|warning|note): (?P<text>.*)$"
 )
 
+NEUTRAL_PLACES = ("-Wno-builtin-macro-redefined", '-D__FILE__=""', "-D__LINE__=0")
+"""Flags with which tokens do not tell where they lie: a template is another file, in which lines have moved."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:

@@ -6,6 +6,7 @@ The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the firs
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,7 @@ def load_cpu_runtime(compute_units: int | None = None) -> Any:
     """Pyopencl with the CPU runtime of the wheel as its platform."""
     library = cpu_runtime_library()
     if library is None:
-        raise UnavailableError(
-            f"no OpenCL CPU runtime: the wheel {WHEEL} (x86-64 Linux) is not installed",
-            hint=f"pip install {WHEEL} intel-cmplr-lib-rt tbb",
-        )
+        raise _no_cpu_runtime()
     os.environ["OCL_ICD_VENDORS"] = str(library)
     if compute_units is not None and "pyopencl" in sys.modules and os.environ.get(_WORKERS) != str(compute_units):
         raise UnavailableError(
@@ -52,6 +50,23 @@ def load_cpu_runtime(compute_units: int | None = None) -> Any:
         # fifth of the work to a second thread.)
         os.environ[_WORKERS] = str(compute_units)
     return import_pyopencl()
+
+
+def _no_cpu_runtime() -> UnavailableError:
+    """No package brings another runtime that takes SPIR-V: PoCL's wheel is for x86-64 too, and takes OpenCL C only."""
+    if has_cpu_runtime():
+        hint = f"pip install {WHEEL} intel-cmplr-lib-rt tbb"
+        return UnavailableError(f"no OpenCL CPU runtime: the wheel {WHEEL} is not installed", hint=hint)
+    system = platform.system()
+    what = f"the cpu device needs Intel's OpenCL runtime, which exists for Linux on x86-64 only; this is {system}"
+    where = "here" if system == "Linux" else "in a Linux container"
+    hint = f"what launches nothing works {where}: init, extract, check, analyze --target, replay, Study"
+    return UnavailableError(f"{what} on {platform.machine()}", hint=hint)
+
+
+def has_cpu_runtime() -> bool:
+    """Whether there is a wheel with one for this machine."""
+    return (platform.system(), platform.machine()) == ("Linux", "x86_64")
 
 
 def load_any_runtime() -> Any:

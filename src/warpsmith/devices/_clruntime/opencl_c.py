@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -47,8 +48,22 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
         code=program.binaries[0],
         entry=request.entry,
         resources=resources(cl, program, kernel, device),
-        device_data={"kind": KIND, "local_parameters": ",".join(map(str, local)), "values": ",".join(map(str, values))},
+        device_data={
+            "kind": KIND,
+            "local_parameters": ",".join(map(str, local)),
+            "values": ",".join(map(str, values)),
+            **_lasting(cl, program, device),
+        },
     )
+
+
+def _lasting(cl: Any, program: Any, device: Any) -> dict[str, str]:
+    """The runtime knows the bytes of all variables outside of functions together, constants among them."""
+    try:
+        total = int(program.get_build_info(device, cl.program_build_info.GLOBAL_VARIABLE_TOTAL_SIZE))
+    except cl.Error:  # before OpenCL 2 there are none
+        return {}
+    return {"lasting": json.dumps({"": total})} if total else {}
 
 
 def _refuse_images(kernel: Any, cl: Any, request: CompileRequest) -> None:

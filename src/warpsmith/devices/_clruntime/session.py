@@ -11,6 +11,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from warpsmith.core.hardware import Dim3
 from warpsmith.devices._clruntime.building import BuildError, build
 from warpsmith.devices.base import ContextLost, LaunchError
@@ -119,4 +121,6 @@ class ClSession:
 
 
 def address_of(view: memoryview) -> int:
+    if view.readonly:  # what a pool of inputs is
+        return int(np.frombuffer(view, np.uint8).ctypes.data)
     return ctypes.addressof(ctypes.c_char.from_buffer(view))

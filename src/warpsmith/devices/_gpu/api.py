@@ -23,6 +23,16 @@ class GpuApi(Protocol):
 
     def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None: ...
 
+    def copy(self, to: Any, memory: Any, nbytes: int) -> None:
+        """From memory of the device to memory of the device, in the stream."""
+        ...
+
+    def pin(self, host_address: int, nbytes: int) -> None:
+        """Keep these pages where they are, so that copies need no other memory on their way."""
+        ...
+
+    def unpin(self, host_address: int) -> None: ...
+
     def fill(self, memory: Any, nbytes: int) -> None:
         """Zeros, in the stream."""
         ...

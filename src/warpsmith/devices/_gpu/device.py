@@ -10,7 +10,7 @@ from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Language
 from warpsmith.devices._gpu.requests import request_key
 from warpsmith.devices._gpu.session import GpuSession
-from warpsmith.devices.base import CompileRequest, Session
+from warpsmith.devices.base import CompileRequest, ContextLost, DeviceInfo, LaunchError, Session
 
 
 class Target(Protocol):
@@ -41,6 +41,7 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
         self.name = f"{self.kind}:{selector}" if selector else self.kind
         self._index = int(selector or 0) if selector.isdecimal() or not selector else None
         self._named = None if self._index is not None else self._parsed(selector)
+        self._learnt: TargetT | None = None
 
     @abstractmethod
     def _parsed(self, selector: str) -> TargetT:
@@ -50,10 +51,30 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
     def _gpu(self, index: int) -> GpuT:
         """The vendor's bindings are loaded here, and only here: where a GPU is meant."""
 
-    @cached_property
+    @property
     def target(self) -> TargetT:
-        found: TargetT = self._named or self._found.target
+        """Of the one that was named, or learnt of; otherwise the driver is asked."""
+        found: TargetT = self._named or self._learnt or self._found.target
         return found
+
+    def make_ready(self) -> None:
+        """Nothing, as a rule."""
+
+    def learn(self, info: DeviceInfo) -> None:
+        if info.architecture is not None:
+            self._learnt = self._parsed(info.architecture)
+
+    @abstractmethod
+    def _described(self) -> DeviceInfo:
+        """Raises UnavailableError, or what the vendor's calls do."""
+
+    def describe(self) -> DeviceInfo:
+        try:
+            return self._described()
+        except (LaunchError, ContextLost) as error:
+            raise UnavailableError(
+                f"the driver does not say what the GPU is: {error}", hint="another program may hold it, or it needs a restart"
+            ) from error
 
     @cached_property
     def _found(self) -> GpuT:

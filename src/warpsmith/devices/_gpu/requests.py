@@ -1,11 +1,19 @@
-"""What compiling for a GPU makes of a request, whoever the vendor: its key, and whether the kernel fits its declaration."""
+"""What compiling for a GPU makes of a request, whoever the vendor: its key, what launching has to know, and whether the kernel
+fits its declaration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
+from warpsmith.core.configuration import Value
 from warpsmith.core.fingerprint import fingerprint
+from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest, ParameterType
+
+VARIABLE = "variable:"
+"""Prefix of the entries in a binary's `device_data` that give the lowered names of its variables."""
 
 _POINTER_BYTES = 8
 
@@ -13,6 +21,15 @@ _POINTER_BYTES = 8
 def request_key(target: str, request: CompileRequest) -> str:
     """Without the launch: a GPU's compiler does not need to know it."""
     return fingerprint(target, *request.identity)
+
+
+def device_data(code: bytes, lowered: Mapping[str, str]) -> dict[str, Value]:
+    """`lowered` are the names of constants that the harness fills."""
+    lasting = Elf(code).writable
+    return {
+        **{f"{VARIABLE}{name}": mangled for name, mangled in lowered.items()},
+        **({"lasting": json.dumps(lasting)} if lasting else {}),
+    }
 
 
 def require_fitting(found: Sequence[int], parameters: Sequence[ParameterType]) -> None:

@@ -1,39 +1,44 @@
-"""An open GPU in the measuring worker: memory for each buffer, launches timed by events, caches emptied before each."""
+"""An open GPU in the measuring worker: buffers kept and filled on it, launches timed by events, caches emptied before each."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 from warpsmith.devices._gpu.api import GpuApi
+from warpsmith.devices._gpu.mirrors import Mirrors
+from warpsmith.devices._gpu.requests import VARIABLE
 from warpsmith.devices.base import Binary, ContextLost, LaunchError
+from warpsmith.devices.memory import PIECE_BYTES, Filling
 
-VARIABLE = "variable:"
-"""Prefix of the entries in a binary's `device_data` that give the lowered names of its variables."""
+Arguments: TypeAlias = tuple[memoryview | bytes | None, ...]
+_Value: TypeAlias = ctypes.Array[ctypes.c_char] | ctypes.c_uint64
 
-_POINTER_BYTES = 8
+_FILLING_THREADS = 256
 # Filling so much takes any GPU longer than Python takes to hand over the launch behind it. Were the fill over sooner, the clock
 # that starts with its end would count the handing over as the kernel's time.
 _LEAST_FLUSH_BYTES = 256 << 20
+_MOST_FILLS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Mirror:
-    """Device memory that stands for a piece of host memory; the buffer itself begins `data_at` bytes in, behind its guard."""
+def open_session(connect: Callable[[], GpuApi], pauses_s: Sequence[float] = (0.2, 0.5, 1.0, 2.0)) -> GpuSession:
+    """Raises UnavailableError for a GPU that is there and cannot be had. It is nobody's fault that is measured.
 
-    memory: Any
-    host_address: int
-    nbytes: int
-    data_at: int
-
-
-def open_session(connect: Callable[[], GpuApi]) -> GpuSession:
-    """Raises UnavailableError for a GPU that is there and cannot be had. It is nobody's fault that is measured."""
+    A worker that was just killed may still hold its memory: what is refused at first is asked for again, after these pauses.
+    """
+    for pause_s in pauses_s:
+        try:
+            return GpuSession(connect())
+        except LaunchError:
+            time.sleep(pause_s)
+        except ContextLost:
+            break  # not to be mended in this process; the last try says what it is
     try:
         return GpuSession(connect())
     except (LaunchError, ContextLost) as error:
@@ -48,43 +53,62 @@ class GpuSession:
         self.api = api
         # Twice the cache: what a launch finds in it must not depend on the launch before.
         self._flush_bytes = max(2 * api.cache_bytes, _LEAST_FLUSH_BYTES)
-        self._flush = api.allocate(self._flush_bytes)
-        self._guarded: dict[int, tuple[int, int]] = {}
-        """By the address of a buffer: where its guards begin, and how much there is with them."""
-        self._mirrors: dict[tuple[int, int], _Mirror] = {}
+        self._flush_times = 1
+        try:
+            self._flush = api.allocate(self._flush_bytes)
+        except LaunchError:  # a part of a GPU, or one that others use: as long a fill in less memory
+            least = max(2 * api.cache_bytes, _LEAST_FLUSH_BYTES // _MOST_FILLS)
+            self._flush_times = -(-self._flush_bytes // least)
+            self._flush_bytes = least
+            self._flush = api.allocate(least)
+        self.mirrors = Mirrors(api)
+        self._filler: GpuProgram | None = None
 
     def load(self, binary: Binary) -> GpuProgram:
         return GpuProgram(self, binary)
 
     def surround(self, buffer: memoryview, guarded: memoryview) -> None:
-        self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
+        self.mirrors.surround(buffer, guarded)
 
-    def mirrors(self, arguments: tuple[memoryview | bytes | None, ...]) -> list[_Mirror | None]:
-        """For each that is a buffer. Where the GPU's memory does not hold all workloads, those of others make room."""
+    def fill_with(self, filler: Binary) -> None:
+        with contextlib.suppress(LaunchError):  # without it the host fills
+            self._filler = self.load(filler)
+
+    def fill(self, buffers: Iterable[memoryview], fillings: Sequence[Filling]) -> bool:
+        if self._filler is None:
+            return False
         try:
-            return [self._mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+            self.mirrors.hold(buffers, [filling.source for filling in fillings])
         except LaunchError:
-            if not self._mirrors:
-                raise
-            for mirror in self._mirrors.values():
-                self.api.free(mirror.memory)
-            self._mirrors.clear()
-        return [self._mirror(argument) if _is_buffer(argument) else None for argument in arguments]
+            return False
+        for filling in fillings:
+            mirror, nbytes = self.mirrors.of(filling.buffer), filling.buffer.nbytes
+            self.mirrors.put(mirror)
+            if filling.is_changed or mirror.contents != filling.contents:
+                mirror.contents = filling.contents
+                to = self.api.address(mirror.memory) + mirror.data_at
+                numbers = (to, self.api.address(self.mirrors.source(filling.source)), nbytes, *filling.contents.numbers)
+                pieces = Geometry((-(-nbytes // PIECE_BYTES), 1, 1), (_FILLING_THREADS, 1, 1))
+                try:
+                    self._filler.launch_untimed(numbers, pieces)
+                except LaunchError:
+                    self._filler = None
+                    return False
+        return True
 
-    def _mirror(self, view: memoryview) -> _Mirror:
-        """Allocated once: a tuner alternates between the buffers of a few workloads."""
-        address = _address(view)
-        begin, nbytes = self._guarded.get(address, (address, view.nbytes))
-        key = (begin, nbytes)
-        if key not in self._mirrors:
-            self._mirrors[key] = _Mirror(self.api.allocate(nbytes), begin, nbytes, address - begin)
-        return self._mirrors[key]
+    def outdate(self, buffers: Iterable[memoryview]) -> None:
+        self.mirrors.outdate(buffers)
+
+    def fetch(self, buffers: Iterable[memoryview]) -> None:
+        for buffer in buffers:
+            self.mirrors.fetch(self.mirrors.of(buffer))
 
     def reading(self) -> Reading | None:
         return self.api.reading()
 
     def empty_caches(self) -> None:
-        self.api.fill(self._flush, self._flush_bytes)
+        for _ in range(self._flush_times):
+            self.api.fill(self._flush, self._flush_bytes)
 
 
 class GpuProgram:
@@ -93,21 +117,44 @@ class GpuProgram:
     def __init__(self, session: GpuSession, binary: Binary) -> None:
         self._session = session
         self._data = binary.device_data
+        self._entry = binary.entry
         self._code = binary.code  # AMD's runtime reads it as long as the module is loaded; NVIDIA's has a copy
-        self._module = session.api.load(self._code)
-        self._kernel = session.api.kernel(self._module, binary.entry)
+        self._load()
+        self._lasting = tuple(binary.lasting_bytes)
+        self._pristine: list[tuple[Any, Any, int]] | None = None
+        """Variables that a launch can change, as they were when the module was loaded: where they are, the copy, and its size."""
+
+    def _load(self) -> None:
+        self._module = self._session.api.load(self._code)
+        self._kernel = self._session.api.kernel(self._module, self._entry)
         self._allowed_shared_bytes = 0
 
-    def launch(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> int:
+    def launch(self, arguments: Arguments, geometry: Geometry) -> int:
         """Copies in, launches, copies out; only the kernel is timed."""
-        session, api = self._session, self._session.api
-        with self._ready(arguments, geometry) as parameters:
-            session.empty_caches()
+        buffers = _buffers(arguments)
+        self._session.outdate(buffers)
+        duration_ns = self.launch_kept(arguments, geometry)
+        self._session.fetch(buffers)
+        return duration_ns
+
+    def launch_kept(self, arguments: Arguments, geometry: Geometry, *, is_timed: bool = True) -> int:
+        api = self._session.api
+        self._allow_shared(geometry)
+        with _addresses(self._values(arguments)) as parameters:
+            if not is_timed:
+                api.launch(self._kernel, geometry, parameters)
+                return 0
+            self._session.empty_caches()
             api.start_clock()
             api.launch(self._kernel, geometry, parameters)
             return api.stop_clock()
 
-    def counters(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Counters | NotCounted:
+    def launch_untimed(self, numbers: Iterable[int], geometry: Geometry) -> None:
+        """In the stream, with numbers for parameters; nobody waits."""
+        with _addresses([ctypes.c_uint64(number) for number in numbers]) as parameters:
+            self._session.api.launch(self._kernel, geometry, parameters)
+
+    def counters(self, arguments: Arguments, geometry: Geometry) -> Counters | NotCounted:
         duration_ns = self.launch(arguments, geometry)
         session, api = self._session, self._session.api
 
@@ -116,31 +163,43 @@ class GpuProgram:
             session.empty_caches()
             api.stop_clock()
 
-        with self._ready(arguments, geometry) as parameters:
+        with _addresses(self._values(arguments)) as parameters:
 
             def launch() -> None:
                 api.start_clock()
                 api.launch(self._kernel, geometry, parameters)
                 api.stop_clock()
 
-            return api.counters(prepare, launch, duration_ns)
+            counted = api.counters(prepare, launch, duration_ns)
+        session.fetch(_buffers(arguments))
+        return counted
 
-    @contextmanager
-    def _ready(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Iterator[int]:
-        """Buffers on the device while launches last; the address of the parameters."""
-        session, api = self._session, self._session.api
-        if geometry.shared_bytes > self._allowed_shared_bytes:
-            api.allow_shared(self._kernel, geometry.shared_bytes)
-            self._allowed_shared_bytes = geometry.shared_bytes
-        mirrors = session.mirrors(arguments)
-        copied = [mirror for mirror in mirrors if mirror is not None]
-        for mirror in copied:
-            api.copy_in(mirror.memory, mirror.host_address, mirror.nbytes)
-        values = [self._value(argument, mirror) for argument, mirror in zip(arguments, mirrors, strict=True)]
-        parameters = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
-        yield ctypes.addressof(parameters)
-        for mirror in copied:
-            api.copy_out(mirror.host_address, mirror.memory, mirror.nbytes)
+    def reset(self) -> bool:
+        """By copies on the device; a module that hides one of its variables, or whose copies do not fit, is loaded again."""
+        if not self._lasting:
+            return False
+        api = self._session.api
+        if self._pristine is None:  # nothing was launched yet
+            self._pristine = []
+            try:
+                for name in self._lasting:
+                    memory, size = api.variable(self._module, name)
+                    self._pristine.append((memory, api.allocate(size), size))
+                    api.copy(self._pristine[-1][1], memory, size)
+            except LaunchError:
+                self._forget_pristine()
+        elif self._pristine:
+            for memory, copy, size in self._pristine:
+                api.copy(memory, copy, size)
+        else:
+            api.unload(self._module)
+            self._load()
+        return True
+
+    def _forget_pristine(self) -> None:
+        for _, copy, _ in self._pristine or ():
+            self._session.api.free(copy)
+        self._pristine = []
 
     def set_constants(self, values: Mapping[str, bytes]) -> None:
         api = self._session.api
@@ -152,19 +211,41 @@ class GpuProgram:
             api.copy_in(memory, ctypes.addressof(source), len(value))
 
     def close(self) -> None:
+        self._forget_pristine()
         self._session.api.unload(self._module)
 
-    def _value(self, argument: memoryview | bytes | None, mirror: _Mirror | None) -> ctypes.Array[ctypes.c_char]:
-        """The bytes of one kernel parameter, where a launch reads them."""
-        if isinstance(argument, bytes):
-            return ctypes.create_string_buffer(argument, len(argument))
-        pointer = self._session.api.address(mirror.memory) + mirror.data_at if mirror is not None else 0
-        return ctypes.create_string_buffer(pointer.to_bytes(_POINTER_BYTES, "little"), _POINTER_BYTES)
+    def _allow_shared(self, geometry: Geometry) -> None:
+        if geometry.shared_bytes > self._allowed_shared_bytes:
+            self._session.api.allow_shared(self._kernel, geometry.shared_bytes)
+            self._allowed_shared_bytes = geometry.shared_bytes
+
+    def _values(self, arguments: Arguments) -> list[_Value]:
+        """The bytes of the kernel's parameters, where a launch reads them; buffers are on the device from here on."""
+        mirrors = self._session.mirrors
+        mirrors.hold(_buffers(arguments))
+        values: list[_Value] = []
+        for argument in arguments:
+            if isinstance(argument, bytes):
+                values.append(ctypes.create_string_buffer(argument, len(argument)))
+            elif _is_buffer(argument):
+                mirror = mirrors.of(argument)
+                mirrors.put(mirror)
+                values.append(ctypes.c_uint64(self._session.api.address(mirror.memory) + mirror.data_at))
+            else:
+                values.append(ctypes.c_uint64(0))
+        return values
+
+
+@contextmanager
+def _addresses(values: Sequence[_Value]) -> Iterator[int]:
+    """Of an array with the addresses of the values, while they are there."""
+    addresses = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
+    yield ctypes.addressof(addresses)
+
+
+def _buffers(arguments: Arguments) -> list[memoryview]:
+    return [argument for argument in arguments if _is_buffer(argument)]
 
 
 def _is_buffer(argument: memoryview | bytes | None) -> TypeGuard[memoryview]:
     return isinstance(argument, memoryview) and argument.nbytes > 0
-
-
-def _address(view: memoryview) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(view))

@@ -1,4 +1,6 @@
-"""Owns the calls of clang: CUDA or HIP text → LLVM IR → SPIR-V, and preprocessing. What its messages mean: `diagnostics`."""
+"""Owns the calls of clang: CUDA or HIP text → LLVM IR → SPIR-V, preprocessing, and what clang sees in a text before it makes code
+of it (tokens, syntax tree, macros). What its messages mean: `diagnostics`.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from pathlib import Path
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.hardware import Language
-from warpsmith.devices._clang.binary import ClangResult, clang_binary, run_clang
+from warpsmith.devices._clang.binary import ClangResult, clang_binary, run_clang, unnamed_file
+from warpsmith.devices._clang.preprocess import NEUTRAL_PLACES
 
 INCLUDE = Path(__file__).parent / "include"
 PRELUDE = "warpsmith/prelude.h"
 OPENCL_PRELUDE = "warpsmith/opencl.h"
 
 _TARGET = ("-triple", "spirv64-unknown-unknown")
+_OPENCL = ("-x", "cl", "-cl-std=CL3.0", "-fdeclare-opencl-builtins", "-isystem", str(INCLUDE))
 # The runtime optimises, not clang: after clang's -O2 the index arithmetic hides unit strides and loads become gathers. But -O2
 # must be said, or every function carries `noinline optnone`, which the runtime obeys. Without lifetime markers a return needs no
 # clean-up blocks.
@@ -84,17 +88,39 @@ def _with_precompiled(
 
 def opencl_to_ir(text: str, include_dirs: Sequence[Path]) -> ClangResult:
     """Unoptimised LLVM IR of OpenCL C, as text."""
-    dialect = ("-x", "cl", "-cl-std=CL3.0", "-fdeclare-opencl-builtins", "-isystem", str(INCLUDE), "-include", OPENCL_PRELUDE)
-    return run_clang(text.encode(), ("-emit-llvm", *_FRONTEND, *_TARGET, *dialect, *_folders(include_dirs)))
+    dialect = (*_TARGET, *_OPENCL, "-include", OPENCL_PRELUDE)
+    return run_clang(text.encode(), ("-emit-llvm", *_FRONTEND, *dialect, *_folders(include_dirs)))
+
+
+def raw_tokens(text: str) -> ClangResult:
+    """All tokens of the text as clang's lexer finds them, preprocessed or not, one a line of the log."""
+    return run_clang(text.encode(), ("-dump-raw-tokens", "-x", "cuda", "-std=gnu++20"))
+
+
+def syntax_tree(text: str, language: Language, include_dirs: Sequence[Path]) -> ClangResult:
+    """What the text declares, for host and device, as JSON: without the prelude, and as far as clang got."""
+    options = ("-ast-dump=json", "-ferror-limit", "0", "-fno-caret-diagnostics", "-w", *_folders(include_dirs))
+    if language is Language.OPENCL:
+        return run_clang(text.encode(), (*options, *_TARGET, *_OPENCL, "-include", OPENCL_PRELUDE))
+    prelude = _precompiled_prelude(language, precompiled_headers(text, include_dirs), for_host=True)
+    options = (*options, *_language_flags(language, for_host=True), "-include-pch", f"/proc/self/fd/{prelude}")
+    return run_clang(text.encode(), options, (prelude,))
+
+
+def defined_macros(language: Language) -> ClangResult:
+    """`#define` lines of all that a source finds defined, by the compiler or by the prelude."""
+    if language is Language.OPENCL:
+        return run_clang(b"", ("-E", "-dM", *_TARGET, *_OPENCL, "-include", OPENCL_PRELUDE))
+    return run_clang(b"", ("-E", "-dM", *_language_flags(language), "-include", PRELUDE))
 
 
 def preprocessed(
     text: str, language: Language, include_dirs: Sequence[Path], headers: Mapping[str, str] | None = None
 ) -> ClangResult:
-    """The text after preprocessing, with line markers."""
+    """The text after preprocessing, with line markers: for its tokens, which do not tell where they lie."""
     with _replacing(headers or {}) as (replaced, files):
         options = (*_language_flags(language), *_folders(include_dirs), "-include", PRELUDE, *replaced)
-        return run_clang(text.encode(), ("-E", *options), files)
+        return run_clang(text.encode(), ("-E", *NEUTRAL_PLACES, *options), files)
 
 
 @contextmanager
@@ -104,7 +130,7 @@ def _replacing(headers: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[in
     files: list[int] = []
     try:
         for path, text in headers.items():
-            files.append(_memory_file("warpsmith-header", text.encode()))
+            files.append(unnamed_file(text.encode()))
             flags += ["-remap-file", f"{path};/proc/self/fd/{files[-1]}"]
         yield flags, tuple(files)
     finally:
@@ -113,20 +139,14 @@ def _replacing(headers: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[in
 
 
 @cache
-def _precompiled_prelude(language: Language, heavy: tuple[str, ...]) -> int:
-    """An open file in memory with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+def _precompiled_prelude(language: Language, heavy: tuple[str, ...], *, for_host: bool = False) -> int:
+    """An open file with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
     text = "".join(f"#include <{header}>\n" for header in (PRELUDE, *heavy))
-    result = run_clang(text.encode(), ("-emit-pch", *_FRONTEND, *_language_flags(language)))
+    how = ("-w",) if for_host else _FRONTEND
+    result = run_clang(text.encode(), ("-emit-pch", *how, *_language_flags(language, for_host=for_host)))
     if not result.succeeded:
         raise UnavailableError(f"the prelude does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang")
-    return _memory_file("warpsmith-prelude", result.output)
-
-
-def _memory_file(name: str, content: bytes) -> int:
-    file = os.memfd_create(name)
-    with open(file, "wb", closefd=False) as stream:
-        stream.write(content)
-    return file
+    return unnamed_file(result.output)
 
 
 def inlined(ir: str) -> ClangResult:
@@ -152,14 +172,16 @@ def library_of(text: str) -> int:
         raise UnavailableError(
             f"Warpsmith's own device code does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang"
         )
-    return _memory_file("warpsmith-library", result.output)
+    return unnamed_file(result.output)
 
 
 def _folders(include_dirs: Sequence[Path]) -> list[str]:
     return [flag for folder in include_dirs for flag in ("-I", str(folder))]
 
 
-def _language_flags(language: Language) -> list[str]:
+def _language_flags(language: Language, *, for_host: bool = False) -> list[str]:
+    """`for_host`: as a host's compiler reads the text, to be looked at and not to become code."""
     hip = language is Language.HIP
     dialect = ["-x", "hip", "-DWARPSMITH_HIP=1"] if hip else ["-x", "cuda"]
-    return [*_TARGET, *dialect, "-fcuda-is-device", "-std=gnu++20", "-fdeclspec", "-isystem", str(INCLUDE), *prelude_flags()]
+    side = ("-aux-triple", _TARGET[1]) if for_host else ("-fcuda-is-device",)
+    return [*_TARGET, *dialect, *side, "-std=gnu++20", "-fdeclspec", "-isystem", str(INCLUDE), *prelude_flags()]

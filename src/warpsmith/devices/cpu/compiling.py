@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,8 +79,10 @@ class Compiler:
             device_data={
                 "flat": flat,
                 "can_trap": kernel.can_trap,
+                "has_reset": kernel.has_reset,
                 "constants": ",".join(c.name for c in request.constants),
                 "values": ",".join(map(str, kernel.values)),
+                **({"lasting": json.dumps(dict(kernel.lasting))} if kernel.lasting else {}),
                 **({"watch": replace(kernel.watch, shared_bytes=used.shared_bytes or 0).packed()} if kernel.watch else {}),
             },
         )

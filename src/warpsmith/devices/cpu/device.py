@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warpsmith.core.errors import UnavailableError
 from warpsmith.core.fingerprint import fingerprint
-from warpsmith.core.hardware import Language
+from warpsmith.core.hardware import Geometry, Language
 from warpsmith.devices._clang.binary import clang_binary, wheel_versions
 from warpsmith.devices._clruntime.limits import read_limits
 from warpsmith.devices._clruntime.loader import load_cpu_runtime, platforms
@@ -19,6 +20,7 @@ from warpsmith.devices.cpu import spirv
 from warpsmith.devices.cpu.program import CpuProgram
 from warpsmith.devices.cpu.shared_memory import reserved_shared_bytes
 from warpsmith.devices.cpu.watch.program import WatchedProgram
+from warpsmith.devices.memory import PIECE_BYTES, Filling
 
 if TYPE_CHECKING:
     from warpsmith.devices.cpu.compiling import Compiler
@@ -73,6 +75,11 @@ class CpuDevice:
     def compile(self, request: CompileRequest) -> Binary:
         return self._compiler.compile(request)
 
+    def instructions(self, binary: Binary) -> list[str]:
+        from warpsmith.devices.cpu.disassembly import instructions  # noqa: PLC0415 - few ask
+
+        return instructions(binary.code)
+
     def preprocess(self, request: CompileRequest) -> list[str]:
         return self._compiler.preprocess(request)
 
@@ -83,6 +90,19 @@ class CpuDevice:
 class CpuSession:
     def __init__(self, session: ClSession) -> None:
         self._session = session
+        self._filler: Program | None = None
+
+    def fill_with(self, filler: Binary) -> None:
+        self._filler = self.load(filler)
+
+    def fill_past_caches(self, fillings: Sequence[Filling]) -> bool:
+        if self._filler is None:
+            return False
+        for filling in fillings:
+            numbers = (number.to_bytes(8, "little") for number in (filling.buffer.nbytes, *filling.contents.numbers))
+            pieces = -(-filling.buffer.nbytes // PIECE_BYTES)
+            self._filler.launch((filling.buffer, filling.source.data, *numbers), Geometry((pieces, 1, 1), (1, 1, 1)))
+        return True
 
     def load(self, binary: Binary) -> Program:
         if binary.device_data.get("kind") == KIND:

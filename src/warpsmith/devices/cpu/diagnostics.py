@@ -98,10 +98,10 @@ def build_failure(log: str) -> str:
     missing = re.search(r"Symbols not found: \[ *([^\s,\]]+)", log)
     if missing is None:
         return "the OpenCL runtime could not build the kernel"
-    return f"{_plain_name(missing[1])} is called but defined nowhere; hint: include the file that defines it"
+    return f"{plain_name(missing[1])} is called but defined nowhere; hint: include the file that defines it"
 
 
-def _plain_name(mangled: str) -> str:
+def plain_name(mangled: str) -> str:
     """The function's own name, without its namespaces and parameters."""
     name = mangled
     rest = re.sub(r"^_Z(?:L|N[rVK]*)?", "", mangled)

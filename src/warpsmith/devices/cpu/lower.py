@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from warpsmith.devices.base import CompileError, CompileRequest
@@ -12,8 +13,10 @@ from warpsmith.devices.cpu.diagnostics import unsupported_feature
 from warpsmith.devices.cpu.entry import ENTRY, READ_TRAP, TRAP, kernel_names
 from warpsmith.devices.cpu.ir.bounds import BLOCK_SIZE
 from warpsmith.devices.cpu.ir.function import Function, Instruction
+from warpsmith.devices.cpu.ir.globals import add_reset
 from warpsmith.devices.cpu.ir.loop_exits import part_loop_exits
 from warpsmith.devices.cpu.ir.module import NAME, Module
+from warpsmith.devices.cpu.ir.parts import Layout
 from warpsmith.devices.cpu.ir.saturation import write_out_saturating_casts
 from warpsmith.devices.cpu.ir.shifts import saturate_shifts
 from warpsmith.devices.cpu.ir.subscripts import sign_subscripts
@@ -22,14 +25,14 @@ from warpsmith.devices.cpu.ir.vector_copies import copy_vectors_whole
 from warpsmith.devices.cpu.ir.warp_synchronous import keep_warps_in_step
 from warpsmith.devices.cpu.ir.whole_rows import copy_whole_rows
 from warpsmith.devices.cpu.refusals import refuse, users_line
-from warpsmith.devices.cpu.shared_memory import reserved_shared_bytes
+from warpsmith.devices.cpu.shared_memory import DYNAMIC_SHARED, reserved_shared_bytes
 from warpsmith.devices.cpu.watch import hooks
 from warpsmith.devices.cpu.watch.facts import Watch
 from warpsmith.devices.cpu.watch.instrument import instrumented, mark_meetings
 from warpsmith.devices.cpu.wide_integers import uses_wide_integers, write_out_wide_integers
 
 _SHARED_ARRAY = re.compile(rf"^@({NAME}) = external .*addrspace\(3\) global ")
-_DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
+_GLOBAL = re.compile(rf"^@{NAME} = (?:[\w.]+ )*?addrspace\(1\) (?:\w+ )*?global (?P<rest>.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,10 @@ class Lowered:
     uses_warps: bool
     can_trap: bool
     uses_dynamic_shared: bool
+    lasting: Mapping[str, int]  # writable variables in global memory, with their bytes
     values: tuple[int, ...] = ()  # the parameters of the entry that are taken by value, where it has such
     watch: Watch | None = None
+    has_reset: bool = False
 
 
 def lower(module: Module, request: CompileRequest) -> Lowered:
@@ -81,7 +86,8 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
         copy_vectors_whole(module)
         module = _reshaped(module, kernel_names(len(request.constants)))
         bound_thread_index(module)
-    return _as_spirv(module, can_trap=can_trap)
+    has_reset = add_reset(module)
+    return replace(_as_spirv(module, can_trap=can_trap), has_reset=has_reset)
 
 
 def translated_watched(module: Module, request: CompileRequest) -> Lowered:
@@ -92,8 +98,7 @@ def translated_watched(module: Module, request: CompileRequest) -> Lowered:
     if not can_trap:
         watched.module.keep_reachable(name for name in kernels if name != READ_TRAP)
     lowered = _as_spirv(watched.module, can_trap=can_trap, library=hooks.bitcode())
-    names = tuple(parameter.name for parameter in request.parameters)
-    return replace(lowered, watch=watched.facts(names))
+    return replace(lowered, watch=watched.facts(request.parameters))
 
 
 def _as_spirv(module: Module, *, can_trap: bool, library: int | None = None) -> Lowered:
@@ -102,10 +107,27 @@ def _as_spirv(module: Module, *, can_trap: bool, library: int | None = None) -> 
     if not result.succeeded:
         reason = next((line for line in result.log.splitlines() if "error" in line), "no message")
         raise CompileError(f"clang could not translate the kernel to SPIR-V: {reason}", result.log)
-    dynamic = any(name == _DYNAMIC_SHARED for name, _ in module.pieces)
+    dynamic = any(name == DYNAMIC_SHARED for name, _ in module.pieces)
     plain = spirv.without_names(result.output)
     warps = spirv.uses_warp_operations(plain)
-    return Lowered(spirv.with_warp_size(plain, ENTRY) if warps else plain, warps, can_trap, dynamic)
+    return Lowered(spirv.with_warp_size(plain, ENTRY) if warps else plain, warps, can_trap, dynamic, _lasting(module))
+
+
+def _lasting(module: Module) -> dict[str, int]:
+    layout = Layout(module)
+    found = ((name, _GLOBAL.match(lines[0])) for name, lines in module.pieces if name is not None)
+    sizes = {name: layout.size_and_alignment(_first_type(match["rest"])) for name, match in found if match}
+    return {name: size[0] if size is not None else 0 for name, size in sizes.items()}
+
+
+def _first_type(text: str) -> str:
+    """Of a variable's type and first value, which a blank keeps apart."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign in "[{<(") - (sign in "]}>)")
+        if depth == 0 and sign in " ,":
+            return text[:place]
+    return text
 
 
 def is_parted(module: Module, kernels: list[str]) -> bool:
@@ -141,10 +163,10 @@ def _flat_kernel(module: Module, kernels: list[str]) -> tuple[Module, str]:
 def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:
     """Gives dynamic shared memory its size. All `extern __shared__` arrays name it; with opaque pointers renaming does that."""
     names = [match[1] for _, lines in module.pieces if (match := _SHARED_ARRAY.match(lines[0]))]
-    for name in (*names, _DYNAMIC_SHARED):
+    for name in (*names, DYNAMIC_SHARED):
         module.drop(name)
     if names:
         pattern = re.compile("|".join(rf"@{re.escape(name)}(?![-\w$.])" for name in names))
-        module.pieces = [(name, [pattern.sub(f"@{_DYNAMIC_SHARED}", line) for line in lines]) for name, lines in module.pieces]
-    definition = f"@{_DYNAMIC_SHARED} = internal addrspace(3) global [{shared_bytes} x i8] undef, align 128"
-    module.pieces.append((_DYNAMIC_SHARED, [definition]))
+        module.pieces = [(name, [pattern.sub(f"@{DYNAMIC_SHARED}", line) for line in lines]) for name, lines in module.pieces]
+    definition = f"@{DYNAMIC_SHARED} = internal addrspace(3) global [{shared_bytes} x i8] undef, align 128"
+    module.pieces.append((DYNAMIC_SHARED, [definition]))

@@ -20,7 +20,7 @@ from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.ir.points_to import operands
 from warpsmith.devices.cpu.ir.warp_synchronous import declare_barrier
 from warpsmith.devices.cpu.lower import Lowered, is_parted, made_safe, translated, translated_watched
-from warpsmith.devices.cpu.shared_memory import reserved_shared_bytes
+from warpsmith.devices.cpu.shared_memory import LOCAL_PARAMETER, reserved_shared_bytes
 from warpsmith.devices.cpu.watch.instrument import mark_meetings
 
 # Without shared memory and barriers threads cannot get in each other's way, and without loops they do not part. Included files
@@ -86,7 +86,7 @@ def _bind_local_parameters(module: Module, request: CompileRequest) -> tuple[int
     opening = header.index(f"@{ENTRY}(") + len(ENTRY) + 2
     closing = header.index(") #", opening)
     parameters = operands(header[opening:closing]) if closing > opening else ()
-    local = {match[1]: f"__warpsmith_local_{index}" for index, p in enumerate(parameters) if (match := _LOCAL_PARAMETER.match(p))}
+    local = {match[1]: f"{LOCAL_PARAMETER}{index}" for index, p in enumerate(parameters) if (match := _LOCAL_PARAMETER.match(p))}
     others = [parameter for parameter in parameters if not _LOCAL_PARAMETER.match(parameter)]
     if len(others) != len(request.parameters):
         takes = f"{len(others)} parameters besides its __local ones"

@@ -10,6 +10,7 @@ from warpsmith.core.hardware import Geometry
 from warpsmith.devices._clruntime.session import ClSession
 from warpsmith.devices.base import Binary, LaunchError
 from warpsmith.devices.cpu.entry import READ_TRAP, SET_CONSTANT
+from warpsmith.devices.cpu.ir.globals import RESET
 from warpsmith.devices.cpu.ir.subscripts import MAX_BUFFER_BYTES
 
 _TRAP_KINDS = {1: "device assert failed", 2: "device trap", 3: "threads of a block disagree about reaching a barrier: branch"}
@@ -21,6 +22,7 @@ class CpuProgram:
         self._program = session.load_binary(binary.code)
         self._entry = self.kernel(binary.entry)
         self._read_trap = self.kernel(READ_TRAP) if binary.device_data["can_trap"] else None
+        self._reset = self.kernel(RESET) if binary.device_data.get("has_reset") else None
         self._trap = memoryview((ctypes.c_int * 2)()).cast("B")
         self._flat = bool(binary.device_data["flat"])
         self._values = frozenset(int(index) for index in str(binary.device_data["values"]).split(",") if index)
@@ -37,6 +39,12 @@ class CpuProgram:
         if self._read_trap is not None:
             self._raise_trap()
         return nanoseconds
+
+    def reset(self) -> bool:
+        if self._reset is None:
+            return False
+        self._session.launch(self._reset, (), (1, 1, 1), (1, 1, 1))
+        return True
 
     def set_constants(self, values: Mapping[str, bytes]) -> None:
         for name, value in values.items():

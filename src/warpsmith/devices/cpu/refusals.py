@@ -1,4 +1,5 @@
-"""Refuses, in the IR of one kernel, what cannot run here, with its line: assembly, allocation, recursion, calls through pointers.
+"""Refuses, in the IR of one kernel, what cannot run here, with its line: assembly, allocation, recursion, calls through pointers,
+and of functions that are not there.
 
 Only code that the kernel can reach is looked at. What already fails in clang (tensor cores, textures): `diagnostics`.
 """
@@ -11,13 +12,17 @@ from pathlib import Path
 from warpsmith.core.errors import UnsupportedFeature
 from warpsmith.devices.cpu import clang
 from warpsmith.devices.cpu.assembly import marked
-from warpsmith.devices.cpu.diagnostics import unsupported_feature
+from warpsmith.devices.cpu.diagnostics import plain_name, unsupported_feature
 from warpsmith.devices.cpu.entry import GENERATED_FILE
 from warpsmith.devices.cpu.ir.module import NAME, SYMBOL, Module, SourceLine
 
 _ASM = re.compile(r'\bcall\b.* asm (?:\w+ )*"')  # what a macro brought in
 _ALLOCATION = re.compile(r"\bcall\b.* @_Zn[wa][jm]\w*\(")  # operator new
 _DIRECT_CALL = re.compile(rf"@{NAME}\(")
+_DECLARED = re.compile(rf"^declare .*@({NAME})\(")
+# Clang's own, the prelude's, OpenCL's and ours. What others declare and do not define, the runtime looks for in its own
+# process: a kernel could call anything that C libraries have.
+_THERE = re.compile(r"llvm\.|_Z\d|__warpsmith_|printf$")
 _GENERATED = (str(clang.INCLUDE), GENERATED_FILE, "<")
 
 
@@ -29,6 +34,7 @@ def refuse(module: Module, source_file: Path) -> None:
     """Raises UnsupportedFeature."""
     _refuse_assembly(module, source_file)
     _refuse_allocation(module, source_file)
+    _refuse_undefined(module, source_file)
     _refuse_indirect_calls(module, source_file)
     _refuse_recursion(module, source_file)
 
@@ -54,6 +60,16 @@ def _refuse_allocation(module: Module, source_file: Path) -> None:
             if _ALLOCATION.search(line):
                 hint = "pass a buffer to the kernel instead"
                 raise unsupported("allocation inside a kernel", hint, module, line, source_file)
+
+
+def _refuse_undefined(module: Module, source_file: Path) -> None:
+    declared = {match[1] for _, lines in module.pieces if (match := _DECLARED.match(lines[0]))}
+    undefined = {name for name in declared if not _THERE.match(name.strip('"'))}
+    for lines in module.functions.values() if undefined else ():
+        for line in lines:
+            if " call " in line and (names := undefined.intersection(SYMBOL.findall(line))):
+                feature = f"a call of {plain_name(min(names))}, which is declared and defined nowhere"
+                raise unsupported(feature, "include the file that defines it", module, line, source_file)
 
 
 def _refuse_indirect_calls(module: Module, source_file: Path) -> None:

@@ -1,4 +1,8 @@
-"""How much dynamic shared memory a binary has."""
+"""Dynamic shared memory: what it is called in a module, and how much of it a binary has."""
+
+DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
+LOCAL_PARAMETER = "__warpsmith_local_"
+"""Variables in a module: what all `extern __shared__` arrays are, and, with its number behind, a `__local` parameter."""
 
 _SMALL_BYTES = 64 * 1024
 

@@ -82,7 +82,8 @@ class Sources:
     def failure(self) -> CompileError | UnsupportedFeature:
         """Why clang refused in the end; but where it only misses what was taken out, why that was."""
         errors = [diagnostic for diagnostic in parse_log(self._logs[-1]) if diagnostic.is_error]
-        missed = all(set_aside.UNKNOWN.search(error.text) and words(error.text) & self._taken_out for error in errors)
+        # The first: what follows from it may name things that nobody ever took out.
+        missed = any(set_aside.UNKNOWN.search(error.text) and words(error.text) & self._taken_out for error in errors[:1])
         failure = diagnostics.failure(self._logs[self._first_taken if missed else -1], self._request.source_file)
         if isinstance(failure, CompileError) and self._headers_left_out and errors and diagnostics.misses_a_name(errors[0]):
             # Taken for host code's, but the name may have been meant to come from there.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
+from warpsmith.devices.base import LaunchError
 from warpsmith.devices.cuda import nvml
 from warpsmith.devices.cuda.counters import Run, count
 from warpsmith.devices.cuda.driver import call, driver, text
@@ -22,7 +24,9 @@ class CudaApi:
         self._stream = call("cuStreamCreate", 0)
         self._began = call("cuEventCreate", 0)
         self._ended = call("cuEventCreate", 0)
-        self._bus_id = text(call("cuDeviceGetPCIBusId", _BUS_ID_BYTES, device))
+        self._bus_id = ""
+        with contextlib.suppress(LaunchError):  # only for readings
+            self._bus_id = text(call("cuDeviceGetPCIBusId", _BUS_ID_BYTES, device))
 
     def allocate(self, nbytes: int) -> Any:
         return call("cuMemAlloc", nbytes)
@@ -38,6 +42,15 @@ class CudaApi:
 
     def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None:
         call("cuMemcpyDtoH", host_address, memory, nbytes)
+
+    def copy(self, to: Any, memory: Any, nbytes: int) -> None:
+        call("cuMemcpyDtoDAsync", to, memory, nbytes, self._stream)
+
+    def pin(self, host_address: int, nbytes: int) -> None:
+        call("cuMemHostRegister", host_address, nbytes, 0)
+
+    def unpin(self, host_address: int) -> None:
+        call("cuMemHostUnregister", host_address)
 
     def fill(self, memory: Any, nbytes: int) -> None:
         call("cuMemsetD8Async", memory, 0, nbytes, self._stream)
@@ -72,7 +85,7 @@ class CudaApi:
         return round(float(call("cuEventElapsedTime", self._began, self._ended)) * _NS_PER_MS)
 
     def reading(self) -> Reading | None:
-        return nvml.read(self._bus_id)
+        return nvml.read(self._bus_id) if self._bus_id else None
 
     def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:
         return count(self._index, Run(prepare, launch, duration_ns))

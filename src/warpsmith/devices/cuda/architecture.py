@@ -16,6 +16,9 @@ from warpsmith.devices.cuda.target import CudaTarget
 
 _KIB = 1024
 
+STATIC_SHARED_BYTES = 48 * _KIB
+"""On every NVIDIA GPU: more has to be dynamic, and opted in to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
@@ -53,6 +56,7 @@ class Architecture:
             compute_units=self.multiprocessors,
             max_grid_y=65535,
             max_grid_z=65535,
+            static_shared_bytes_per_block=STATIC_SHARED_BYTES,
         )
 
 

@@ -23,6 +23,7 @@ from warpsmith.devices.cuda.target import CudaTarget, parse_target
 _STANDARD = "--std=c++20"
 # Without the second, NVRTC refuses every function that is not marked for the device, `constexpr` ones too.
 _ALWAYS = ("--ptxas-options=-v", "--device-as-default-execution-space", "--device-int128", "--disable-warnings")
+LINES = "--generate-line-info"
 _STANDARD_OPTIONS = ("-std", "--std")
 
 
@@ -53,7 +54,7 @@ def compile_cubin(
     """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`sm_90`, …), no GPU needed.
 
     `name` is the file that the source stands for: diagnostics call it so, and `#include "…"` looks beside it. `variables` are
-    `__constant__` and `__device__` ones to be kept. Raises CompileError; InputError for a target that is none; UnavailableError
+    `__constant__` and `__device__` ones to be kept. Raises CompileError; InputError for an unknown target; UnavailableError
     without NVRTC.
     """
     wanted = parse_target(target)

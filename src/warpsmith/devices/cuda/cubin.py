@@ -17,6 +17,7 @@ _RESERVED_BYTES = 1024
 _MAX_THREADS = 0x05
 _REQUIRED_BLOCK = 0x10
 _FRAME_SIZE = 0x11
+_PARAMETER_BANK = 0x0A
 _PARAMETER = 0x17
 _REGISTERS = 0x2F
 _BARRIERS = 0x4C
@@ -59,6 +60,16 @@ def read_cubin(cubin: bytes, kernel: str) -> CubinFacts:
         max_threads=_product(struct.unpack_from("<III", block)) if block else None,
         parameter_bytes=_parameter_bytes(own.data),
     )
+
+
+def launch_bank(elf: Elf, kernel: str) -> tuple[int, int]:
+    """Where in the constants of a launch its parameters lie, and how many bytes they have."""
+    own = elf.section(f".nv.info.{kernel}")
+    value = dict(_attributes(own.data)).get(_PARAMETER_BANK) if own is not None else None
+    if value is None:
+        raise ValueError(f"the cubin does not say where the parameters of {kernel} lie")
+    _, place, size = struct.unpack_from("<IHH", value)
+    return place, size
 
 
 def architecture(elf: Elf) -> int:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from warpsmith.core.counted import Counted, LaunchArgument
 from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.hardware import Geometry, Occupancy, Resources
 from warpsmith.devices._gpu.device import GpuDevice
 from warpsmith.devices._gpu.host_code import Mixed
-from warpsmith.devices._gpu.requests import require_fitting
-from warpsmith.devices._gpu.session import VARIABLE
-from warpsmith.devices.base import Binary, CheckReport, CompileRequest, DeviceInfo
+from warpsmith.devices._gpu.requests import device_data, require_fitting
+from warpsmith.devices.base import Binary, CheckReport, CompileRequest, DeviceInfo, Finding
 from warpsmith.devices.cuda import headers, nvrtc, occupancy, sanitizer
 from warpsmith.devices.cuda.architecture import ARCHITECTURES, architecture_of
-from warpsmith.devices.cuda.compiling import compile_cubin
+from warpsmith.devices.cuda.compiling import LINES, compile_cubin
+from warpsmith.devices.cuda.counting import count
 from warpsmith.devices.cuda.diagnostics import errors
+from warpsmith.devices.cuda.examination import examine
+from warpsmith.devices.cuda.nodes import make_nodes
 from warpsmith.devices.cuda.preprocess import preprocessed_tokens
-from warpsmith.devices.cuda.sass import machine_code
+from warpsmith.devices.cuda.sass import machine_code, sass
 from warpsmith.devices.cuda.target import CudaTarget, parse_target
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
     machine_code_name = "SASS"
     checks = sanitizer.CHECKS
     counts = True
+    options: ClassVar[tuple[str, ...]] = ()
+    """Further options of NVRTC's, for devices made of this one."""
 
     def _parsed(self, selector: str) -> CudaTarget:
         return parse_target(selector)
@@ -38,7 +44,14 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
 
         return Gpu(index)
 
-    def describe(self) -> DeviceInfo:
+    def make_ready(self) -> None:
+        if self._named is None:
+            make_nodes()
+
+    def examine(self) -> list[Finding]:
+        return examine()
+
+    def _described(self) -> DeviceInfo:
         major, minor = nvrtc.version()
         if self.target.number not in nvrtc.supported_architectures():
             raise UnavailableError(
@@ -79,6 +92,7 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
                 include_dirs=folders,
                 defines=request.defines,
                 variables=[constant.name for constant in request.constants],
+                options=(*self.options, *((LINES,) if request.lines else ())),
             )
         )
         require_fitting(compiled.facts.parameter_bytes, request.parameters)
@@ -86,7 +100,7 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
             code=compiled.cubin,
             entry=compiled.entry,
             resources=compiled.resources,
-            device_data={f"{VARIABLE}{name}": lowered for name, lowered in compiled.variables.items()},
+            device_data=device_data(compiled.cubin, compiled.variables),
         )
 
     def preprocess(self, request: CompileRequest) -> list[str]:
@@ -94,6 +108,20 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
 
     def machine_code(self, binary: Binary) -> str:
         return machine_code(binary.code, binary.entry)
+
+    def instructions(self, binary: Binary) -> list[str]:
+        return sass(binary.code, binary.entry)
+
+    def count(
+        self,
+        binary: Binary,
+        geometry: Geometry,
+        arguments: Sequence[LaunchArgument],
+        constants: Mapping[str, bytes],
+        contents: Callable[[str], bytes],
+    ) -> Counted:
+        found = self.occupancy(binary.resources, geometry)
+        return count(binary, geometry, arguments, constants, contents, self.target, found.blocks if found else 1)
 
     def check_command(self, check: str) -> tuple[str, ...]:
         return sanitizer.command(check)

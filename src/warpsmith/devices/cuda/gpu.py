@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from warpsmith.core.errors import UnavailableError
+from warpsmith.core.errors import AbsentError, UnavailableError
 from warpsmith.core.hardware import Language, Limits
 from warpsmith.devices._gpu.session import GpuSession, open_session
-from warpsmith.devices.base import DeviceInfo
+from warpsmith.devices.base import DeviceInfo, LaunchError
 from warpsmith.devices.cuda.api import CudaApi
 from warpsmith.devices.cuda.driver import call, driver, text
+from warpsmith.devices.cuda.hints import hint_in
 from warpsmith.devices.cuda.target import CudaTarget
 
 _NAME_BYTES = 256
@@ -42,35 +43,44 @@ class Gpu:
             )
 
     def describe(self, name: str, languages: frozenset[Language], versions: Mapping[str, str]) -> DeviceInfo:
+        static_bytes = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK")
         limits = Limits(
             max_threads_per_block=self._attribute("MAX_THREADS_PER_BLOCK"),
             max_block_x=self._attribute("MAX_BLOCK_DIM_X"),
             max_block_y=self._attribute("MAX_BLOCK_DIM_Y"),
             max_block_z=self._attribute("MAX_BLOCK_DIM_Z"),
-            shared_bytes_per_block=self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            shared_bytes_per_block=max(static_bytes, self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 0)),
             warp_size=self._attribute("WARP_SIZE"),
             compute_units=self._attribute("MULTIPROCESSOR_COUNT"),
             max_grid_x=self._attribute("MAX_GRID_DIM_X"),
             max_grid_y=self._attribute("MAX_GRID_DIM_Y"),
             max_grid_z=self._attribute("MAX_GRID_DIM_Z"),
+            static_shared_bytes_per_block=static_bytes,
         )
         called = text(call("cuDeviceGetName", _NAME_BYTES, self._handle))
         found = {**versions, "driver": str(call("cuDriverGetVersion"))}
         return DeviceInfo(name, f"{called} ({self.target})", limits, languages, found, True, self.target.name)
 
     def open(self) -> GpuSession:
-        return open_session(lambda: CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE")))
+        try:
+            return open_session(lambda: CudaApi(self._handle, cache_bytes=self._attribute("L2_CACHE_SIZE", 0)))
+        except UnavailableError as error:
+            raise UnavailableError(error.message, hint=hint_in(error.message) or error.hint) from error
 
     @cached_property
     def _handle(self) -> Any:
         driver()
         count = call("cuDeviceGetCount")
         if self.index >= count:
-            raise UnavailableError(
-                f"no NVIDIA GPU {self.index}: the driver shows {count}", hint="CUDA_VISIBLE_DEVICES may hide some"
-            )
+            raise AbsentError(f"no NVIDIA GPU {self.index}: the driver shows {count}", hint="CUDA_VISIBLE_DEVICES may hide some")
         return call("cuDeviceGet", self.index)
 
-    def _attribute(self, name: str) -> int:
+    def _attribute(self, name: str, otherwise: int | None = None) -> int:
+        """`otherwise` is for what a driver need not tell."""
         attribute = getattr(driver().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(call("cuDeviceGetAttribute", attribute, self._handle))
+        try:
+            return int(call("cuDeviceGetAttribute", attribute, self._handle))
+        except LaunchError:
+            if otherwise is None:
+                raise
+            return otherwise

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from warpsmith.devices._clang.binary import clang_binary, run_clang
-from warpsmith.devices._clang.preprocess import begins, definitions, parse_log, users_tokens
+from warpsmith.devices._clang.preprocess import NEUTRAL_PLACES, begins, definitions, parse_log, users_tokens
 from warpsmith.devices._gpu.host_code import Mixed
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.cuda.headers import header_folders
@@ -27,7 +27,7 @@ def preprocessed_tokens(request: CompileRequest, target: CudaTarget) -> list[str
 def _tokens(source: str, request: CompileRequest, target: CudaTarget) -> list[str]:
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
     text = f"{definitions(request.defines)}{begins(request.source_file)}{source}"
-    flags = ("-E", "-triple", "nvptx64-nvidia-cuda", "-x", "cuda", "-fcuda-is-device", "-std=c++20", "-undef")
+    flags = ("-E", "-triple", "nvptx64-nvidia-cuda", "-x", "cuda", "-fcuda-is-device", "-std=c++20", "-undef", *NEUTRAL_PLACES)
     given = (f"-D{name}={value}" for name, value in predefined(target).items())
     result = run_clang(text.encode(), (*flags, *given, *folders, *_system_folders()))
     if not result.succeeded:

@@ -5,9 +5,9 @@ It costs a third of a second a cubin: for certificates and for promising candida
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
@@ -23,6 +23,7 @@ WHEEL = "nvidia-cuda-nvdisasm"
 
 _SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s*(.*?)\s*;")
+_LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
 _LABEL = re.compile(r"^([.$\w]+):\s*$")
 _REFERENCE = re.compile(r"`\(([^()]*)\)")
 _INFO = ".nv.info."
@@ -42,6 +43,21 @@ def sass(cubin: bytes, kernel: str | None = None) -> list[str]:
         raise ValueError(f"the cubin has no kernel {kernel}; it has {', '.join(sections) or 'none'}")
     chosen = sections if kernel is None else {kernel: sections[kernel]}
     return [instruction for lines in chosen.values() for instruction in _instructions(lines)]
+
+
+def source_lines(cubin: bytes, kernel: str) -> list[tuple[str, int] | None]:
+    """File and line of each instruction, of what was inlined where it stands itself; None where the cubin does not tell."""
+    found: list[tuple[str, int] | None] = []
+    for name, lines in _sections(_disassembled(cubin, "--print-line-info")):
+        if name != kernel:
+            continue
+        at: tuple[str, int] | None = None
+        for line in lines:
+            if match := _LINE.search(line):
+                at = (match[1], int(match[2]))
+            elif _INSTRUCTION.match(line):
+                found.append(at)
+    return found
 
 
 def machine_code(cubin: bytes, kernel: str) -> str:
@@ -78,15 +94,11 @@ def _installed() -> Path | None:
     return Path(found) if found else None
 
 
-def _disassembled(cubin: bytes) -> str:
-    file = os.memfd_create("warpsmith-cubin")
-    try:
-        with open(file, "wb", closefd=False) as stream:
-            stream.write(cubin)
-        command = [str(nvdisasm()), "--print-code", f"/proc/self/fd/{file}"]
-        done = subprocess.run(command, capture_output=True, check=False, pass_fds=(file,))
-    finally:
-        os.close(file)
+def _disassembled(cubin: bytes, *options: str) -> str:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run([str(nvdisasm()), "--print-code", *options, file.name], capture_output=True, check=False)
     if done.returncode != 0:
         raise ValueError(f"nvdisasm refused the cubin: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout.decode(errors="replace")

@@ -5,6 +5,7 @@ Only readings: nothing is set, so no rights are needed. Where the library is mis
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
@@ -59,6 +60,8 @@ def _number(value: Any) -> int | None:
 
 @cache
 def _library() -> ModuleType | None:
+    # The lock that it would take by default is a file that all processes share, where a confined worker may not write.
+    os.environ.setdefault("RSMI_MUTEX_THREAD_ONLY", "1")
     try:
         import amdsmi  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
 

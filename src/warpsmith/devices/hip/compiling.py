@@ -5,7 +5,6 @@ HIP kernels that call ROCm's device library are left to the machine's hiprtc, wh
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +15,8 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.errors import UnavailableError, UnsupportedFeature
 from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language, Resources
-from warpsmith.devices._clang.binary import clang_binary, run_clang
-from warpsmith.devices._clang.preprocess import begins, definitions, macros, parse_log
+from warpsmith.devices._clang.binary import clang_binary, run_clang, unnamed_file
+from warpsmith.devices._clang.preprocess import NEUTRAL_PLACES, begins, definitions, macros, parse_log
 from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest
 from warpsmith.devices.hip import hiprtc
@@ -138,7 +137,7 @@ def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str
     """The text, in place of the request's own, after preprocessing, with line markers. Raises CompileError."""
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
     text = f"{definitions(request.defines)}{begins(request.source_file)}{source}"
-    flags = ("-E", *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
+    flags = ("-E", *NEUTRAL_PLACES, *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
     result = run_clang(text.encode(), flags)
     if not result.succeeded:
         raise _failure(result.log, request.entry)
@@ -189,12 +188,9 @@ def _language_flags(target: HipTarget, language: Language) -> tuple[str, ...]:
 
 @cache
 def _precompiled_prelude(target: HipTarget, language: Language) -> int:
-    """An open file in memory with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+    """An open file with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
     flags = (*(flag for flag in _CODE if flag != "-S"), "-emit-pch", *_language_flags(target, language))
     result = run_clang(f'#include "{_PRELUDE}"\n'.encode(), flags)
     if not result.succeeded:
         raise UnavailableError(f"the prelude does not compile: {result.log[:2000]}", hint="reinstall warpsmith and ziglang")
-    file = os.memfd_create("warpsmith-prelude")
-    with open(file, "wb", closefd=False) as stream:
-        stream.write(result.output)
-    return file
+    return unnamed_file(result.output)

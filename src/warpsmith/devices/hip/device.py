@@ -10,10 +10,10 @@ from warpsmith.devices._clang.binary import wheel_versions
 from warpsmith.devices._clang.preprocess import parse_log, users_tokens
 from warpsmith.devices._gpu.device import GpuDevice
 from warpsmith.devices._gpu.host_code import Mixed
-from warpsmith.devices._gpu.requests import require_fitting
-from warpsmith.devices._gpu.session import VARIABLE
-from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo
+from warpsmith.devices._gpu.requests import device_data, require_fitting
+from warpsmith.devices.base import Binary, CompileRequest, DeviceInfo, Finding
 from warpsmith.devices.hip import compiling, hiprtc, occupancy
+from warpsmith.devices.hip.examination import examine
 from warpsmith.devices.hip.metadata import machine_code
 from warpsmith.devices.hip.target import HipTarget, parse_target
 
@@ -33,7 +33,10 @@ class HipDevice(GpuDevice[HipTarget, "Gpu"]):
 
         return Gpu(index)
 
-    def describe(self) -> DeviceInfo:
+    def examine(self) -> list[Finding]:
+        return examine()
+
+    def _described(self) -> DeviceInfo:
         versions = {**wheel_versions(), "prelude": compiling.prelude_fingerprint()}
         if (found := hiprtc.version()) is not None:
             versions["hiprtc"] = found
@@ -73,7 +76,7 @@ class HipDevice(GpuDevice[HipTarget, "Gpu"]):
             code=compiled.code,
             entry=compiled.entry,
             resources=compiled.resources,
-            device_data={f"{VARIABLE}{name}": lowered for name, lowered in compiled.variables.items()},
+            device_data=device_data(compiled.code, compiled.variables),
         )
 
     def preprocess(self, request: CompileRequest) -> list[str]:

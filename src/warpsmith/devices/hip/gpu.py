@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from warpsmith.core.errors import UnavailableError
+from warpsmith.core.errors import AbsentError
 from warpsmith.core.hardware import Language, Limits
 from warpsmith.devices._gpu.session import GpuSession, open_session
 from warpsmith.devices.base import DeviceInfo, LaunchError
@@ -56,11 +56,9 @@ class Gpu:
         try:
             count = int(call("hipGetDeviceCount"))
         except LaunchError as error:  # with no GPU at all the runtime calls the question itself an error
-            raise UnavailableError(f"no AMD GPU: {error}", hint="rocminfo may say more") from error
+            raise AbsentError(f"no AMD GPU: {error}", hint="rocminfo may say more") from error
         if self.index >= count:
-            raise UnavailableError(
-                f"no AMD GPU {self.index}: the runtime shows {count}", hint="HIP_VISIBLE_DEVICES may hide some"
-            )
+            raise AbsentError(f"no AMD GPU {self.index}: the runtime shows {count}", hint="HIP_VISIBLE_DEVICES may hide some")
         return call("hipGetDeviceProperties", self.index)
 
 

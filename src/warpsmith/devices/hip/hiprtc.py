@@ -49,7 +49,7 @@ def run_hiprtc(source: str, name: str, expressions: Sequence[str], options: Sequ
 
 
 def _bindings() -> ModuleType:
-    from hip import hiprtc  # type: ignore[import-not-found]  # noqa: PLC0415 - optional
+    from hip import hiprtc  # noqa: PLC0415 - optional
 
     module: ModuleType = hiprtc
     return module

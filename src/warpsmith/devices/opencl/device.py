@@ -10,7 +10,7 @@ from warpsmith.core.fingerprint import fingerprint
 from warpsmith.core.hardware import Language
 from warpsmith.devices._clruntime.building import build
 from warpsmith.devices._clruntime.limits import read_limits
-from warpsmith.devices._clruntime.loader import load_any_runtime, platforms
+from warpsmith.devices._clruntime.loader import WHEEL, has_cpu_runtime, load_any_runtime, platforms
 from warpsmith.devices._clruntime.opencl_c import OpenClProgram, compile_opencl_c
 from warpsmith.devices._clruntime.preprocess import opencl_tokens
 from warpsmith.devices._clruntime.session import ClSession
@@ -79,9 +79,8 @@ class OpenClSession:
 def _choose(cl: Any, selector: str) -> Any:
     devices = [device for platform in platforms(cl) for device in platform.get_devices()]
     if not devices:
-        raise UnavailableError(
-            "no OpenCL platform was found", hint="install the vendor's OpenCL driver, or pip install intel-opencl-rt"
-        )
+        wheel = f", or pip install {WHEEL}" if has_cpu_runtime() else ""
+        raise UnavailableError("no OpenCL platform was found", hint=f"install the vendor's OpenCL driver{wheel}")
     if not selector:
         gpus = [device for device in devices if device.type & cl.device_type.GPU]
         return (gpus or devices)[0]

@@ -2,7 +2,7 @@
 
 - Headers of the kernel's own folders are put in place of their `#include` lines.
 - Other headers must not end up in the namespace: it is closed before such a line and opened again behind it.
-- Macros that the source defines are put back to what they were, so that the next one, and whoever includes the header, sees none.
+- Macros that the source defines or takes away are put back: the next one, and whoever includes the header, sees none.
 - `extern "C"` would make the same function of all that share a name, so it becomes `extern "C++"`.
 """
 
@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from warpsmith.export.belonging import must_belong_to
+from warpsmith.refactor.allowed.directives import directives_of
+from warpsmith.refactor.allowed.view import View
 from warpsmith.spec.includes import includes, with_lines
 from warpsmith.spec.kernel import Kernel
 
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 _C_LINKAGE = re.compile(r'\bextern(\s+)"C"')
 
@@ -27,10 +28,18 @@ def enclosed(kernel: Kernel, origin: Path, text: str, namespaces: tuple[str, ...
     closing = f"{'}' * len(namespaces)}  // namespace {'::'.join(namespaces)}"
     whole = _InPlace(kernel, origin, text, f"{closing}\n", f"\n{opening}").text
     whole = _C_LINKAGE.sub(r'extern\1"C++"', whole)
-    macros = list(dict.fromkeys(_DEFINED.findall(whole)))
+    macros = _macros(whole, kernel)
     saved = "".join(f'#pragma push_macro("{name}")\n' for name in macros)
     restored = "".join(f'#pragma pop_macro("{name}")\n' for name in macros)
     return f"{saved}{opening}\n{whole.strip()}\n{closing}\n{restored}"
+
+
+def _macros(text: str, kernel: Kernel) -> list[str]:
+    """Those that it defines or takes away, as the compiler's own lexer finds them: however the directives are spelled."""
+    found = (
+        [token.text for token in directive[:2]] for directive in directives_of(View.of(text, kernel.language, {}, ()).tokens)
+    )
+    return list(dict.fromkeys(words[1] for words in found if words[0] in {"define", "undef"} and len(words) == 2))
 
 
 class _InPlace:

@@ -1,4 +1,4 @@
-"""Writes the template that both files speak of, a T1 and a T4 for each tuning workload."""
+"""Writes the template that the files speak of; a T1, a T4 and a cache for each tuning workload."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from warpsmith.core.errors import InputError
 from warpsmith.export.base import Build, Shipment
+from warpsmith.export.kernel_tuner.cache import cache_document
 from warpsmith.export.kernel_tuner.t1 import t1_document
 from warpsmith.export.kernel_tuner.t4 import t4_document
 from warpsmith.export.layout import Layout
@@ -18,7 +19,7 @@ from warpsmith.template import render
 
 class KernelTunerExporter:
     name = "kernel-tuner"
-    summary = "the space and every result as T1 and T4 files, which Kernel Tuner and others read, with the template"
+    summary = "the space and every result as T1 and T4 files and a cache for Kernel Tuner, with the template"
 
     def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
         """The one build is the template itself: compiled without definitions it is the general configuration."""
@@ -37,9 +38,10 @@ class KernelTunerExporter:
         whole = part_for_all(shipment, Templated(kernel, template).standalone(general, from_template=True))
         file.write_text(f"{heading(shipment, whole)}\n{with_defines(text, kernel)}", encoding="utf-8")
         for workload in kernel.tuning_workloads:
-            t1, t4 = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json")
+            t1, t4, cache = layout.free(f"{file_stem(kernel)}.{plain_name(workload.name)}", ".T1.json", ".T4.json", ".cache.json")
             _write(t1, t1_document(shipment, template, workload, file.name))
             _write(t4, t4_document(shipment, workload))
+            _write(cache, cache_document(shipment, workload))
         return (whole.build(file),)
 
 

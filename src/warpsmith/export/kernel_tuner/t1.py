@@ -14,11 +14,11 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.expression import Expression
+from warpsmith.core.expression.folding import folded
 from warpsmith.core.hardware import Language
 from warpsmith.export.base import Shipment
 from warpsmith.export.expressions import spelled
 from warpsmith.export.python_text import Python
-from warpsmith.refactor.folding import folded
 from warpsmith.space.rules import LimitRule, rules_of
 from warpsmith.spec.kernel import Buffer, Kernel, Parameter, Role, Scalar, Workload
 from warpsmith.template import Template

@@ -41,14 +41,14 @@ packages = ["{name}"]
 
 def front_text(shipment: Shipment, interface: Interface, replaces: Replaces | None) -> str:
     kernel, claim, about = shipment.kernel, shipment.general.claim, shipment.provenance
-    low, high = claim["ci95"]
+    low, high = claim.ci95
     name = function_name(kernel)
     exported = [name, "why_not", "load", *(["register"] if replaces is not None else [])]
     imports = ["KERNEL", *(["REPLACEMENT"] if replaces is not None else [])]
     return f'''\
 """{prose(kernel.name)}, tuned: exported by Warpsmith from run {shipment.run}.
 
-{claim["speedup"]:.3f}x the original on {prose(about["device_description"])}, with a 95 % interval from {low:.3f} to {high:.3f}.
+{claim.speedup:.3f}x the original on {prose(about["device_description"])}, with a 95 % interval from {low:.3f} to {high:.3f}.
 """
 
 from .table import {", ".join(imports)}

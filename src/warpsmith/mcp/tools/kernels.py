@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from warpsmith import api
+from warpsmith.api.checking import FindingLevel
 from warpsmith.core.errors import InputError, UnavailableError
 from warpsmith.mcp import replies
 from warpsmith.mcp.labs import Labs
@@ -29,6 +30,7 @@ _LONGEST_SOURCE = 20_000  # characters: what is still read with profit in one pi
 
 KernelName = Annotated[str, Field(description="A folder with a kernel.toml, that file, or the name of a bundled kernel.")]
 DeviceName = Annotated[str, Field(description="As list_devices names it.")]
+ProvedOnly = Annotated[bool, Field(description="Leave out what the rules conjecture and only test.")]
 
 
 class KernelTools:
@@ -111,6 +113,9 @@ class KernelTools:
         """
         loaded = self._workspace.kernel(kernel)
         template = template_of(loaded)
+        findings = api.check_kernel(loaded)
+        if any(finding.level is FindingLevel.MISTAKE for finding in findings):
+            raise InputError("\n".join(map(str, findings)))
         with self._labs.lab(loaded, device) as lab:
             space = space_of(loaded, template, lab.info.limits)
             return replies.Check(
@@ -119,6 +124,7 @@ class KernelTools:
                 feasible=space.size,
                 all=space.cartesian_size,
                 verified_on=list(lab.prepared),
+                findings=list(map(str, findings)),
                 next="inspect_kernel and list_passes, or start_tuning for a first figure without any work of yours",
             )
 

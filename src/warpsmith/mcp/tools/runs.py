@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,12 +20,16 @@ from warpsmith.mcp import replies
 from warpsmith.mcp.reading import findings_of
 from warpsmith.mcp.tools.kernels import DeviceName
 from warpsmith.mcp.workspace import Workspace
+from warpsmith.record.result import Figures, RunResult, UnfinishedRun
 from warpsmith.record.store import Store
+from warpsmith.refactor.proposal import FORM
+from warpsmith.report.importance_notes import why_unknown
+from warpsmith.report.wording import searched_text
 from warpsmith.settings import Settings
 from warpsmith.space import Space, space_of
 from warpsmith.template import template_of
 from warpsmith.tuning.afterwards.explain import searched_kernel, searched_space
-from warpsmith.tuning.round import carried_over
+from warpsmith.tuning.evaluation.round import carried_over
 
 RunName = Annotated[str, Field(description="As job_status names it; `last` is the latest of all.")]
 _MOST_REASONS = 8
@@ -42,23 +47,25 @@ class RunTools:
         A run that is not finished has no claim. Where the best found may be no gain (its interval includes 1: `uncertain`), the
         original stays, and saying so is a result.
         """
-        found = api.show_run(run)
-        template = found.get("template") or {}
+        shown = api.show_run(run)
+        found = shown.typed
+        template = found.template if isinstance(found, RunResult) else None
+        certificate = template.certificate if template is not None else None
         return replies.Outcome(
-            run=found["run"],
-            kernel=found["kernel"],
-            device=found["device"],
-            state=found["status"],
+            run=found.run,
+            kernel=found.kernel,
+            device=found.device,
+            state=found.status,
             summary=_summary(found),
-            general=_claim(found["general"]) if found["general"] else None,
-            uncertain=_claim(found["uncertain"]) if found["uncertain"] else None,
-            per_workload={w: _claim(entry) for w, entry in found["per_workload"].items()},
-            heldout={w: _claim(entry) for w, entry in found["heldout"].items()},
-            evaluations={kind: count for kind, count in found["evaluations"].items() if count},
-            seconds=found["seconds"],
-            certificate=(template.get("certificate") or {}).get("detail"),
-            template_path=template.get("path"),
-            report_path=found["report"],
+            general=_claim(found.general) if found.general else None,
+            uncertain=_claim(found.uncertain) if found.uncertain else None,
+            per_workload={w: _claim(claim) for w, claim in found.per_workload.items()},
+            heldout={w: _claim(claim) for w, claim in found.heldout.items()},
+            evaluations={kind: count for kind, count in found.evaluations.items() if count},
+            seconds=found.seconds,
+            certificate=certificate.detail if certificate is not None else None,
+            template_path=template.path if template is not None else None,
+            report_path=shown["report"],
             next=_next(found),
         )
 
@@ -67,7 +74,8 @@ class RunTools:
         run: Annotated[str | None, Field(description="Of a run; left out: of a kernel's own template.")] = None,
         kernel: Annotated[str | None, Field(description="Where there is no run yet: a template's kernel.toml.")] = None,
         configuration: Annotated[
-            dict[str, Value] | None, Field(description="Values to ask about, the rest at their defaults; left out: all in all.")
+            dict[str, Value] | None,
+            Field(description="Values to ask about, in the form that has them; left out: all in all."),
         ] = None,
         device: DeviceName = "cpu",
     ) -> replies.Explanation:
@@ -91,7 +99,7 @@ class RunTools:
         found = replies.Explanation(kernel=loaded.name, run=name, feasible=space.size, all=space.cartesian_size)
         if configuration is None:
             return found.model_copy(update={"failures": _failures(known), "removed": _removed(space)})
-        asked = Configuration.of({**space.default, **configuration})
+        asked = _meant(space, configuration)
         violations = [f"{violation.constraint}: {violation}" for violation in space.explain(asked)]
         outcome = next((_said(e) for e in known if e.configuration == asked), None)
         return found.model_copy(
@@ -107,7 +115,7 @@ class RunTools:
         """Where the best configuration of a run stands: resources by the compiler, distance from the roof, which parameters
         mattered, and what the rules find. Read it before you write the next form: it says what to write it against.
         """
-        found = api.show_run(run, importance=True)
+        shown = api.show_run(run, importance=True)
         with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
             kernel = searched_kernel(record, store)
@@ -117,9 +125,9 @@ class RunTools:
         if not measured:
             raise InputError(f"run {record.run} has measured nothing yet", hint="poll job_status until it has")
         best, roof = min(measured, key=lambda c: measured[c].score), {}
-        if (general := found["uncertain"] or found["general"]) is not None:
-            best = Configuration.of({**space.default, **general["config"]})
-            fractions = {workload: entry["roofline_fraction"] for workload, entry in general["workloads"].items()}
+        if isinstance(found := shown.typed, RunResult):
+            best = Configuration.of({**space.default, **found.best.config})
+            fractions = {workload: claim.roofline_fraction for workload, claim in found.best.workloads.items()}
             roof = {workload: fraction for workload, fraction in fractions.items() if fraction is not None}
         used = measured[best].resources if best in measured else Resources()
         original = measured[space.default].resources if space.default in measured else Resources()
@@ -133,7 +141,7 @@ class RunTools:
             median_us=_times(measured.get(best)),
             baseline_us=_times(measured.get(space.default)),
             roofline_fraction=roof,
-            influences=_influences(found["importance"]),
+            influences=_influences(shown["importance"]),
             findings=findings_of(kernel, baseline=original, best=used, roofline_fraction=roof),
         )
 
@@ -171,40 +179,39 @@ class RunTools:
         )
 
 
-def _next(found: dict[str, Any]) -> str:
-    run = found["run"]
-    if found["status"] == "running":
+def _next(found: RunResult | UnfinishedRun) -> str:
+    run = found.run
+    if found.status == "running":
         return "job_status until it is finished: a run that goes on has no claim"
-    if found["status"] != "finished":
+    if found.status != "finished":
         return f"resume_tuning with run={run!r}, or start_tuning again"
-    if found["uncertain"] or not found["general"] or found["general"]["ci95"][0] <= 1:
+    if found.uncertain or not found.general or found.general.ci95[0] <= 1:
         return f"profile with run={run!r} says what to write the next form against; or report that no gain was found"
     return f"export_result with run={run!r}; or profile, and a further form"
 
 
-def _summary(found: dict[str, Any]) -> str:
-    general = found["uncertain"] or found["general"]
-    if general is None and found["status"] == "failed":
-        why = (found.get("error") or {}).get("message") or "its record does not say why"
-        return f"{found['kernel']}: failed, so there is no claim: {why}"
-    if general is None:
-        return f"{found['kernel']}: {found['status']}, no claim yet"
-    low, high = general["ci95"]
-    figure = f"{general['speedup']:.3f}x the original on {found['device']} (95 % interval {low:.3f} to {high:.3f})"
+def _summary(found: RunResult | UnfinishedRun) -> str:
+    if isinstance(found, UnfinishedRun):
+        if found.status != "failed":
+            return f"{found.kernel}: {found.status}, no claim yet"
+        why = found.error.message if found.error is not None else "its record does not say why"
+        return f"{found.kernel}: failed, so there is no claim: {why}"
+    low, high = found.best.ci95
+    figure = f"{found.best.speedup:.3f}x the original on {found.device} (95 % interval {low:.3f} to {high:.3f})"
     if low <= 1:
-        return f"{found['kernel']}: no certain gain; {figure}"
-    slower = [w for w, entry in found["heldout"].items() if entry["ci95"][1] < 1]
-    return f"{found['kernel']}: {figure}, verified" + (f"; slower on held-out {', '.join(slower)}" if slower else "")
+        return f"{found.kernel}: no certain gain; {figure}"
+    slower = [w for w, claim in found.heldout.items() if claim.ci95[1] < 1]
+    return f"{found.kernel}: {figure}, verified" + (f"; slower on held-out {', '.join(slower)}" if slower else "")
 
 
-def _claim(entry: dict[str, Any]) -> replies.Claim:
-    return replies.Claim(**{name: entry[name] for name in replies.Claim.model_fields})
+def _claim(figures: Figures) -> replies.Claim:
+    return replies.Claim(**{name: getattr(figures, name) for name in replies.Claim.model_fields})
 
 
 def _said(evaluation: Evaluation) -> str:
     outcome = evaluation.outcome
     if isinstance(outcome, Measured):
-        return f"Measured: {1 / outcome.score:.3f}x as searched"
+        return f"Measured: {searched_text(1 / outcome.score, outcome.speedup_ci95)} as searched"
     return f"{type(outcome).__name__}: {outcome.reason}"[:_LONGEST_REASON]
 
 
@@ -238,6 +245,9 @@ def _times(outcome: Measured | None) -> dict[str, float]:
 
 
 def _influences(importance: dict[str, Any]) -> list[replies.Influence]:
+    """None where the model explains too little to say."""
+    if why_unknown(importance) is not None:
+        return []
     return [
         replies.Influence(
             parameter=p["name"],
@@ -248,3 +258,19 @@ def _influences(importance: dict[str, Any]) -> list[replies.Influence]:
         )
         for p in importance["parameters"]
     ]
+
+
+def _meant(space: Space, values: Mapping[str, Value]) -> Configuration:
+    """A form's parameters are asked about in that form, also where nobody says which one it is."""
+    plain = Configuration.of({**space.default, **values})
+    forms = next((parameter.values for parameter in space.parameters if parameter.name == FORM), ())
+    if FORM in values or plain in space:
+        return plain
+    points = [Configuration.of({**plain, FORM: form}) for form in forms]
+    allowed = next((point for point in points if point in space), None)
+    return allowed or next((point for point in points if _has_choice(space, point, values)), plain)
+
+
+def _has_choice(space: Space, point: Configuration, values: Mapping[str, Value]) -> bool:
+    part = space.where(FORM, point[FORM])
+    return part is not None and all(len(part.occurring_values().get(name, ())) > 1 for name in values)

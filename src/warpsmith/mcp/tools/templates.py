@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from warpsmith.compile.binding import Binder
 from warpsmith.core.errors import InputError
 from warpsmith.isolation.confinement import require_confinement
 from warpsmith.mcp import replies
 from warpsmith.mcp.calls import advance
 from warpsmith.mcp.labs import Labs
 from warpsmith.mcp.own_template import OwnTemplate, lay_down
-from warpsmith.mcp.tools.kernels import DeviceName, KernelName
+from warpsmith.mcp.tools.kernels import DeviceName, KernelName, ProvedOnly
 from warpsmith.mcp.workspace import Workspace
+from warpsmith.measure.bench import Candidate
 from warpsmith.refactor.base import Rule, Tunable
-from warpsmith.refactor.drafting.checks import Faulty
-from warpsmith.refactor.drafting.form_checks import check_form
-from warpsmith.refactor.proposal import Proposal, ProposedForms
+from warpsmith.refactor.on_form import everywhere
+from warpsmith.refactor.proposal import Proposal, ProposedForms, with_own_names
 from warpsmith.refactor.registry import load_passes
 from warpsmith.refactor.untouched import untouched
-from warpsmith.tuning.templates.templating import Templated, template_entry, templatize
+from warpsmith.spec.kernel import Kernel
+from warpsmith.template import template_of
+from warpsmith.tuning.evaluation.builder import Builder
+from warpsmith.tuning.rounds.trials import FormTrial, try_out
+from warpsmith.tuning.templates.effort import Effort
+from warpsmith.tuning.templates.probes import Lab
+from warpsmith.tuning.templates.templating import MadeTemplate, template_entry, templatize
 from warpsmith.tuning.templates.workbench import Workbench
 
 _LONGEST_SOURCE = 400_000
@@ -72,10 +82,14 @@ class TemplateTools:
         self,
         kernel: KernelName,
         passes: Annotated[
-            list[str] | None, Field(description="From list_passes; left out: all that apply; empty: only the forms.")
+            list[str] | None,
+            Field(
+                description="From list_passes, on every form; `unroll@2`: on the 2nd form. Left out: all; empty: only the forms."
+            ),
         ] = None,
         forms: Annotated[tuple[str, ...], Field(description="From submit_form: each becomes a value of FORM.")] = (),
         device: DeviceName = "cpu",
+        proved_only: ProvedOnly = False,
     ) -> replies.Template:
         """Make the kernel's choices explicit: a folder with a template whose defaults are the original, proved token by token.
 
@@ -89,8 +103,10 @@ class TemplateTools:
         proposals = [self._workspace.form(loaded, name, number) for number, name in enumerate(dict.fromkeys(forms), start=1)]
         folder = self._workspace.new_folder("templates", loaded.name)
         with self._labs.lab(loaded, device) as lab:
-            written = [ProposedForms(proposals)] if proposals else []
-            made = templatize(loaded, lab, passes=[*chosen, *written], folder=folder, emit=advance)
+            written = [ProposedForms(with_own_names(proposals))] if proposals else []
+            transforms = [*everywhere(chosen, (proposal.number for proposal in proposals)), *written]
+            effort = Effort(proved_only=proved_only)
+            made = templatize(loaded, lab, passes=transforms, folder=folder, effort=effort, emit=advance)
         return _template(made, folder)
 
     def submit_form(
@@ -108,25 +124,22 @@ class TemplateTools:
         """Try a form of the kernel that you wrote: the same function computed another way, its numbers left as parameters.
 
         Write plain code without #if for your choices: names stand for the values, and alternatives are forms of their own. It is
-        compiled and verified on the smallest workloads; what is wrong comes back in `problem`, to be mended and submitted again.
-        An accepted form goes to make_template, beside the original, which stays the default.
+        compiled, verified on the smallest workloads and watched for races; `problem` says what to mend before the next attempt.
+        Of an accepted form `trial` has a time beside the original and the compiler's figures; give it to make_template, where the
+        original stays the default.
         """
         require_confinement()
         loaded = self._workspace.kernel(kernel)
         proposal = _proposal(source, grid, block, shared, parameters, constraints, hypothesis=hypothesis)
         plain = untouched(loaded)
         with self._labs.lab(loaded, device) as lab:
-            try:
-                check_form(proposal, plain, lab.info.limits)
-            except Faulty as fault:
-                return replies.Submission(accepted=False, problem=str(fault), next=_MEND)
-            problem = Workbench(plain, lab).problem_of(proposal)
-            verified_on = list(lab.prepared) if problem is None else []
-        if problem is not None:
-            return replies.Submission(accepted=False, problem=problem, next=_MEND)
+            trial = try_out(Workbench(plain, lab), proposal, lambda: _original(plain, lab), np.random.default_rng())
+            verified_on = list(lab.prepared) if trial.problem is None else []
+        if trial.problem is not None:
+            return replies.Submission(accepted=False, problem=trial.problem, next=_MEND)
         form = self._workspace.keep_form(loaded, proposal)
         then = f"make_template with forms=[{form!r}], together with other accepted forms of this kernel"
-        return replies.Submission(accepted=True, form=form, verified_on=verified_on, next=then)
+        return replies.Submission(accepted=True, form=form, verified_on=verified_on, trial=_trial(trial), next=then)
 
     def submit_template(
         self,
@@ -185,6 +198,27 @@ def _proposal(
     )
 
 
+def _original(plain: Kernel, lab: Lab) -> Candidate | None:
+    builder = Builder(Binder(plain, lab.info.limits), template_of(plain), lab.pool)
+    built = builder.build(plain.default_configuration, [ready.workload for ready in lab.prepared.values()])
+    return built if isinstance(built, Candidate) else None
+
+
+def _trial(trial: FormTrial) -> replies.Trial:
+    ratio = trial.overall
+    known = asdict(trial.resources) if trial.resources is not None else {}
+    remarks = list(known.pop("remarks", ()))
+    is_certain = ratio is not None and ratio.low > 0 and math.isfinite(ratio.high)
+    return replies.Trial(
+        config=trial.values,
+        speedup=round(1 / ratio.value, 3) if ratio is not None else None,
+        ci95=(round(1 / ratio.high, 3), round(1 / ratio.low, 3)) if ratio is not None and is_certain else None,
+        times_us={name: round(time.candidate_us, 2) for name, time in trial.times.items()},
+        compiler={name: value for name, value in known.items() if value is not None},
+        remarks=remarks,
+    )
+
+
 def _search(kernel: str) -> str:
     return f"start_tuning with kernel={kernel!r}"
 
@@ -206,7 +240,7 @@ def _own_template(made: OwnTemplate) -> replies.Template:
     )
 
 
-def _template(made: Templated, folder: Path) -> replies.Template:
+def _template(made: MadeTemplate, folder: Path) -> replies.Template:
     entry = template_entry(made)
     diff = folder / "template.diff"
     diff.write_text(entry["diff"] + "\n", encoding="utf-8")
@@ -215,7 +249,9 @@ def _template(made: Templated, folder: Path) -> replies.Template:
         source_path=entry["template"],
         diff_path=str(diff),
         parameters=[
-            replies.ParameterFacts(name=name, values=p["values"], default=p["default"], meaning=p["meaning"])
+            replies.ParameterFacts(
+                name=name, values=p["values"], default=p["default"], meaning=p["meaning"], assumes=p["assumes"]
+            )
             for name, p in entry["parameters"].items()
         ],
         constraints=[f"{c['expr']}   {c['reason']}" for c in entry["constraints"]],

@@ -12,7 +12,7 @@ from warpsmith.core.outcome import Measured
 from warpsmith.isolation.confinement import require_confinement
 from warpsmith.mcp import replies
 from warpsmith.mcp.jobs import JobEntry, JobRegister
-from warpsmith.mcp.tools.kernels import DeviceName, KernelName
+from warpsmith.mcp.tools.kernels import DeviceName, KernelName, ProvedOnly
 from warpsmith.mcp.workspace import Workspace
 from warpsmith.record.run import Status
 from warpsmith.record.store import Store
@@ -53,6 +53,7 @@ class TuningTools:
         strategy: str = "gp",
         seed: Annotated[int, Field(ge=0, description="Of the strategy and of the inputs.")] = 0,
         warm: Annotated[tuple[str, ...], Field(description="Runs to start from, by name.")] = (),
+        proved_only: ProvedOnly = False,
     ) -> replies.Job:
         """Search for the best configuration, in a process of its own. Answers at once: poll job_status, not more than every 5 s.
 
@@ -72,6 +73,7 @@ class TuningTools:
         arguments += ["--rounds", str(rounds), "--strategy", strategy, "--seed", str(seed)]
         arguments += [] if evaluations is None else ["--evaluations", str(evaluations)]
         arguments += [] if seconds is None else ["--time", f"{seconds:g}s"]
+        arguments += ["--proved-only"] if proved_only else []
         arguments += [word for run in sources for word in ("--warm", run)]
         return self._status(self._register.start(str(loaded.path), arguments, evaluations=evaluations, seconds=seconds))
 
@@ -136,6 +138,7 @@ class TuningTools:
         searching = alive and not any(line.startswith(_AFTER_THE_SEARCH) for line in lines)
         left = Budget(entry.evaluations, entry.seconds).seconds_left(len(known), spent) if searching else None
         best = min((e for e in known if isinstance(e.outcome, Measured)), key=lambda e: e.score or 0.0, default=None)
+        outcome = best.outcome if best is not None else None
         ended = "stopped" if stopped and record.status is not Status.FINISHED else _STATES.get(record.status, "failed")
         return reply.model_copy(
             update={
@@ -143,8 +146,10 @@ class TuningTools:
                 "evaluations": counts,
                 "seconds": round(spent, 1),
                 "seconds_left": None if left is None else round(left, 1),
-                "best_so_far": replies.BestSoFar(config=dict(best.configuration.pairs), speedup=round(1 / best.score, 4))
-                if best is not None and best.score
+                "best_so_far": replies.BestSoFar(
+                    config=dict(best.configuration.pairs), speedup=round(1 / outcome.score, 4), ci95=outcome.speedup_ci95
+                )
+                if best is not None and isinstance(outcome, Measured)
                 else None,
             }
         )

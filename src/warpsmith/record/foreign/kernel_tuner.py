@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.outcome import CompileFailed, LaunchFailed
-from warpsmith.record.foreign.recording import Entry, Facts, Failure, Objective, Recording, assemble
+from warpsmith.record.foreign.recording import Entry, Failure, Objective, Recording, RecordingFacts, assemble
 from warpsmith.record.foreign.values import column, duration, positive
 
 _CACHE_OPENS = re.compile(r'"cache"\s*:\s*\{')
@@ -86,7 +86,7 @@ def read_cache(name: str, file: Path, document: Mapping[str, Any], notes: tuple[
     inside = [key for key, mark in marks.items() if mark != _OUTSIDE]
     objective, more = _objective(document, cache, file)
     parameters, rows = _configurations(document, names, {key: cache[key] for key in inside}, file)
-    facts = Facts(
+    facts = RecordingFacts(
         name=name,
         file=file,
         kernel=str(document.get("kernel_name") or name),
@@ -100,11 +100,11 @@ def read_cache(name: str, file: Path, document: Mapping[str, Any], notes: tuple[
 
 
 def _names(document: Mapping[str, Any], file: Path) -> list[str]:
-    names = document.get("tune_params_keys") or list(document.get("tune_params") or ())
-    if not names or not all(isinstance(name, str) for name in names):
+    names = document.get("tune_params_keys") or document.get("tune_params")
+    if not names or not isinstance(names, (list, dict)) or not all(isinstance(name, str) for name in names):
         hint = 'a Kernel Tuner cache names its parameters in "tune_params_keys"'
         raise InputError("the parameters are not named", location=Location(file), hint=hint)
-    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+    if twice := next((name for at, name in enumerate(names) if name in list(names)[:at]), None):
         raise InputError(f'"tune_params_keys" names {twice!r} twice', location=Location(file), hint="each parameter has one name")
     return list(names)
 

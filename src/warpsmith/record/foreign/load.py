@@ -67,7 +67,7 @@ def _document(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     try:
         return _parsed(_text(file), file)
     except RecursionError as error:
-        raise InputError("lists or objects are too deep in each other", location=Location(file), hint=_HINT) from error
+        raise InputError("lists or objects are nested too deeply", location=Location(file), hint=_HINT) from error
     except ValueError as error:  # Python refuses to read thousands of digits
         raise InputError("holds a number with thousands of digits", location=Location(file), hint=_HINT) from error
 

@@ -112,7 +112,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RecordingFacts:
     """What a reader knows of the file as a whole. `parameters` has each one's values in order."""
 
     name: str
@@ -125,7 +125,7 @@ class Facts:
     notes: tuple[str, ...] = ()
 
 
-def assemble(facts: Facts, rows: NDArray[np.int32], entries: Sequence[Entry]) -> Recording:
+def assemble(facts: RecordingFacts, rows: NDArray[np.int32], entries: Sequence[Entry]) -> Recording:
     """The recording of these entries, whose configurations are `rows` of positions; of one that occurs twice, the first."""
     measured = [entry.result for entry in entries if isinstance(entry.result, float)]
     if not measured:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError, Location
 from warpsmith.core.outcome import CompileFailed, LaunchFailed, TimedOut
-from warpsmith.record.foreign.recording import WRONG_ELSEWHERE, Entry, Facts, Failure, Objective, Recording, assemble
+from warpsmith.record.foreign.recording import WRONG_ELSEWHERE, Entry, Failure, Objective, Recording, RecordingFacts, assemble
 from warpsmith.record.foreign.values import column, duration, positive
 
 _OUTSIDE = "constraints"
@@ -33,7 +33,7 @@ def read_t4(name: str, file: Path, document: Mapping[str, Any], notes: tuple[str
     metadata = document.get("metadata")
     about: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     unit_s = _SECONDS.get(str(about.get("timeunit", "milliseconds")).lower(), 1e-3)
-    facts = Facts(
+    facts = RecordingFacts(
         name=name,
         file=file,
         kernel=str(about.get("kernel_name") or document.get("kernel_name") or name),

@@ -50,7 +50,9 @@ def duration(values: Mapping[str, Any], where: str, file: Path) -> float:
     found = 0.0
     for name, value in values.items():
         if isinstance(value, int) and abs(value) > _LONGEST:
-            raise InputError(f"{name} of {where} is no time", location=Location(file), hint="times are numbers of milliseconds")
+            raise InputError(
+                f"{name} of {where} is not a time", location=Location(file), hint="times are numbers of milliseconds"
+            )
         if isinstance(value, (int, float)) and 0 < value <= _LONGEST:
             found += value
     return found
@@ -78,4 +80,5 @@ def column(
 def _in_order(values: Iterable[Value]) -> list[Value]:
     """Distinct values where no file gives an order: numbers ascending, anything else as it came."""
     distinct = list(dict.fromkeys(values))
-    return sorted(distinct, key=float) if all(isinstance(value, (int, float)) for value in distinct) else distinct
+    numbers = [value for value in distinct if isinstance(value, (int, float))]  # some too large for a float
+    return [*sorted(numbers)] if len(numbers) == len(distinct) else distinct

@@ -1,7 +1,6 @@
-"""What source that others wrote for a kernel may be, told by its tokens before anything is compiled.
+"""What a source that others wrote may be: device code, without a memory, as a compiler sees it (`view`).
 
-`readable`: nothing is hidden from such a reading. `persistence`: nothing outlives a launch. `device_code`: nothing is the host's;
-`file_scope` reads what it judges. What the original itself has is never refused.
+`directives` and `declarations` find what has to be asked about, `require` asks whether the original has it too.
 """
 
 from warpsmith.refactor.allowed.require import require_allowed

@@ -1,24 +1,25 @@
-"""Applies a pass to every form of a draft. One that declines, fails or breaks a promise leaves only its reason there."""
+"""Applies a pass to the forms that it is meant for: those made of the kernel itself, or of one form that an agent wrote.
+
+One that declines, fails or breaks a promise leaves only its reason there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 
-from warpsmith.core.errors import InputError
-from warpsmith.core.hardware import Language
-from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Stage, Subject, Tunable, Variant
+from warpsmith.refactor.base import Answer, Declined, Pass, Rewrite, Tunable, Variant
+from warpsmith.refactor.confined.reader import looked_at
 from warpsmith.refactor.constants import with_constant
-from warpsmith.refactor.drafting.carrying import carried_over
-from warpsmith.refactor.drafting.checks import Faulty, check_choice, check_variant
+from warpsmith.refactor.drafting.checks import Faulty, check_variant
 from warpsmith.refactor.drafting.conditions import Guard, condition_for
 from warpsmith.refactor.drafting.draft import Application, Branch, Choice, Draft, names_used
-from warpsmith.source import parse_kernel
-from warpsmith.source.own_fillings import with_own_fillings
-from warpsmith.source.plain_loops import with_plain_loops
+from warpsmith.refactor.drafting.look import look
+from warpsmith.refactor.proposal import FORM, PROPOSALS
+from warpsmith.spec.comments import used_identifiers
 
 MOST_BRANCHES = 56  # forms of the kernel in one template: what people still read, and what compiles in a few seconds
+_MOST_OF_A_FORM = 8  # as many again of every form that an agent wrote: none takes another's room
 
 
 def apply_pass(draft: Draft, transform: Pass) -> Draft:
@@ -38,14 +39,20 @@ class _Applying:
     def __init__(self, draft: Draft, transform: Pass) -> None:
         self._draft = draft
         self._pass = transform
+        self._form: int = getattr(transform, "form", 0)
+        self._is_apart: bool = getattr(transform, "apart", False)
         self._choice: Tunable | None = None
         self._notes: list[str] = []
 
     def result(self) -> Draft:
         draft = self._draft
-        answers = [self._answer(branch) for branch in draft.branches]
+        asked = [branch for branch in draft.branches if _form_of(branch) == self._form]
+        asked = asked[:1] if self._is_apart else asked
+        answers = [self._answer(branch) if any(branch is each for each in asked) else None for branch in draft.branches]
         declined = [answer for answer in answers if isinstance(answer, Declined)]
-        if len(declined) == len(answers):
+        if not any(answers):
+            return draft.not_applied(self._pass.name, f"there is no form {self._form}")
+        if len(declined) == sum(answer is not None for answer in answers):
             return draft.not_applied(self._pass.name, declined[0].reason, declined[0].line)
         self._note_where_not(answers)
         kept: list[Branch] = []
@@ -55,14 +62,17 @@ class _Applying:
             forms.append(self._alternatives(branch, answer) if isinstance(answer, Rewrite) else {})
         return self._grown(kept, forms)
 
-    def _note_where_not(self, answers: list[Answer]) -> None:
+    def _note_where_not(self, answers: list[Answer | None]) -> None:
         where: dict[tuple[str, str], list[Guard]] = {}
         for branch, answer in zip(self._draft.branches, answers, strict=True):
+            if answer is None:
+                continue
             said = [("not where", answer.reason)] if isinstance(answer, Declined) else [("where", note) for note in answer.notes]
             for each in said:
                 where.setdefault(each, []).append(branch.guard)
         for (how, reason), guards in where.items():
-            rest = [branch.guard for branch in self._draft.branches if branch.guard not in guards]
+            asked = [branch.guard for branch in self._draft.branches if _form_of(branch) == self._form]
+            rest = [guard for guard in asked if guard not in guards]
             place = f"{how} {condition_for(guards, rest).spoken(self._draft.groups)}: " if rest else ""
             self._notes.append(f"{place}{reason}")
 
@@ -82,8 +92,10 @@ class _Applying:
         if not added:
             return draft.not_applied(name, "; ".join(["there is nothing to choose here", *self._notes]))
         done = Application(name, tuple(added), notes=tuple(dict.fromkeys(self._notes)))
+        foreign = [used_identifiers(form.text) for found in forms for form in found.values()] if name == PROPOSALS else []
         return replace(
             draft,
+            foreign=draft.foreign.union(*foreign),
             branches=tuple(branches),
             choices=choices,
             origins={**draft.origins, **dict.fromkeys(added, name)},
@@ -103,70 +115,37 @@ class _Applying:
         branches = [replace(branch, guard={**branch.guard, choice.name: choice.default}) for branch in kept]
         left_out = []
         alternatives = {min(values): variants for variants, values in groups.items() if variants != default}
+        most = _MOST_OF_A_FORM if self._form else MOST_BRANCHES
+        most += len(alternatives) if self._is_apart else 0  # so few that they need no room of others
         # Branch by branch: the default's alternatives come first where there is not room for all.
         for index, branch in enumerate(kept):
             for key, variants in alternatives.items():
                 variant = variants[index]
                 if variant is None:
                     continue
-                if len(branches) < MOST_BRANCHES:
+                if sum(_form_of(other) == _form_of(branch) for other in branches) < most:
                     branches.append(Branch({**branch.guard, choice.name: key}, variant))
                 else:
                     left_out.append(f"{choice.name}={key} {_where(self._draft, branch)}".strip())
         if left_out:
-            self._notes.append(f"left out, since a template has at most {MOST_BRANCHES} forms: {', '.join(left_out)}")
+            of_it = f" of form {self._form}" if self._form else ""
+            self._notes.append(f"left out, since a template has at most {most} forms{of_it}: {', '.join(left_out)}")
         present = {branch.guard[choice.name] for branch in branches}
         keyed = {choice.default: tuple(sorted(groups[default]))}
         keyed |= {key: tuple(groups[variants]) for key, variants in alternatives.items() if key in present}
         return branches, keyed
 
-    def _answer(self, branch: Branch) -> Rewrite | Declined:
+    def _answer(self, branch: Branch) -> Answer:
         draft = self._draft
         if draft.hidden is not None:
             return Declined(f"what the kernel does is hidden behind a macro that cannot be written out: {draft.hidden}")
-        answer = self._attempt(branch.variant)
-        if isinstance(answer, Declined):
-            answer = self._second_look(branch.variant, answer)
-        if isinstance(answer, Declined):
-            return answer
-        others = frozenset(draft.origins)
-        try:
-            check_variant(draft.kernel, branch.variant, answer.variant, (), others)
-            if answer.choice is not None:
-                check_choice(draft.kernel, branch.variant, answer.choice, others)
+        answer = (looked_at if _form_of(branch) else look)(draft, self._pass, branch.variant)
+        if isinstance(answer, Rewrite) and answer.choice is not None:
+            try:
                 self._agree_on(answer.choice)
-        except Faulty as fault:
-            return Declined(f"the pass failed: {fault}")
+            except Faulty as fault:
+                return Declined(f"the pass failed: {fault}")
         return answer
-
-    def _attempt(self, variant: Variant) -> Answer:
-        draft = self._draft
-        subject = Subject(draft.kernel, draft.limits, variant, frozenset(draft.origins))
-        try:
-            _ = subject.source
-        except InputError as error:
-            return Declined(error.message)
-        try:
-            return self._pass.apply(subject)
-        except Exception as error:  # noqa: BLE001 - passes are plug-ins: one that fails is one that did not apply
-            return Declined(f"the pass failed: {type(error).__name__}: {error}")
-
-    def _second_look(self, variant: Variant, first: Declined) -> Answer:
-        """What the pass makes of a plainer form, its counters declared in their loops and each tile filled by a loop of its own.
-
-        Alternatives only, for the default stays; or names for its numbers, where these stand in the default too.
-        """
-        text = _plain(variant.text, self._draft.kernel.language, variant.entry)
-        if self._pass.stage is Stage.DECORATE or text == variant.text:
-            return first
-        plain = replace(variant, text=text)
-        answer = self._attempt(plain)
-        if isinstance(answer, Declined):
-            return replace(answer, line=first.line)  # of a line that the reader has
-        if self._pass.stage is Stage.LIFT:
-            named = carried_over(text, answer.variant.text, variant.text)
-            return first if named is None else replace(answer, variant=replace(answer.variant, text=named))
-        return replace(answer, variant=variant) if answer.choice is not None and answer.variant == plain else first
 
     def _agree_on(self, choice: Tunable) -> None:
         known = self._choice
@@ -201,12 +180,8 @@ class _Applying:
         return None
 
 
-@lru_cache(maxsize=64)  # every pass that declines asks
-def _plain(text: str, language: Language, entry: str) -> str:
-    try:
-        return with_own_fillings(parse_kernel(with_plain_loops(parse_kernel(text, language, entry)), language, entry))
-    except InputError:
-        return text
+def _form_of(branch: Branch) -> int:
+    return branch.guard.get(FORM, 0)
 
 
 def _where(draft: Draft, branch: Branch) -> str:

@@ -50,7 +50,7 @@ class Refactored:
 
     @property
     def spec_parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(p.name, p.values, p.default, p.likely) for p in self.parameters)
+        return tuple(Parameter(p.name, p.values, p.default, p.likely, p.assumes) for p in self.parameters)
 
 
 def combined(draft: Draft) -> Refactored:
@@ -90,7 +90,7 @@ class _Combining:
                 values = {*tunable.values, *(known.values if known else ())}
                 likely = {*tunable.likely, *(known.likely if known else ())}
                 fuller = tunable if known is None or set(tunable.values) > set(known.values) else known  # it says what all mean
-                seen = replace(fuller, line=known.line) if known else fuller
+                seen = replace(fuller, line=known.line, assumes=known.assumes or tunable.assumes) if known else fuller
                 found[tunable.name] = replace(seen, values=tuple(sorted(values)), likely=tuple(sorted(likely)))
         return tuple(found[name] for name in self._draft.origins if name in found)
 

@@ -1,13 +1,13 @@
 """`Draft`: a template in the making. It holds the forms of the kernel that passes have made so far, and how each came about.
 
 A draft starts with one form, the untouched kernel, and grows pass by pass (`drafting.application`): every pass is applied to
-every form on its own, and its structural alternatives become further forms. A draft is immutable: whoever tries a pass goes back
+each form on its own, and its structural alternatives become further forms. A draft is immutable: whoever tries a pass goes back
 by keeping the draft before, as `tuning.templates.templating` does when what a pass made does not compile or gives wrong results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from warpsmith.core.expression import Expression
@@ -15,12 +15,16 @@ from warpsmith.core.hardware import Limits
 from warpsmith.refactor.base import Rule, Tunable, Variant
 from warpsmith.refactor.constants import with_constant
 from warpsmith.refactor.drafting.conditions import Groups
+from warpsmith.refactor.proposal import PROPOSALS
 from warpsmith.refactor.untouched import untouched
 from warpsmith.source.macro_calls import expanded
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template.directives import with_includes
+
+SUBMITTED = "submitted"  # the origin of the parameters of a template that a client wrote as a whole
+FOREIGN = frozenset({PROPOSALS, SUBMITTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class Draft:
     """`branches` begins with the default. `origins` has every parameter, in the order they came, with the pass behind it.
 
     `exclusions` are combinations that no pass forbade but a device found wrong. `hidden` is a macro that does more than its name
-    shows and could not be written out: then no pass can know what the kernel does.
+    shows and could not be written out: then no pass can know what the kernel does. `foreign` are the words of the forms that
+    somebody else wrote: a parameter, which is a macro, must be none of them.
     """
 
     kernel: Kernel  # as it was before any template of its author's
@@ -78,6 +83,7 @@ class Draft:
     applications: tuple[Application, ...] = ()
     exclusions: tuple[Rule, ...] = ()
     hidden: str | None = None
+    foreign: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, kernel: Kernel, limits: Limits) -> Draft:
@@ -95,14 +101,23 @@ class Draft:
         return cls(plain, limits, (Branch({}, variant),), hidden=source.hidden)
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else wrote any of it: a model, or the client of a server."""
+        return not FOREIGN.isdisjoint(self.origins.values())
+
+    @property
     def groups(self) -> Groups:
         return {choice.name: choice.groups for choice in self.choices}
 
     def as_written(self) -> Draft:
         """The untouched kernel with its macros as they stand, for one that cannot do without them."""
+        plain = self.with_text(read_source(self.kernel.source))
+        return replace(plain, hidden=self.hidden or "one of its macros means something else once written out")
+
+    def with_text(self, text: str) -> Draft:
+        """The kernel in other words, before any pass has seen it."""
         first = self.branches[0]
-        plain = replace(first, variant=replace(first.variant, text=read_source(self.kernel.source)))
-        return replace(self, branches=(plain,), hidden=self.hidden or "one of its macros means something else once written out")
+        return replace(self, branches=(replace(first, variant=replace(first.variant, text=text)),))
 
     def not_applied(self, name: str, reason: str, line: int | None = None) -> Draft:
         return replace(self, applications=(*self.applications, Application(name, reason=reason, line=line)))
@@ -136,6 +151,35 @@ class Draft:
         origins = {n: origin for n, origin in self.origins.items() if n != name}
         # What was excluded together with another value can no longer be; with the one that is left, the others still are.
         return replace(changed, origins=origins, exclusions=tuple(r for r in self.exclusions if not _mentions(r, name)))
+
+    @property
+    def conjectures(self) -> Mapping[str, str]:
+        """Parameters with values that no pass proved, and what was assumed of them."""
+        return {tunable.name: tunable.assumes for tunable in self._tunables if tunable.assumes}
+
+    @property
+    def _tunables(self) -> Iterator[Tunable]:
+        yield from (replace(choice.tunable, values=choice.values) for choice in self.choices)
+        yield from (tunable for branch in self.branches for tunable in branch.variant.tunables)
+
+    def alternatives(self, name: str) -> frozenset[int]:
+        """The values of a parameter that are not its default."""
+        return frozenset(value for t in self._tunables if t.name == name for value in t.values if value != t.default)
+
+    def without_parameter(self, name: str) -> Draft:
+        """The draft in which it stays at its default."""
+        draft = self
+        for value in sorted(self.alternatives(name)):
+            draft = draft.without(name, value)
+        return draft
+
+    def proved(self) -> Draft:
+        """The draft without what was conjectured."""
+        draft = self
+        for name in self.conjectures:
+            draft = draft.without_parameter(name)
+        assumed = "; ".join(dict.fromkeys(self.conjectures.values()))
+        return draft.tidied(f"not proved, only right if {assumed}") if assumed else draft
 
     def without_form(self, guard: Mapping[str, int]) -> Draft:
         """The draft without one form, which is not the default's."""

@@ -88,6 +88,8 @@ def kernel_toml(found: Refactored, folder: Path) -> str:
     template: dict[str, Any] = {"source": template_path(folder, kernel).name}
     if found.entry != kernel.entry:
         template["entry"] = found.entry
+    if found.draft.is_foreign:
+        template["foreign"] = True
     parts.append(toml_table("template", template))
     parts.append(toml_table("arguments", _arguments(kernel, data["arguments"], move)))
     if "constants" in data:
@@ -108,12 +110,14 @@ def kernel_toml(found: Refactored, folder: Path) -> str:
 
 def _parameter(parameter: Tunable) -> dict[str, Any]:
     entry = {"values": parameter.values, "default": parameter.default}
-    return {**entry, "likely": parameter.likely} if parameter.likely else entry
+    more = {"likely": parameter.likely, "assumes": parameter.assumes}
+    return {**entry, **{key: value for key, value in more.items() if value}}
 
 
 def _described(parameter: Tunable) -> list[str]:
     values = ", ".join(map(str, parameter.values))
-    text = in_a_comment(f"{parameter.name}: {parameter.meaning} ({values})")  # the meaning may be a model's
+    tested = f"; tested, not proved: {parameter.assumes}" if parameter.assumes else ""
+    text = in_a_comment(f"{parameter.name}: {parameter.meaning} ({values}){tested}")  # the meaning may be a model's
     return [f"// {line}" for line in textwrap.wrap(text, _WIDTH)]
 
 

@@ -16,10 +16,10 @@ from warpsmith.source.geometry import subscripts_of
 from warpsmith.source.loops import LoopKind, loops_of
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.required import required_sizes
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import ancestors, is_within, of_kind, text_of
 from warpsmith.source.tree import field as field_of
+from warpsmith.source.work_group_attribute import required_sizes
 
 if TYPE_CHECKING:
     from tree_sitter import Node

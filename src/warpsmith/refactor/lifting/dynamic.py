@@ -14,11 +14,11 @@ from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import Use, thread_uses
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
 from warpsmith.source.dataflow import base_name, identifiers
-from warpsmith.source.extremes import End
 from warpsmith.source.geometry import indices_into, subscripts_of
+from warpsmith.source.maximal_expressions import outer
 from warpsmith.source.polynomial import Polynomial
+from warpsmith.source.symbolic_bounds import End
 from warpsmith.source.tree import field, of_kind, text_of
-from warpsmith.source.wholes import outer
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,7 +1,7 @@
 """Work that the source gives to the first so many threads of a block: another block must have as many.
 
 `if (threadIdx.x < radius)`, `if (taps > tid)`, `if (tid >= 32) return`: one thread for each of so many things. How many may be a
-number, another constant, or an argument that kernel.toml knows; where memory says it, no size of a block is known to do.
+number, another constant, or an argument that kernel.toml knows.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import needed_threads, thread_uses
 from warpsmith.source.comparisons import comparisons
 from warpsmith.source.geometry import as_text
-from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import field, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 40
-_MEMORY = ("subscript_expression", "pointer_expression", "field_expression")
 
 
 def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
@@ -45,27 +42,8 @@ def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> I
             yield Rule(rule, f"line {line} is for the first {needed_of_them} threads")
 
 
-def told_by_memory(lifted: Symbolic, block: Sequence[str]) -> dict[str, str]:
-    """By parameter: why a block must have just as many threads. Its memory says for how many of them something is."""
-    refused: dict[str, str] = {}
-    for threads, other in _compared(lifted, block):
-        if lifted.names.expression(other) is None and _is_loaded(other, lifted.names):
-            line = lifted.source.line_of(other)
-            reason = f"line {line} is for the first {text_of(unwrapped(other))} threads, and how many that may be is not known"
-            refused |= dict.fromkeys(sorted(names_of(threads) & lifted.constants.keys()), reason)
-    return refused
-
-
 def _is_lifted(extent: str, lifted: Symbolic) -> bool:
     return bool(names_of(extent) & lifted.constants.keys())
-
-
-def _compared(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, Node]]:
-    """Comparisons of a thread's number: how many threads there are, and the other side."""
-    for thread, other, _ in comparisons(lifted.source):
-        threads = numbered(Polynomial.of(thread, lifted.names), block)
-        if threads is not None:
-            yield threads, other
 
 
 def _bounded(lifted: Symbolic, block: Sequence[str]) -> Iterator[tuple[str, str, int]]:
@@ -122,17 +100,3 @@ def numbered(place: Polynomial, block: Sequence[str]) -> str | None:
             return None  # threads along the axis between them have the same numbers
         together = tidy(f"({together}) * ({block[AXES.index(axis)]})")
     return together if axes and not place.terms else None
-
-
-def _is_loaded(node: Node, names: Names) -> bool:
-    """Read from memory, directly or as what a variable begins with and stays; or kept in shared memory for the block."""
-    node = unwrapped(node)
-    if names.is_cast(node):
-        return _is_loaded(field(node, "value"), names)
-    if node.type != "identifier":
-        return node.type in _MEMORY and names.builtin(node) is None
-    shared = {text_of(n) for d in teamwork(names.source).shared for n in d.children_by_field_name("declarator")}
-    found = names.definition(node)
-    if text_of(node) in shared:
-        return True
-    return found.is_fixed and found.value is not None and _is_loaded(found.value, names)

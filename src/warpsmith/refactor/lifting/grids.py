@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Declined, Rule, Subject
-from warpsmith.refactor.extents import spelled, tidy, value_at, with_part
+from warpsmith.refactor.extents import names_of, spelled, tidy, value_at, with_part
 from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.blocks import Freedom
+from warpsmith.refactor.lifting.excess_threads import Line, as_many_threads
 from warpsmith.refactor.lifting.linking import AXES, Links, divisors, link_grid
-from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
-from warpsmith.refactor.lifting.surplus import Line, as_many_threads
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.geometry import geometry_of
 from warpsmith.source.loops import LoopKind, loops_of
@@ -22,6 +21,7 @@ from warpsmith.source.names import Names
 class Grid:
     grid: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
+    blocks: str = ""  # the axis along which it counts blocks by their size
 
 
 def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, block: list[str]) -> Grid | Declined:
@@ -45,12 +45,11 @@ def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, bloc
         return Declined(links.refused[parameter])
     if parameter not in links.linked:
         return Declined("blocks lie side by side, and which axis of the grid counts them is not clear")
-    if (stored := combined_in_block(names)) is not None:
-        return Declined(combined_reason(names, stored))
     lifted = Symbolic(variant, names, {}, defaults)
     lines = {Line(found.axis, axis): share for axis, share in links.shares.items()}
     kept = [r for line, share in lines.items() for r in as_many_threads(subject, names, line, share, value, parameter)]
-    return Grid(tuple(links.grid), (*rules.shares(subject, lifted, links, found.axis), *kept))
+    blocks = next((axis for axis, share in links.shares.items() if parameter in names_of(share.part)), "")
+    return Grid(tuple(links.grid), (*rules.shares(subject, lifted, links, found.axis), *kept), blocks)
 
 
 def _scaled(text: str, parameter: str, value: int) -> str:

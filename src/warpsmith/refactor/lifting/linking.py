@@ -17,6 +17,12 @@ from warpsmith.source.geometry import Geometry, Strength
 AXES = "xyz"
 
 
+class Untied(str):
+    """A reason that says no more than that nothing shows how the launch follows: what is tried may turn out right."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """What the blocks along an axis share out, and each one's part. `rounds_down`: the launch leaves out what is left over.
@@ -170,9 +176,8 @@ def link_grid(
         links.linked |= involved
     else:
         value = value_at(first, defaults)
-        links.refuse(
-            involved, f"grid.{axis} = {grid.text} does not show the {first} = {value} that blocks are apart (line {line})"
-        )
+        reason = f"grid.{axis} = {grid.text} does not show the {first} = {value} that blocks are apart (line {line})"
+        links.refuse(involved, Untied(reason))
 
 
 def _explained(tree: Node, extent: str, defaults: Mapping[str, int], lifted: frozenset[str]) -> Iterator[tuple[Node, Node]]:

@@ -16,12 +16,12 @@ from warpsmith.refactor.extents import spelled, tidy, value_at
 from warpsmith.refactor.lifting.linking import AXES, divisors
 from warpsmith.source import Names
 from warpsmith.source.constants import Constant, ConstantKind
+from warpsmith.source.maximal_expressions import outer
 from warpsmith.source.polynomial import Polynomial
-from warpsmith.source.required import required_sizes
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import outer
+from warpsmith.source.work_group_attribute import required_sizes
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -15,15 +15,15 @@ from warpsmith.refactor.extents import names_of, tidy, value_at
 from warpsmith.refactor.lifting.linking import AXES
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.arrays import arrays_of
-from warpsmith.source.extremes import End
 from warpsmith.source.geometry import as_text, subscripts_of
 from warpsmith.source.loops import Loop, loops_of
+from warpsmith.source.maximal_expressions import ARITHMETIC, whole_expressions
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.signs import Signs
+from warpsmith.source.symbolic_bounds import End
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import ARITHMETIC, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from warpsmith.core.errors import InputError
 from warpsmith.refactor.extents import names_of, same, substituted
 from warpsmith.refactor.lifting.symbolic import Symbolic
-from warpsmith.source.required import required_sizes
+from warpsmith.source.work_group_attribute import required_sizes
 
 REASON = "reqd_work_group_size names the block's size in another way"
 

@@ -18,8 +18,8 @@ from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.extents import names_of, same, substituted, tidy, value_at
 from warpsmith.refactor.lifting.accesses import Division
 from warpsmith.refactor.lifting.blocks import indexed_array, indexed_extent
+from warpsmith.refactor.lifting.excess_threads import Line, asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.linking import AXES, Links
-from warpsmith.refactor.lifting.surplus import Line, asks_for_more, beyond, same_threads, unasked, unguarded_effect
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.refactor.lifting.threads import Use, thread_uses
 from warpsmith.source.arrays import Array, arrays_of
@@ -95,11 +95,15 @@ def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:
     varying = [a.name for a, s in sizes if names_of(s) & lifted.constants.keys()]
     if not varying:
         return
-    total = tidy(" + ".join([s for _, s in sizes] + ([f"({dynamic})"] if dynamic not in {"", "0"} else [])))
-    at_default = value_at(total, lifted.defaults)
-    as_it_was = f" ({at_default} bytes as it was)" if at_default is not None else ""
+    fixed = tidy(" + ".join(s for _, s in sizes))
     listed = " and ".join(dict.fromkeys(varying))
-    yield Rule(f"{total} <= shared_bytes_per_block", f"{listed} must fit in shared memory{as_it_was}")
+    totals = {fixed: "static_shared_bytes_per_block"}
+    if dynamic not in {"", "0"}:
+        totals[tidy(f"{fixed} + ({dynamic})")] = "shared_bytes_per_block"
+    for total, limit in totals.items():
+        at_default = value_at(total, lifted.defaults)
+        as_it_was = f" ({at_default} bytes as it was)" if at_default is not None else ""
+        yield Rule(f"{total} <= {limit}", f"{listed} must fit in shared memory{as_it_was}")
 
 
 def private_arrays(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from warpsmith.source.loops import Loop, LoopKind, loops_of
+from warpsmith.source.maximal_expressions import ARITHMETIC, is_alias, outer, whole_expressions
 from warpsmith.source.names import Names
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import ARITHMETIC, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -14,7 +14,7 @@ from warpsmith.refactor.base import Rule, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Edit, Loop, Names
-from warpsmith.source.combining import combination
+from warpsmith.source.accumulators import combination
 from warpsmith.source.effects import declared_type
 from warpsmith.source.independence import carried
 from warpsmith.source.tree import of_kind, text_of

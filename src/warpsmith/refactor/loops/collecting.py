@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.preconditions import require
 from warpsmith.source import Loop, Names
+from warpsmith.source.access_paths import Place, written_places
 from warpsmith.source.dataflow import base_name
 from warpsmith.source.effects import updates_atomically, waits
-from warpsmith.source.places import Place, written_places
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of

@@ -17,10 +17,10 @@ from warpsmith.refactor.mapping.flat import FlatKernel, changeable
 from warpsmith.refactor.preconditions import Unmet
 from warpsmith.refactor.writing import FreeNames, before_kernel, operand
 from warpsmith.source import Edit, KernelSource, Loop, Names
-from warpsmith.source.packs import Pack
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import Piece, at_margin, line_at
 from warpsmith.source.tree import is_within, of_kind, text_of
+from warpsmith.source.vectorizable_accesses import Pack
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -21,8 +21,8 @@ from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import declarators
 from warpsmith.source.effects import reads_memory, waits
 from warpsmith.source.polynomial import global_axis
+from warpsmith.source.redundant_barriers import is_barrier
 from warpsmith.source.scopes import Origin
-from warpsmith.source.spare_barriers import is_barrier
 from warpsmith.source.statements import Piece, header_of, indent_unit, line_at, pieces_of, text_between, with_pragma
 from warpsmith.source.threads import is_shared, spelled
 from warpsmith.source.tree import field as field_of

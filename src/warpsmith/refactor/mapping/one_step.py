@@ -15,7 +15,7 @@ from warpsmith.source.effects import is_invariant
 from warpsmith.source.expansion import expanded
 from warpsmith.source.independence import reads_nothing_written
 from warpsmith.source.threads import launch_uses, spelled
-from warpsmith.source.tree import ancestors, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import LOOPS, ancestors, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -120,7 +120,7 @@ def _before_blocks(source: KernelSource, names: Names) -> Node:
 def _skips(loop: Loop) -> bool:
     """Whether a step has a `continue` of its own: there is no loop left that it could go on with."""
     for node in of_kind(loop.body, "continue_statement"):
-        around = next(a for a in ancestors(node) if a.type in {"for_statement", "while_statement", "do_statement"})
+        around = next(a for a in ancestors(node) if a.type in LOOPS)
         if around == loop.node:
             return True
     return False

@@ -12,8 +12,8 @@ from dataclasses import replace
 from warpsmith.refactor.base import Subject, Variant
 from warpsmith.refactor.extents import names_of, tidy
 from warpsmith.refactor.preconditions import REQUIRED_BLOCK, axis, require
-from warpsmith.source.required import required_sizes
 from warpsmith.source.tree import Edit
+from warpsmith.source.work_group_attribute import required_sizes
 
 _IN_C = re.compile(r"(?:(?!\w\s*\()[\w\s+*/%()-])+")
 

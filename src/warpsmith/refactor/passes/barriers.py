@@ -1,8 +1,8 @@
 """`barriers`: without the barriers that order nothing.
 
 Exposes BARRIERS: 1 all of them; 0 without those that follow another one, or the kernel's start, or come before its end, with
-nothing in between that threads could see of each other (`source.spare_barriers`). Other passes leave such ones behind, too: a row
-that no longer waits in shared memory needs nobody to wait for it.
+nothing in between that threads could see of each other (`source.redundant_barriers`). Other passes leave such ones behind, too:
+a row that no longer waits in shared memory needs nobody to wait for it.
 Precondition: shown for each barrier on its own form of the kernel; what is done between is pure, reads only input buffers and
 writes only the thread's own variables. Constraints: none.
 
@@ -19,7 +19,7 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import Unmet, answered, names_of, require, require_readable
 from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit
-from warpsmith.source.spare_barriers import is_barrier, spare_barriers
+from warpsmith.source.redundant_barriers import is_barrier, spare_barriers
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import of_kind
 

@@ -15,18 +15,16 @@ from dataclasses import replace
 
 from warpsmith.core.expression import Expression
 from warpsmith.core.expression.nodes import Literal
-from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, assumption
 from warpsmith.refactor.extents import tidy, value_at, with_part
-from warpsmith.refactor.lifting.block_places import told_by_place
 from warpsmith.refactor.lifting.blocks import Freedom, follow_bounds, freedom, promised_threads
-from warpsmith.refactor.lifting.gathering import left_out_of
+from warpsmith.refactor.lifting.conjectured import conjectured_block
 from warpsmith.refactor.lifting.grids import follow_grid
-from warpsmith.refactor.lifting.last_threads import says_the_last
+from warpsmith.refactor.lifting.is_tunable import launch_name_in_data
 from warpsmith.refactor.lifting.launches import number_in
 from warpsmith.refactor.lifting.linking import AXES
-from warpsmith.refactor.lifting.meaning import launch_name_in_data
+from warpsmith.refactor.lifting.redistribution import Distribution
 from warpsmith.refactor.lifting.rules import WHOLE_WARPS, a_warp_at_least, waiting_loops
-from warpsmith.refactor.lifting.turns import asked_in_loops, asked_of_block, known_from_before, not_looked_into
 from warpsmith.refactor.lifting.values import block_sizes, powers_of_two
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
@@ -51,6 +49,9 @@ class BlockSize:
         for number, axis in enumerate(AXES[: len(subject.variant.block)]):
             answer = _lifted(subject, number, axis)
             if isinstance(answer, Declined):
+                guess = conjectured_block(subject, number, axis, answer.reason)
+                answer = guess if isinstance(guess, Rewrite) else answer
+            if isinstance(answer, Declined):
                 reasons.append(f"block.{axis}: {answer.reason}")
             else:
                 subject = Subject(subject.kernel, subject.limits, answer.variant)
@@ -59,14 +60,14 @@ class BlockSize:
         return Rewrite(_with_threads_rule(subject).variant)
 
 
-def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR0911 - one return for each precondition
+def _lifted(subject: Subject, number: int, axis: str) -> Answer:
     """One axis of the block."""
     variant, limits = subject.variant, subject.limits
     block = [tidy(extent) for extent in variant.block]
     whole = Expression.parse(block[number])
     literal = number_in(whole)
     if literal is None or not isinstance(literal.value, int):
-        return Declined(f"{whole.text} is no number that the launch chose")
+        return Declined(f"{whole.text} is not a number that the launch chose")
     value = literal.value
     if value == 1:
         return Declined("it has one thread")
@@ -85,11 +86,10 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
         return Declined(f"how dynamic shared memory ({variant.shared} bytes) follows from the block is not clear")
     defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
     waiting = list(waiting_loops(subject, names, block, defaults))
-    unclear = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
-    unclear = unclear or not_looked_into(names) or _turns(names, axis, found, value) or left_out_of(names)
-    unclear = unclear or known_from_before(names, axis) or says_the_last(names, axis, [value])
-    if unclear is not None:
-        return Declined(unclear)
+    unproved = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)
+    extents = {f"blockDim_{other}": extent for other, extent in zip(AXES, [*block, "1", "1"], strict=False)}
+    extents[f"blockDim_{axis}"] = parameter
+    unproved = unproved or Distribution(names, axis, grid.blocks, extents, {parameter}).unproved()
     for more in follow_bounds(names, block[0], parameter, value) if len(block) == 1 else ():
         (found.edits if isinstance(more, Edit) else found.rules).append(more)  # type: ignore[arg-type]
     rules = [*found.rules, *grid.rules, *(w for w in waiting if isinstance(w, Rule))]
@@ -97,6 +97,8 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:  # noqa: PLR091
     if teamwork(subject.source).by_warps and axis == "x" and (len(block) == 1 or value % limits.warp_size == 0):
         rules.insert(0, Rule(f"{parameter} % warp_size == 0", WHOLE_WARPS))
     tunable = _tunable(subject, axis, parameter, value, rules, is_cap=not isinstance(whole.tree, Literal))
+    if unproved is not None:
+        tunable = replace(tunable, assumes=assumption(parameter, unproved))
     return Rewrite(
         replace(
             variant,
@@ -115,14 +117,6 @@ def _rows_are_warps(subject: Subject, before: list[str]) -> bool:
     defaults = {t.name: t.default for t in subject.variant.tunables}
     threads = value_at(" * ".join(f"({extent})" for extent in before), defaults) if before else None
     return threads is not None and threads % subject.limits.warp_size == 0
-
-
-def _turns(names: Names, axis: str, found: Freedom, value: int) -> str | None:
-    """Why it matters which block does the work."""
-    if not found.needs_grid:
-        return asked_in_loops(names, axis)
-    sizes = {f"blockDim.{axis}"}
-    return asked_of_block(names, axis, sizes) or told_by_place(names, axis, sizes, value)
 
 
 def _shared(found: Freedom, shared: str, value: int, block: list[str]) -> str | None:

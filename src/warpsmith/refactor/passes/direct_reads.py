@@ -1,6 +1,6 @@
 """`direct_reads`: tiles in shared memory, or the same elements straight from global memory.
 
-Exposes: shared arrays that are filled from a buffer and then only read (`source.staged`).
+Exposes: shared arrays that are filled from a buffer and then only read (`source.tiles.staged`).
 Precondition: where each element comes from follows from its subscripts; the buffer is only read; what its address is made of has
 the same value where the tile is read. An element that the original did not load counts as what the original puts there instead.
 Parameter: STAGE, one value for each choice of tiles; on a CPU, of two that a loop fills anew in each step, one at most.
@@ -27,17 +27,16 @@ from warpsmith.refactor.writing import removed
 from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.arrays import arrays_of
 from warpsmith.source.dataflow import declarators
-from warpsmith.source.loaded import NotATile
-from warpsmith.source.staged import Tile, shared_tiles, tile_of
 from warpsmith.source.statements import with_pragma
-from warpsmith.source.tree import ancestors, field, of_kind, text_of
+from warpsmith.source.tiles.loaded import NotATile
+from warpsmith.source.tiles.staged import Tile, shared_tiles, tile_of
+from warpsmith.source.tree import LOOPS, ancestors, field, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BARRIER = re.compile(r"(?:__syncthreads\s*\(\s*\)|barrier\s*\([^()]*\)|work_group_barrier\s*\([^()]*\))\s*;")
 _MOST_TILES = 2  # forms double with each
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 
 
 class DirectReads:
@@ -91,7 +90,7 @@ def _multiplied(tiles: list[Tile]) -> bool:
     threads, or by a column of them. Then one of them in shared memory is what the tile is for. With none, matmul's best found on
     the CPU device was 3.6 times as fast as the original against 6.2 with one (0.2 at odd edges), and searches stayed there.
     """
-    around = [next((a for a in ancestors(tile.copies[0]) if a.type in _LOOPS), None) for tile in tiles]
+    around = [next((a for a in ancestors(tile.copies[0]) if a.type in LOOPS), None) for tile in tiles]
     return len(tiles) > 1 and around[0] is not None and all(loop == around[0] for loop in around)
 
 
@@ -111,7 +110,7 @@ def _rules(subject: Subject, names: Names, gone: tuple[Tile, ...]) -> tuple[Rule
         return others
     total = tidy(" + ".join(f"{size} * {elements}" for elements, size in sizes))
     listed = " and ".join(array.name for array in left)
-    return (*others, Rule(f"{total} <= shared_bytes_per_block", f"{listed} must fit in shared memory"))
+    return (*others, Rule(f"{total} <= static_shared_bytes_per_block", f"{listed} must fit in shared memory"))
 
 
 def _direct(subject: Subject, tiles: tuple[Tile, ...], *, drop_barriers: bool) -> str:

@@ -4,7 +4,10 @@ Precondition: grid.x is a number, or capped by one (`min(ceildiv(n, 1024), 1024)
 only to begin loops that step by the whole grid, or to index an array of its own in device memory; and the number of blocks is
 not computed with. Fewer blocks then share out the same work. More are offered only where nothing has a place for each block.
 
-Parameter: BLOCKS.
+Where the launch computes grid.x and a loop steps by the grid, a part of the blocks is offered by conjecture: that results do not
+depend on how many there are.
+
+Parameters: BLOCKS, or GRID_PART.
 """
 
 from __future__ import annotations
@@ -16,22 +19,31 @@ from typing import TYPE_CHECKING
 from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.extents import tidy, with_part
+from warpsmith.refactor.lifting.is_tunable import launch_name_in_data
 from warpsmith.refactor.lifting.launches import number_in
-from warpsmith.refactor.lifting.meaning import launch_name_in_data
-from warpsmith.refactor.lifting.turns import known_from_before
+from warpsmith.refactor.lifting.redistribution import dependent_steps
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import Unmet, answered, names_of, present, require, require_readable
-from warpsmith.source import LoopKind, Names, loops_of
+from warpsmith.refactor.preconditions import (
+    Unmet,
+    answered,
+    names_of,
+    on_workloads,
+    present,
+    require,
+    require_readable,
+)
+from warpsmith.source import Loop, LoopKind, Names, loops_of
 from warpsmith.source.geometry import subscripts_of
+from warpsmith.source.maximal_expressions import ARITHMETIC, is_alias, outer, whole_expressions
 from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import ancestors, text_of, unwrapped
-from warpsmith.source.wholes import ARITHMETIC, is_alias, outer, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LEAST = 4
+_PARTS = (2, 4, 8, 16, 64)
 
 
 class GridBlocks:
@@ -48,7 +60,9 @@ def _apply(subject: Subject) -> Answer:
     require_readable(subject)
     variant, names = subject.variant, names_of(subject)
     grid = Expression.parse(tidy(variant.grid[0]))
-    literal = present(number_in(grid), f"grid.x = {grid.text} is no number that the launch chose, nor capped by one")
+    literal = number_in(grid)
+    if literal is None:
+        return _divided(subject, names, grid.text)
     value = int(literal.value)
     require(value >= _LEAST, f"the launch has only {value} blocks along x")
     uses = list(_block_uses(names))
@@ -62,7 +76,7 @@ def _apply(subject: Subject) -> Answer:
     reason = launch_name_in_data(names, "gridDim.x") or teamwork(subject.source).library
     if reason is not None:
         raise Unmet(f"the number of blocks is used: {reason}")
-    reason = known_from_before(names, "x")
+    reason = dependent_steps(names, "x")
     require(reason is None, reason or "")
     name = fresh_name(subject, "BLOCKS")
     # A quarter at a time: how many blocks there are matters less and less the more there are.
@@ -73,6 +87,29 @@ def _apply(subject: Subject) -> Answer:
     tunable = Tunable(name, tuple(sorted(values)), value, meaning)
     changed = (with_part(grid, literal, name), *variant.grid[1:])
     return Rewrite(replace(variant, grid=changed, tunables=(*variant.tunables, tunable)))
+
+
+def _divided(subject: Subject, names: Names, grid: str) -> Answer:
+    """A part of the blocks that the launch computes, where the others' work is in reach of their loops."""
+    loop = next((o for body in names.source.reached() for o in loops_of(body, names) if _strides(o, names)), None)
+    found = present(loop, f"grid.x = {grid} is not a number that the launch chose, and no loop strides over the grid along x")
+    most = max(on_workloads(subject, grid))
+    values = tuple(v for v in _PARTS if v * _LEAST <= most)
+    require(values, f"the launch has only {most} blocks along x")
+    line = names.source.line_of(found.node)
+    parts = Tunable(
+        fresh_name(subject, "GRID_PART"),
+        (1, *values),
+        1,
+        "1 of so many blocks is started, whose loops do the work of the others",
+        assumes=f"results do not depend on how many blocks there are: the loop at line {line} does what those that lack would do",
+    )
+    changed = (tidy(f"ceildiv({grid}, {parts.name})"), *subject.variant.grid[1:])
+    return Rewrite(replace(subject.variant, grid=changed, tunables=(*subject.variant.tunables, parts)))
+
+
+def _strides(loop: Loop, names: Names) -> bool:
+    return loop.step is not None and Polynomial.of(loop.step, names).mentions("gridDim.x")
 
 
 def _block_uses(names: Names) -> Iterator[Node]:

@@ -21,10 +21,10 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, require, require_readable
 from warpsmith.refactor.writing import FreeNames, cast
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
-from warpsmith.source.combining import combination
+from warpsmith.source.access_paths import Place, read_places, written_places
+from warpsmith.source.accumulators import combination
 from warpsmith.source.effects import is_invariant, leaves, waits
 from warpsmith.source.independence import carried, follows
-from warpsmith.source.places import Place, read_places, written_places
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import is_within, of_kind
 from warpsmith.source.uniform import Uniformity
@@ -47,7 +47,7 @@ def _shared(subject: Subject) -> Answer:
     require_readable(subject)
     source, names = subject.source, names_of(subject)
     loops = _grid_loops(subject, names)
-    require(loops, "no loop whose steps are dealt out to the threads of the whole grid")
+    require(loops, "no loop whose steps are distributed over the threads of the whole grid")
     writes = list(written_places(source.body, names))
     sums = [name for loop in loops for name in _require_shareable(loop, names, writes)]
     require_no_own_results(sums, loops, names)

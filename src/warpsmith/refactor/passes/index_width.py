@@ -24,7 +24,7 @@ from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
 from warpsmith.source.dataflow import base_name, declarators
 from warpsmith.source.effects import declared_type
-from warpsmith.source.intervals import Intervals
+from warpsmith.source.integer_ranges import Intervals
 from warpsmith.source.scopes import Origin
 from warpsmith.source.tree import field, of_kind, text_of, unwrapped, walk
 from warpsmith.source.uniform import Uniformity

@@ -42,7 +42,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, source = names_of(subject), subject.source
     strided = strided_loops(subject, names)
-    require(strided, "no loop whose steps are dealt out to the threads of a block")
+    require(strided, "no loop whose steps are distributed over the threads of a block")
     pairs = zip(source.parameters, subject.kernel.arguments, strict=False)
     inputs = frozenset(p.name for p, a in pairs if isinstance(a, Buffer) and a.role is Role.IN)
     row = present(row_read_twice(names, strided, inputs), "no row of an input is read in two loops over the same range")

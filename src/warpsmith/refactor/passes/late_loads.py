@@ -23,9 +23,9 @@ from warpsmith.source import Edit, Names, loops_of
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
 from warpsmith.source.dataflow import declarators, is_pure, reads_inputs_only
 from warpsmith.source.effects import may_change
-from warpsmith.source.loaded import indices_of
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import text_between, with_pragma
+from warpsmith.source.tiles.loaded import indices_of
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:

@@ -3,9 +3,11 @@
 Looks at macros (the host's -D too: `defines` in kernel.toml), constants and template arguments that are whole numbers, and at the
 bytes of `16 / sizeof(T)`. Only the token that says the value changes, so the default has the original's tokens.
 
-Precondition, for each constant: nothing shows that it is part of what is computed (`lifting.meaning`), and something shows what
-it is for: the launch has a number that it explains, a loop steps by it over tiles of that size, or it is the width of an access.
-The launch follows (`lifting.linking`). Constants that depend on each other are lifted together or not at all.
+Precondition, for each constant: nothing shows that it is part of what is computed (`lifting.is_tunable`), and something shows
+what it is for: the launch has a number that it explains, a loop steps by it over tiles of that size, or it is the width of an
+access. The launch follows (`lifting.linking`). Constants that depend on each other are lifted together or not at all.
+
+Constants whose names speak of a choice (`UNROLL`, `BLOCK_K`) and which nothing ties are conjectured: `conjectured_constants`.
 
 Parameters are named after the constants (`kTileM` → TILE_M). Constraints: what divides evenly as the author had it goes on to do
 so, shared arrays fit and hold all that is read of them, and a thread's arrays stay in registers.
@@ -16,37 +18,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
+from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable, assumption
 from warpsmith.refactor.extents import names_of, value_at
-from warpsmith.refactor.lifting import gathering, rules
+from warpsmith.refactor.lifting import rules
 from warpsmith.refactor.lifting.accesses import Division, divisions_of, follow, leftover
-from warpsmith.refactor.lifting.block_places import told_by_place
+from warpsmith.refactor.lifting.conjectured_constants import with_conjectures
 from warpsmith.refactor.lifting.dynamic import dynamic_bytes
-from warpsmith.refactor.lifting.first_threads import first_threads, told_by_memory
-from warpsmith.refactor.lifting.last_threads import says_the_last
-from warpsmith.refactor.lifting.linking import AXES, Links, link
+from warpsmith.refactor.lifting.first_threads import first_threads
+from warpsmith.refactor.lifting.is_tunable import depths, fixed_vector, semantic, widths
+from warpsmith.refactor.lifting.linking import AXES, Links, Untied, link
 from warpsmith.refactor.lifting.literals import literal_families
-from warpsmith.refactor.lifting.meaning import depths, fixed_vector, semantic, widths
-from warpsmith.refactor.lifting.own_groups import own_groups
-from warpsmith.refactor.lifting.partition import combined_in_block, combined_reason
 from warpsmith.refactor.lifting.reach import capacities, covers, halos
+from warpsmith.refactor.lifting.redistribution import Distribution, dependent_elements
 from warpsmith.refactor.lifting.required import REASON, misnamed
 from warpsmith.refactor.lifting.several_each import whole_takes
 from warpsmith.refactor.lifting.symbolic import Symbolic, symbolic
 from warpsmith.refactor.lifting.thread_groups import whole_groups
 from warpsmith.refactor.lifting.threads import unexplained_threads
-from warpsmith.refactor.lifting.turns import (
-    asked_of_block,
-    found_by_division,
-    known_from_before,
-    not_looked_into,
-    placed_by_shift,
-    read_at_thread,
-)
 from warpsmith.refactor.lifting.values import tunable
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
+
+_UNTIED = "nothing ties it to the launch, to the depth of a tile or to the width of an access"
 
 
 class LiftConstants:
@@ -67,14 +61,22 @@ class LiftConstants:
             lifted = symbolic(subject, candidates)
             links, refused = _tied(subject, lifted)
             if not refused:
-                return _rewrite(subject, lifted, links)
+                return _guessed(subject, _rewrite(subject, lifted, links), left)
             for parameter, reason in refused.items():
                 left.setdefault(lifted.constants[parameter][0].name, reason)
             gone = {c for parameter in refused for c in lifted.constants[parameter]}
             candidates = [c for c in candidates if c not in gone]
         if not left:
             return Declined("no macro, constant or template argument is a whole number that the kernel uses")
-        return Declined("; ".join(f"{name}: {reason}" for name, reason in left.items()))
+        answer = Declined("; ".join(f"{name}: {reason}" for name, reason in left.items()))
+        return _guessed(subject, answer, left)
+
+
+def _guessed(subject: Subject, answer: Answer, left: Mapping[str, str]) -> Answer:
+    """With some of the constants that were left because nothing ties them, by conjecture."""
+    begun = Subject(subject.kernel, subject.limits, answer.variant) if isinstance(answer, Rewrite) else subject
+    variant = with_conjectures(begun, {name: reason for name, reason in left.items() if isinstance(reason, Untied)})
+    return answer if variant is None else Rewrite(variant)
 
 
 def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
@@ -89,28 +91,18 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     links.grid[:] = [follow(text, divisions, lifted.defaults) for text in links.grid]
     links.block[:] = [follow(text, divisions, lifted.defaults) for text in links.block]
     refused = dict(links.refused)
-    apart = parameters & frozenset().union(*(names_of(share.part) for share in links.shares.values()))
-    if apart and (stored := combined_in_block(lifted.names)) is not None:
-        refused |= dict.fromkeys(sorted(apart), combined_reason(lifted.names, stored))
-    refused |= _turns(lifted, links, geometry.mixed)
-    refused |= told_by_memory(lifted, links.block)
-    refused |= own_groups(lifted)
     refused |= dict.fromkeys(sorted(misnamed(lifted, links.block)), REASON)
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = shared if isinstance(shared, str) else variant.shared
     if not isinstance(shared, str):
         reason = f"how the {variant.shared} bytes of dynamic shared memory follow from it is not clear"
         refused |= dict.fromkeys(sorted(shared), reason)
-    for waiting in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults):
-        if isinstance(waiting, str):
-            refused |= dict.fromkeys(sorted(_sizes(lifted, links)), waiting)
-    refused |= gathering.left_out(lifted, _sizes(lifted, links))
     links.widths, staged = widths(lifted, divisions), depths(lifted)
     for parameter in lifted.constants:
         if links.widths.get(parameter) or (parameter in links.widths and parameter not in links.linked):
             refused |= _width_problem(parameter, lifted, links, divisions)
         elif parameter not in links.linked and parameter not in staged:
-            refused.setdefault(parameter, "nothing ties it to the launch, to the depth of a tile or to the width of an access")
+            refused.setdefault(parameter, Untied(_UNTIED))
     return links, refused
 
 
@@ -119,38 +111,22 @@ def _sizes(lifted: Symbolic, links: Links) -> frozenset[str]:
     return frozenset(lifted.constants) & frozenset().union(*map(names_of, links.block))
 
 
-def _turns(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str, str]:
-    """By parameter: why the size of a block, or of its share of the work, is no choice. `mixed`: see `Geometry`."""
-    refused: dict[str, str] = {}
-    unclear = not_looked_into(lifted.names)
-    if unclear is not None:
-        refused |= dict.fromkeys(sorted(_sizes(lifted, links)), unclear)
-    for axis, share in links.shares.items():
-        apart = lifted.constants.keys() & names_of(share.part)
-        extent = links.block[AXES.index(axis)] if AXES.index(axis) < len(links.block) else "1"
-        sizes = {*apart, *([f"blockDim.{axis}"] if names_of(extent) & apart else [])}
-        reason = asked_of_block(lifted.names, axis, sizes) or read_at_thread(lifted.names, axis)
-        reason = reason or told_by_place(lifted.names, axis, sizes, value_at(extent, lifted.defaults))
-        if reason is None and axis in mixed and not apart & _sizes(lifted, links):
-            reason = f"which threads go over a block's {share.part} is not clear (line {mixed[axis]})"
-        if reason is not None:
-            refused |= dict.fromkeys(sorted(apart), reason)
-    for axis, extent in zip(AXES, links.block, strict=False):
-        sizes = lifted.constants.keys() & names_of(extent)
-        reason = known_from_before(lifted.names, axis) or placed_by_shift(lifted.names, axis) if sizes else None
-        reason = reason or (_last_of(lifted, axis, extent, links.block) if sizes else None)
-        if reason is not None:
-            refused |= dict.fromkeys(sorted(sizes), reason)
-    for axis, blocks in zip(AXES, links.grid, strict=False):
-        for parameter in sorted(lifted.constants.keys() - names_of(blocks)):
-            if (reason := found_by_division(lifted.names, parameter, axis)) is not None:
-                refused[parameter] = reason
-    return refused
-
-
-def _last_of(lifted: Symbolic, axis: str, extent: str, block: Sequence[str]) -> str | None:
-    threads = (value_at(text, lifted.defaults) for text in (extent, " * ".join(f"({e})" for e in block)))
-    return says_the_last(lifted.names, axis, [number for number in threads if number is not None])
+def _unproved(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[str, str]:
+    """By parameter: what keeps the size of a block, or of its share, from being proved free. `mixed`: see `Geometry`."""
+    extents = {f"blockDim_{axis}": extent for axis, extent in zip(AXES, [*links.block, "1", "1"], strict=False)}
+    shares = {axis: lifted.constants.keys() & names_of(share.part) for axis, share in links.shares.items()}
+    found = dependent_elements(lifted.names, lifted.constants)
+    for axis in AXES:
+        sizes = lifted.constants.keys() & names_of(extents[f"blockDim_{axis}"])
+        counted = [blocks for blocks, apart in shares.items() if apart & sizes or (blocks == axis and apart)]
+        for blocks in counted or ([""] if sizes else []):
+            concerned = sizes | shares.get(blocks, set())
+            reason = Distribution(lifted.names, axis, blocks, extents, concerned).unproved()
+            if reason is None and blocks in mixed and not shares[blocks] & _sizes(lifted, links):
+                reason = f"which threads go over a block's {links.shares[blocks].part} is not clear (line {mixed[blocks]})"
+            if reason is not None:
+                found = {**dict.fromkeys(sorted(concerned), reason), **found}
+    return found
 
 
 def _width_problem(parameter: str, lifted: Symbolic, links: Links, divisions: Sequence[Division]) -> dict[str, str]:
@@ -167,7 +143,13 @@ def _width_problem(parameter: str, lifted: Symbolic, links: Links, divisions: Se
 
 def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
     variant, limits = lifted.variant, subject.limits
+    geometry = geometry_of(lifted.names, lifted.defaults)
+    waits = list(rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults))
+    unproved = _unproved(lifted, links, geometry.mixed)
+    for reason in (waiting for waiting in waits if isinstance(waiting, str)):
+        unproved = {**dict.fromkeys(sorted(_sizes(lifted, links)), reason), **unproved}
     added: list[Tunable] = [tunable(parameter, lifted, links, limits) for parameter in lifted.constants]
+    added = [replace(t, assumes=assumption(t.name, unproved[t.name])) if t.name in unproved else t for t in added]
     tunables = (*variant.tunables, *added)
     found = [
         *rules.divisibility(subject, lifted, links, divisions_of(lifted.names)),
@@ -175,10 +157,9 @@ def _rewrite(subject: Subject, lifted: Symbolic, links: Links) -> Answer:
         *rules.block_size(subject, lifted, links.block, tunables),
         *first_threads(subject, lifted, links.block),
         *whole_groups(lifted, links.block),
-        *gathering.bounds(lifted, _sizes(lifted, links)),
-        *(r for r in rules.waiting_loops(subject, lifted.names, links.block, lifted.defaults) if isinstance(r, Rule)),
+        *(waiting for waiting in waits if isinstance(waiting, Rule)),
         *rules.warp_slots(lifted, links.block),
-        *rules.rooms(lifted, geometry_of(lifted.names, lifted.defaults), links.block),
+        *rules.rooms(lifted, geometry, links.block),
         *halos(subject, lifted, links.block),
         *capacities(subject, lifted, links.block),
         *covers(lifted, {axis: share.part for axis, share in links.shares.items()}, links.block),

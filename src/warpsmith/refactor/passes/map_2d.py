@@ -78,7 +78,7 @@ class _Attempt:
     def _fit(self, handed_on: HandedOn) -> bool:
         """Whether the largest block has shared memory for what its rows hand on."""
         most = max(_ROWS) * max(_STEPS) * sum(value.bytes for value in handed_on.kept)
-        return most <= self._subject.limits.shared_bytes_per_block
+        return most <= self._subject.limits.static_shared_bytes_per_block
 
     def _alternative(self, region: Region, called: Parameters, line: int) -> Variant:
         variant = self._subject.variant

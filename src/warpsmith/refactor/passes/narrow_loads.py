@@ -7,8 +7,8 @@ Exposes LOAD: the elements that a thread loads at once in a strided loop which o
 GPUs like wide loads. A device that vectorises across threads has to take packs apart again, and likes elements.
 
 Precondition: a step loads one pack and does nothing but combine terms of it, the same term of every element, by sums, maxima and
-their like; a thread's own result is not stored, since it is made of other elements then; the steps are dealt out to the threads
-of a block or of the grid. Floats are added up in another order: within the tolerance, not bit for bit.
+their like; a thread's own result is not stored, since it is made of other elements then; the steps are distributed over the
+threads of a block or of the grid. Floats are added up in another order: within the tolerance, not bit for bit.
 Constraints: elements can be counted by the loop's own type.
 """
 
@@ -27,7 +27,7 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import answered, names_of, present, require, require_readable, those_that_can
 from warpsmith.refactor.writing import FreeNames, operand
 from warpsmith.source import Edit, Loop, Names, loops_of
-from warpsmith.source.combining import combination, terms_of
+from warpsmith.source.accumulators import combination, terms_of
 from warpsmith.source.dataflow import identifiers, is_pure, reads_inputs_only
 from warpsmith.source.effects import is_invariant
 from warpsmith.source.independence import carried
@@ -76,7 +76,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     names, source = names_of(subject), subject.source
     geometry = Geometry.of(subject, names)
     strided = [o for o in loops_of(source.body, names) if geometry.thread_share(o, names) is not None]
-    require(strided, "no loop whose steps are dealt out to the threads of a block or of the grid")
+    require(strided, "no loop whose steps are distributed over the threads of a block or of the grid")
     found = those_that_can(strided, lambda loop: _packs(subject, loop, geometry, names))
     lanes = found[0].lanes
     found = [packs for packs in found if packs.lanes == lanes]
@@ -102,7 +102,7 @@ def _require_common(found: list[_Packs], strided: list[Loop], geometry: Geometry
 
 def _packs(subject: Subject, loop: Loop, geometry: Geometry, names: Names) -> _Packs:
     source = subject.source
-    share = present(geometry.thread_share(loop, names), f"the steps of {loop.variable} are not dealt out to threads", loop.node)
+    share = present(geometry.thread_share(loop, names), f"steps of {loop.variable} are not distributed over threads", loop.node)
     from_zero = geometry.base(loop, share, names) is None and loop.ends_below and loop.step is not None
     in_block = loop.node.parent is not None and loop.node.parent.type == "compound_statement"
     require(in_block, f"the loop over {loop.variable} stands alone under a condition", loop.node)

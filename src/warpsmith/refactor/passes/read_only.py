@@ -11,20 +11,16 @@ An empty macro stands where the word goes, so at the default no token changes.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, Subject, Tunable
 from warpsmith.refactor.names import fresh_name
+from warpsmith.refactor.pointers import overlapping
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import before_kernel
 from warpsmith.source import Edit
-from warpsmith.source.kernel import KernelParameter, KernelSource
 from warpsmith.source.tree import of_kind
-from warpsmith.spec.kernel import Buffer
-
-_CONSTANT = re.compile(r"\b(?:__constant|constant)\b")
 
 
 class ReadOnly:
@@ -38,8 +34,7 @@ class ReadOnly:
         source, variant = subject.source, subject.variant
         if (unclear := unreadable(source)) is not None:
             return unclear
-        buffers = zip(source.parameters, subject.kernel.arguments, strict=False)
-        lacking = [p for p, a in buffers if isinstance(a, Buffer) and _lacks_restrict(p, source)]
+        lacking = overlapping(subject)
         if not lacking:
             return Declined("every pointer says already that it does not overlap others")
         name, macro = fresh_name(subject, "READ_ONLY"), fresh_name(subject, "NO_OVERLAP")
@@ -54,10 +49,3 @@ class ReadOnly:
         tunable = Tunable(name, (0, 1), 0, meaning, source.line_of(source.function))
         text = source.edited(Edit(at, at, defined), *edits)
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
-
-
-def _lacks_restrict(parameter: KernelParameter, source: KernelSource) -> bool:
-    """A plain pointer, not an array or a reference, without the word; constant memory is written by nobody."""
-    declared = source.declaration_of(parameter)
-    said = source.is_restrict(parameter) or _CONSTANT.search(declared)
-    return parameter.depth == 1 and not said and "[" not in declared and "&" not in declared

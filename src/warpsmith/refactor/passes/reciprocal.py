@@ -25,12 +25,11 @@ from warpsmith.source.floats import is_float
 from warpsmith.source.scopes import Origin
 from warpsmith.source.statements import text_between
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped, walk
+from warpsmith.source.tree import LOOPS, ancestors, field, is_within, of_kind, text_of, unwrapped, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = {"for_statement", "while_statement", "do_statement"}
 _READING = {"subscript_expression", "pointer_expression", "field_expression"}
 
 
@@ -100,7 +99,7 @@ def _home(node: Node, divisor: Node, names: Names) -> Node | None:
     if any(part.type in _READING or _is_quotient(part) for part in walk(divisor)) or not is_pure(divisor, names.source):
         return None
     found = None
-    for loop in (a for a in ancestors(node) if a.type in _LOOPS and is_within(a, names.source.body)):
+    for loop in (a for a in ancestors(node) if a.type in LOOPS and is_within(a, names.source.body)):
         if not all(_keeps_its_value(use, loop, names) for use in of_kind(divisor, "identifier")):
             return found
         if loop.parent is not None and loop.parent.type == "compound_statement":

@@ -23,7 +23,7 @@ from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source import Edit, KernelSource
 from warpsmith.source.reductions import BlockReduction, block_reductions, combined
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
+from warpsmith.source.tree import LOOPS, ancestors, field, is_within, of_kind, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +33,6 @@ Style: TypeAlias = Callable[[BlockReduction, str, bool], str]
 
 _SMALL = 64
 _WARP_WORDS = re.compile(r"__shfl|__ballot|__any_sync|__all_sync|__reduce_\w+_sync|__match|__syncwarp|__activemask")
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 
 
 class ReductionStyle:
@@ -112,7 +111,7 @@ def _is_called_again(source: KernelSource, reduction: BlockReduction) -> bool:
             if re.match(r"\w+", called) and re.match(r"\w+", called)[0] == reduction.name:  # type: ignore[index]
                 calls.append((called, call))
     names = [name for name, _ in calls]
-    looped = any(a.type in _LOOPS for _, call in calls for a in ancestors(call))
+    looped = any(a.type in LOOPS for _, call in calls for a in ancestors(call))
     return reduction.is_guarded or looped or len(set(names)) < len(names)
 
 

@@ -6,11 +6,13 @@ where shared memory is used. Fewer blocks are started, and what does not depend 
 Precondition: the grid has one dimension, the kernel knows it by blockIdx.x only, its blocks do not wait for each other, and all
 threads of a block leave it together where they wait for each other. How many rows there are is an argument that kernel.toml
 equates with the grid's extent; without one, the grid gets a second dimension: a layer for each row that the last block lacks.
+Conjectured: that assembly and libraries do not tell blocks apart, nor keep anything from one to the next.
 Constraints: none.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warpsmith.refactor.base import Answer, Concern, Rewrite, Stage, Subject, Tunable
@@ -44,8 +46,8 @@ class RowsPerBlock:
 def _rewrite(subject: Subject) -> Rewrite:
     names, variant = names_of(subject), subject.variant
     line_of_rows(subject, names)
-    loop = block_loop(subject, names)
-    choice = rows_parameter(subject, subject.source.line_of(loop.work[0].node))
+    loop = block_loop(subject, names, may_assume=True)
+    choice = replace(rows_parameter(subject, subject.source.line_of(loop.work[0].node)), assumes=loop.assumes)
     made = row_loop(loop, choice.name, count_argument(subject))
     return Rewrite(variant, choice, {value: made for value in choice.values if value != choice.default})
 
@@ -64,10 +66,18 @@ def line_of_rows(subject: Subject, names: Names) -> None:
     """Raises Unmet unless each block of a grid of one dimension does one row."""
     flat = next(iter(flat_indices(subject.source.body, names)), None)
     require(flat is None, "the grid counts elements, not rows: coarsen and map_2d are for that", flat[0] if flat else None)
-    line_of_blocks = axis(subject.variant.grid, "y") == axis(subject.variant.grid, "z") == "1" and not (
-        {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"} & all_launch_uses(subject.source, names).keys()
-    )
-    require(line_of_blocks, "the grid has several dimensions: its blocks are not rows")
+    require(is_line(subject, names), "the grid has several dimensions: its blocks are not rows")
+    require_one_each(subject, names)
+
+
+def is_line(subject: Subject, names: Names) -> bool:
+    """Whether the grid has one dimension."""
+    others = {"blockIdx.y", "blockIdx.z", "get_global_id.y", "get_global_id.z"}
+    one = axis(subject.variant.grid, "y") == axis(subject.variant.grid, "z") == "1"
+    return one and not others & all_launch_uses(subject.source, names).keys()
+
+
+def require_one_each(subject: Subject, names: Names) -> None:
     already = next((n for n in launch_uses(subject.source.body, names).get("blockIdx.x", ()) if _is_counted_on(n, names)), None)
     require(already is None, "a block already does several rows one after the other", already)
 

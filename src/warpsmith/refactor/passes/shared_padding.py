@@ -22,7 +22,7 @@ from warpsmith.refactor.preconditions import Unmet, answered, intervals_of, name
 from warpsmith.refactor.substitution import insertion_point
 from warpsmith.source import Edit, Names
 from warpsmith.source.arrays import Array, arrays_of, named_in_macros
-from warpsmith.source.intervals import Intervals
+from warpsmith.source.integer_ranges import Intervals
 from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         f"extra columns of {listed}",
         source.line_of(chosen[0].array.declarator),
     )
-    rule = Rule(f"{_bytes(subject, chosen, names, name)} <= shared_bytes_per_block", f"{listed} must fit in shared memory")
+    rule = Rule(f"{_bytes(subject, chosen, names, name)} <= static_shared_bytes_per_block", f"{listed} must fit in shared memory")
     text = source.edited(*edits)
     return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable), rules=(*variant.rules, rule)))
 

@@ -51,7 +51,7 @@ def _split(subject: Subject) -> Answer:
     require(team.none, f"the kernel {team.described()}")
     require(team.waits is None, f"blocks may wait for each other ({team.waits})")
     loops = _shared_loops(subject, names)
-    require(loops, "no loop whose steps are dealt out to the threads of a block")
+    require(loops, "no loop whose steps are distributed over the threads of a block")
     block_uses = _block_uses(source, names)
     for loop in loops:
         reason = _objection(loop, names)

@@ -37,7 +37,7 @@ class Staging:
     name = "staging"
     summary = "a row kept between passes over it: in shared memory, read again from global memory, or in registers"
     stage = Stage.RESTRUCTURE
-    priority = 80  # before what rewrites the loops over a row, after what has a better claim to a place among the forms
+    priority = 80  # before what rewrites the loops over a row, after passes whose alternatives should survive the limit on forms
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM, Concern.TRAFFIC})
 
     def apply(self, subject: Subject) -> Answer:

@@ -5,9 +5,10 @@ costs an exponential that depends on the step before. 1: the maximum first, by c
 all threads; where a later loop computes the same exponentials again for what it stores, they are left in the output and found
 there.
 
-Precondition: the loop carries a maximum and a sum of exponentials relative to it and nothing else (`source.running_sums`); it
-reads nothing that the kernel writes; what it ranges over does not change until the sum is used. For the output as the place
-between the sweeps: `source.kept_results`. Sums are made of other roundings: within the tolerance, not bit for bit.
+Precondition: the loop carries a maximum and a sum of exponentials relative to it and nothing else
+(`source.online_softmax.running_sums`); it reads nothing that the kernel writes; what it ranges over does not change until the
+sum is used. For the output as the place between the sweeps: `source.online_softmax.kept_results`. Sums are made of other
+roundings: within the tolerance, not bit for bit.
 Constraints: none.
 """
 
@@ -24,8 +25,8 @@ from warpsmith.refactor.writing import FreeNames, removed
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.dataflow import reads_inputs_only
 from warpsmith.source.effects import may_change
-from warpsmith.source.kept_results import KeptResult, kept_result, meaning
-from warpsmith.source.running_sums import RunningSum, running_sum
+from warpsmith.source.online_softmax.kept_results import KeptResult, kept_result, meaning
+from warpsmith.source.online_softmax.running_sums import RunningSum, running_sum
 from warpsmith.source.statements import text_between, with_pragma
 from warpsmith.source.tree import field, is_within, of_kind, text_of
 

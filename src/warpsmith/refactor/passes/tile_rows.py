@@ -1,7 +1,7 @@
-"""`tile_rows`: how threads deal out the elements of a tile that they load into shared memory.
+"""`tile_rows`: how threads distribute the elements of a tile that they load into shared memory.
 
-Exposes: tiles that are filled from a buffer (`source.staged`). With COPY, threads along y take rows of the tile's part of the
-buffer, threads along x neighbouring elements of a row, the same number of steps for all; then what is left of a row.
+Exposes: tiles that are filled from a buffer (`source.tiles.staged`). With COPY, threads along y take rows of the tile's part of
+the buffer, threads along x neighbouring elements of a row, the same number of steps for all; then what is left of a row.
 Precondition: the threads of a block fill all of the tile, and barriers keep that apart from its uses (`tiles.filling`): then
 it does not matter who fills what.
 Parameter: COPY, 0 as it was. Constraints: none.
@@ -23,11 +23,11 @@ from warpsmith.refactor.tiles.addresses import loaded, read_only, require_visibl
 from warpsmith.refactor.tiles.filling import Filling
 from warpsmith.refactor.writing import FreeNames, cast, operand, removed
 from warpsmith.source import Edit, Names, Polynomial
-from warpsmith.source.loaded import NotATile
-from warpsmith.source.solving import subscript
-from warpsmith.source.staged import Tile, shared_tiles, tile_of
 from warpsmith.source.statements import with_pragma
 from warpsmith.source.threads import spelled
+from warpsmith.source.tiles.loaded import NotATile
+from warpsmith.source.tiles.solving import subscript
+from warpsmith.source.tiles.staged import Tile, shared_tiles, tile_of
 
 if TYPE_CHECKING:
     from warpsmith.source.arrays import Array

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warpsmith.core.expression import Expression
 from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Rule, Stage, Subject, Tunable
 from warpsmith.refactor.geometry import is_rest
 from warpsmith.refactor.loops.copies import branch_rules
 from warpsmith.refactor.names import fresh_name
-from warpsmith.refactor.preconditions import unreadable
+from warpsmith.refactor.preconditions import Unmet, on_workloads, unreadable
 from warpsmith.source import Edit, Loop, LoopKind, Names, Tree, loops_of
 from warpsmith.source.conditionals import definitions
 from warpsmith.source.effects import waits
 from warpsmith.source.threads import is_shared
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tree import LOOPS, ancestors, field, is_within, of_kind, text_of, unwrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -129,7 +129,7 @@ def _groups(tree: Tree, loops: Sequence[Loop]) -> list[list[Loop]]:
 
 
 def _depth(loop: Loop) -> int:
-    return sum(a.type in {"for_statement", "while_statement", "do_statement"} for a in ancestors(loop.node))
+    return sum(a.type in LOOPS for a in ancestors(loop.node))
 
 
 def _stands_alone(subject: Subject, loop: Loop) -> bool:
@@ -195,11 +195,9 @@ def _trips(subject: Subject, names: Names, loop: Loop) -> int | None:
     step = "1" if loop.step is None else names.expression(loop.step)
     if bound is None or first is None or step is None:
         return None
-    expression = Expression.parse(f"ceildiv(({bound}) - ({first}), max({step}, 1))")
-    known = {**subject.limits.names(), **{t.name: t.default for t in subject.variant.tunables}}
-    if not all(expression.names <= {*known, *w.sizes} for w in subject.kernel.workloads):
-        return None
-    return max(int(expression.evaluate({**known, **w.sizes})) for w in subject.kernel.workloads)
+    with suppress(Unmet):
+        return max(on_workloads(subject, f"ceildiv(({bound}) - ({first}), max({step}, 1))"))
+    return None
 
 
 def _tunable(subject: Subject, names: Names, loop: Loop, taken: set[str]) -> Tunable:

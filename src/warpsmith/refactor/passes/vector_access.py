@@ -36,11 +36,11 @@ from warpsmith.refactor.writing import FreeNames
 from warpsmith.source import Loop, Names, Polynomial, loops_of
 from warpsmith.source.effects import declares_shared, is_invariant, leaves, updates_atomically, waits
 from warpsmith.source.independence import carried, dependence
-from warpsmith.source.packs import Pack, PackedSteps
 from warpsmith.source.statements import Piece, indent_unit, pieces_of
 from warpsmith.source.threads import teamwork
 from warpsmith.source.tree import is_within
 from warpsmith.source.uniform import Uniformity
+from warpsmith.source.vectorizable_accesses import Pack, PackedSteps
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -88,7 +88,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     loops = list(_shared_loops(subject, names))
     if index is not None and not loops:
         return _flat(subject, names, writer, flat_kernel(subject, names, *index))
-    require(loops, "no loop whose steps are dealt out to threads, and no index that is the thread's place in the grid")
+    require(loops, "no loop whose steps are distributed over threads, and no index that is the thread's place in the grid")
     return _strided(subject, names, writer, loops)
 
 

@@ -29,8 +29,8 @@ from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.writing import FreeNames, cast, indented, operand, statements_of
 from warpsmith.source import Edit, KernelSource, Loop, Names, loops_of
 from warpsmith.source.arrays import arrays_of
+from warpsmith.source.dead_work import targets_in
 from warpsmith.source.effects import declared_type, declares_shared, is_invariant, leaves, waits
-from warpsmith.source.needed import targets_in
 from warpsmith.source.scopes import Declared, Origin
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import line_at
@@ -60,7 +60,7 @@ class WholeSteps:
         names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
         loops, refused = _suitable_loops(subject, names)
         if not loops:
-            return refused or Declined("no loop whose steps are dealt out to the threads of a block or of the grid")
+            return refused or Declined("no loop whose steps are distributed over the threads of a block or of the grid")
         line = source.line_of(loops[0][0].node)
         values = _values(subject, names, [loop for loop, _ in loops])
         if not values:
@@ -102,7 +102,7 @@ def _suitable_loops(subject: Subject, names: Names) -> tuple[list[tuple[Loop, st
 
 def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # noqa: C901, PLR0911 - one reason each
     name = loop.variable
-    assert loop.step is not None  # or its steps were not dealt out
+    assert loop.step is not None  # or its steps were not distributed
     if loop.type not in _SIGNED | _UNSIGNED:
         return f"the index {name} is of type {loop.type}: whether it can be negative is not known"
     if base is not None:

@@ -4,14 +4,14 @@ Exposes: loops in which every step checks whether its element exists, `if (row <
 `inside ? a[…] : 0.0f`. With WHOLE, what the checks ask of the last thread of a row in its last step is asked once before the
 loops. If that holds, they run without checks; else as they stand, but only for what lies inside: one row of the thread's elements
 after the other where these are independent (`source.own_elements`) and some row does not exist, else for threads of which
-something lies inside (`source.needed`). Loops that fill a tile ask about a row as a whole (`refactor.tiles.row_checks`).
+something lies inside (`source.dead_work`). Loops that fill a tile ask about a row as a whole (`refactor.tiles.row_checks`).
 
 With WHOLE = 2, tiles that would stick out begin earlier instead, where an element's value follows from its coordinates alone
 (`refactor.tiles.moved_tiles`).
 
 Precondition: a check compares sums of the block's place, the threads' places and the loops' counts with something that does not
-change meanwhile, so that its hardest case is known beforehand (`source.extremes`). Other parts of a condition stay. What is left
-out changes only the thread's own variables, and these are read elsewhere under such checks alone.
+change meanwhile, so that its hardest case is known beforehand (`source.symbolic_bounds`). Other parts of a condition stay. What
+is left out changes only the thread's own variables, and these are read elsewhere under such checks alone.
 Parameter: WHOLE, 0 as it was. Constraints: none.
 
 It comes after all passes that change loops: what it writes stands beside the loops under an `#if` of its own, so that no further
@@ -36,13 +36,13 @@ from warpsmith.refactor.tiles.row_checks import by_rows, row_checks
 from warpsmith.refactor.writing import indented, joined_if
 from warpsmith.source import Edit, Loop, LoopKind, Names, Polynomial, loops_of
 from warpsmith.source.comparisons import NEGATED
+from warpsmith.source.dead_work import needed
 from warpsmith.source.effects import declares_shared, waits
-from warpsmith.source.extremes import Extremes
-from warpsmith.source.needed import needed
 from warpsmith.source.own_elements import OwnElements, own_elements
 from warpsmith.source.reaching import ReachingNames
 from warpsmith.source.signs import Signs
 from warpsmith.source.statements import text_between
+from warpsmith.source.symbolic_bounds import Extremes
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of
 

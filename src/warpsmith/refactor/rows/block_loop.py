@@ -6,6 +6,7 @@ place by `blockIdx.x` only, so another number there is all it takes, unless bloc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,10 +25,15 @@ from warpsmith.source.tree import field as field_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_GRID = re.compile(r"\bthis_(?:multi_)?grid\b|\bthis_cluster\b|\bgrid_(?:group|rank)\b|%(?:n?ctaid|n?clusterid|gridid|n?smid)")
+
 
 @dataclass(frozen=True, slots=True)
 class BlockLoop:
-    """`block` is the name that stands for blockIdx.x; `copies` declares a block's own copies of parameters that it changes."""
+    """`block` is the name that stands for blockIdx.x; `copies` declares a block's own copies of parameters that it changes.
+
+    `assumes` is what was not looked into, a sentence.
+    """
 
     subject: Subject = field(repr=False)
     names: Names = field(repr=False)
@@ -38,6 +44,7 @@ class BlockLoop:
     block: str
     shares_memory: bool
     is_left_early: bool
+    assumes: str = ""
 
     def text(self, introduction: Sequence[str], header: str, number: str, leave: str | None = None) -> str:
         """The whole file. `number` is the block that a step is for; when `leave` holds there is none any more."""
@@ -67,12 +74,19 @@ class BlockLoop:
         return f"{before}\n" + "\n".join(line_at(line, indent) for line in lines) + after
 
 
-def block_loop(subject: Subject, names: Names) -> BlockLoop:
-    """Raises Unmet when blocks know their place by something else, or wait for each other, or cannot be followed by another."""
+def block_loop(subject: Subject, names: Names, *, may_assume: bool = False) -> BlockLoop:
+    """Raises Unmet when blocks know their place by something else, or wait for each other, or cannot be followed by another.
+
+    `may_assume`: what is not looked into is taken to do nothing of the kind.
+    """
     require_readable(subject)
     source = subject.source
     together = teamwork(source)
-    require(together.abroad is None, f"the kernel {together.described()}")
+    knows = any(_GRID.search(source.text_of(body)) for body in source.reached())
+    require(together.abroad is None or (may_assume and not knows), f"the kernel {together.described()}")
+    assumes = (
+        f"{together.abroad.strip()} does not depend on which block runs it, nor on who ran it before" if together.abroad else ""
+    )
     require(together.waits is None, f"{together.waits}: blocks may wait for what others write")
     _require_only_block_index(subject, names)
     pieces = pieces_of(source.body, source.tree)
@@ -92,13 +106,13 @@ def block_loop(subject: Subject, names: Names) -> BlockLoop:
     indices = (n for p in work for n in block_indices(p.node, names))
     edits += [Edit(n.start_byte, n.end_byte, indexed_by(n, block)) for n in indices]
     copies = []
-    for parameter in _changed_parameters(work, subject, names):
+    for parameter in changed_parameters(work, subject, names):
         own = free.take(f"{parameter.name}_here")
         copies.append(f"{source.full_type(parameter)} {own} = {parameter.name};")
         uses = (n for p in work for n in of_kind(p.node, "identifier") if text_of(n) == parameter.name)
         edits += [Edit(n.start_byte, n.end_byte, own) for n in uses]
     shares = bool(together.shared or together.strange)  # a library may have shared memory of its own
-    return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, shares, bool(leaving))
+    return BlockLoop(subject, names, free, tuple(work), tuple(edits), tuple(copies), block, shares, bool(leaving), assumes)
 
 
 def _require_only_block_index(subject: Subject, names: Names) -> None:
@@ -156,7 +170,7 @@ def _require_uniform(leaving: Sequence[Node], work: Sequence[Piece], together: T
                 break
 
 
-def _changed_parameters(work: Sequence[Piece], subject: Subject, names: Names) -> list[KernelParameter]:
+def changed_parameters(work: Sequence[Piece], subject: Subject, names: Names) -> list[KernelParameter]:
     source = subject.source
     changed = [p for p in (*source.parameters, *source.local_parameters) if any(names.is_assigned(p.name, w.node) for w in work)]
     for parameter in changed:

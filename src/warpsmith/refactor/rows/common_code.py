@@ -12,8 +12,8 @@ from warpsmith.refactor.preconditions import require
 from warpsmith.source import Names
 from warpsmith.source.dataflow import changed_names, is_pure_call
 from warpsmith.source.effects import may_change
+from warpsmith.source.redundant_barriers import is_barrier
 from warpsmith.source.scopes import Origin
-from warpsmith.source.spare_barriers import is_barrier
 from warpsmith.source.threads import launch_uses, teamwork
 from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped, walk
 from warpsmith.source.uniform import Uniformity

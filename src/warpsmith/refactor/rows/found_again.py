@@ -96,7 +96,7 @@ def _slice(kernel: OneEach, earlier: Region, region: Region, needed: set[str]) -
 
 
 def _require_repeatable(kernel: OneEach, node: Node, local: set[str], since: _Since) -> None:
-    """Done again, it comes to the same and does nothing else."""
+    """Done again, it gives the same result and does nothing else."""
     source, what = kernel.subject.source, "what one guard leaves to the next is not found out again"
     require(node.type in _PLAIN or node.type.endswith("declarator"), f"{what}: a statement is not plain", node)
     for part in walk(node):

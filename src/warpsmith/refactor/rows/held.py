@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.preconditions import require
 from warpsmith.refactor.rows.common_code import CommonCode
-from warpsmith.source.combining import terms_of
+from warpsmith.source.accumulators import terms_of
 from warpsmith.source.tree import field as field_of
 from warpsmith.source.tree import is_within, of_kind, text_of, unwrapped
 from warpsmith.source.whole_block import family, reduction_in

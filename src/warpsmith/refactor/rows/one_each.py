@@ -17,11 +17,11 @@ from warpsmith.refactor.preconditions import names_of, present, require
 from warpsmith.refactor.rows.common_code import CommonCode
 from warpsmith.refactor.rows.held import ADDED, Held, Is
 from warpsmith.source import Polynomial
-from warpsmith.source.combining import combination
+from warpsmith.source.accumulators import combination
 from warpsmith.source.dataflow import changed_names, declarators, exits, identifiers, is_in_inner_loop, is_pure
 from warpsmith.source.effects import declares_shared, leaves, waits
 from warpsmith.source.guards import Guard, guard_of, is_return
-from warpsmith.source.spare_barriers import is_barrier
+from warpsmith.source.redundant_barriers import is_barrier
 from warpsmith.source.statements import header_of
 from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import ancestors, of_kind, text_of, unwrapped

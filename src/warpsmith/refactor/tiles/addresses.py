@@ -10,10 +10,10 @@ from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject
 from warpsmith.refactor.names import fresh_name
 from warpsmith.source import Polynomial
-from warpsmith.source.loaded import NotATile
-from warpsmith.source.solving import subscript
-from warpsmith.source.staged import Tile
 from warpsmith.source.threads import spelled
+from warpsmith.source.tiles.loaded import NotATile
+from warpsmith.source.tiles.solving import subscript
+from warpsmith.source.tiles.staged import Tile
 from warpsmith.spec.kernel import Buffer, Role
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from warpsmith.refactor.writing import removed
 from warpsmith.source import Edit, Names
 from warpsmith.source.comparisons import NEGATED
-from warpsmith.source.extremes import End, Extremes
+from warpsmith.source.symbolic_bounds import End, Extremes
 from warpsmith.source.tree import Tree, field, text_of, unwrapped
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from warpsmith.refactor.preconditions import require
 from warpsmith.source import Loop, Names
+from warpsmith.source.access_paths import place_of
 from warpsmith.source.dataflow import base_name
-from warpsmith.source.loaded import indices_of
-from warpsmith.source.needed import targets_in
-from warpsmith.source.places import place_of
+from warpsmith.source.dead_work import targets_in
 from warpsmith.source.scopes import Declared, Origin
 from warpsmith.source.signs import Signs
+from warpsmith.source.tiles.loaded import indices_of
 from warpsmith.source.tree import is_within, of_kind, text_of
 
 if TYPE_CHECKING:

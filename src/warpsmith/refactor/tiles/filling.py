@@ -16,16 +16,15 @@ from warpsmith.refactor.base import Subject
 from warpsmith.refactor.geometry import Geometry
 from warpsmith.refactor.preconditions import Unmet, axis, present, require
 from warpsmith.source import Loop, Names, loops_of
+from warpsmith.source.redundant_barriers import is_barrier
 from warpsmith.source.scopes import Origin
-from warpsmith.source.spare_barriers import is_barrier
-from warpsmith.source.staged import Tile
-from warpsmith.source.tree import ancestors, field, is_within, of_kind, text_of, unwrapped
+from warpsmith.source.tiles.staged import Tile
+from warpsmith.source.tree import LOOPS, ancestors, field, is_within, of_kind, text_of, unwrapped
 from warpsmith.source.uniform import Uniformity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
 _MOST_COMBINATIONS = 4096
 _VECTOR = 4  # elements that a store through `float4*` fills
 
@@ -65,7 +64,7 @@ class Filling:
         waits = [n for n, s in enumerate(statements) if is_barrier(s)]
         first = min(reading)
         require(last < first and any(last < n < first for n in waits), self._unordered, statements[first])
-        around = any(a.type in _LOOPS for a in ancestors(tile.copies[0]) if is_within(a, self._subject.source.body))
+        around = any(a.type in LOOPS for a in ancestors(tile.copies[0]) if is_within(a, self._subject.source.body))
         again = any(n > max(reading) or n < min(statements.index(copy) for copy in tile.copies) for n in waits)
         require(again or not around, self._unordered, statements[max(reading)])
 
@@ -88,7 +87,8 @@ class Filling:
         require(len(shapes) == 1, f"{name} is filled in different ways", tile.copies[0])
         for place, first in enumerate(writes[0]):
             offsets = {w[place].offset for w in writes}
-            require(offsets == set(range(first.factor)), f"not every element of {name} is filled", tile.copies[0])
+            is_whole = len(offsets) == first.factor and all(0 <= offset < first.factor for offset in offsets)
+            require(is_whole, f"not every element of {name} is filled", tile.copies[0])
         require(len(writes) == prod(s.factor for s in writes[0]), f"not every element of {name} is filled", tile.copies[0])
         counters = [s.counter for s in writes[0]]
         for place, (extent, s) in enumerate(zip(tile.array.extents, writes[0], strict=True)):
@@ -173,7 +173,7 @@ class Filling:
         loop = present(self._loops.get(counter), f"what {counter.partition('@')[0]} counts is not known", self._tile.copies[0])
         counts = loop.ends_below and not loop.changes_variable(self._names)
         require(counts, f"the loop over {loop.variable} does more than count", loop.node)
-        require(self._from_zero(loop), f"the loop over {loop.variable} does not deal out all of its range", loop.node)
+        require(self._from_zero(loop), f"the loop over {loop.variable} does not distribute all of its range", loop.node)
         return self._expression(loop.bound)
 
     def _from_zero(self, loop: Loop) -> bool:

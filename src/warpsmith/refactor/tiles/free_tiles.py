@@ -24,13 +24,13 @@ from warpsmith.refactor.preconditions import Unmet, names_of, require
 from warpsmith.refactor.tiles.coordinates import Axis, Comparisons, whole_arguments
 from warpsmith.refactor.tiles.element_loops import ElementLoops
 from warpsmith.source import Loop, Names, Polynomial, loops_of
+from warpsmith.source.access_paths import Place, place_of, read_places, written_places
 from warpsmith.source.dataflow import base_name, is_pure_call
-from warpsmith.source.needed import LEAVING, checks_at
-from warpsmith.source.places import Place, place_of, read_places, written_places
+from warpsmith.source.dead_work import LEAVING, checks_at
+from warpsmith.source.maximal_expressions import SUMS, outer, whole_expressions
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import launch_uses, teamwork
 from warpsmith.source.tree import ancestors, field, of_kind, text_of, unwrapped
-from warpsmith.source.wholes import SUMS, outer, whole_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -168,7 +168,7 @@ class _Uses:
                 yield node, self._sum(node)
 
     def _sum(self, node: Node) -> Polynomial:
-        """Without what is no sum itself, such as a value from memory or a condition: its parts are looked at by themselves."""
+        """Without operands that are not sums (loads, conditionals): their parts are checked separately."""
         node, names = unwrapped(node), self._names
         if node.type == "binary_expression" and (sign := text_of(field(node, "operator"))) in SUMS:
             left, right = self._sum(field(node, "left")), self._sum(field(node, "right"))

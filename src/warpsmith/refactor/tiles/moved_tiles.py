@@ -20,10 +20,10 @@ from warpsmith.refactor.tiles.free_tiles import FreeTiles, free_tiles
 from warpsmith.refactor.tiles.lane_accesses import from_row, lane_accesses
 from warpsmith.refactor.writing import FreeNames, barrier, cast, indented, joined_if, operand, statements_of
 from warpsmith.source import Edit, Names, Polynomial
+from warpsmith.source.maximal_expressions import SUMS
 from warpsmith.source.scopes import Origin
 from warpsmith.source.threads import spelled
 from warpsmith.source.tree import field, is_within, of_kind, text_of
-from warpsmith.source.wholes import SUMS
 
 if TYPE_CHECKING:
     from tree_sitter import Node

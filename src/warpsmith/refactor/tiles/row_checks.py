@@ -6,7 +6,7 @@ becomes `for (row …) { if (row < m) { for (col …) … } else { for (col …)
 of neighbouring threads sees a mask in the joined check, and a branch in this one. Where a matrix has fewer rows than a tile, most
 of the tile's lie outside: a product of seven rows took over ten times as long with joined checks (64 × 64 tiles, CPU device).
 
-Only loops that are dealt out to threads are written so: those that fill a tile. Values stay the same bit for bit.
+Only loops that are distributed over threads are written so: those that fill a tile. Values stay the same bit for bit.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class _Recogniser:
         scalars = {p.name for p in self._subject.source.parameters if not p.depth}
         for atom in value.atoms:
             fixed = atom in scalars and not self._names.is_assigned(atom, self._subject.source.body)
-            require(fixed or atom in self._names.parameters or atom == "blockIdx.z", f"{atom} is no size of a matrix", at)
+            require(fixed or atom in self._names.parameters or atom == "blockIdx.z", f"{atom} is not a size of a matrix", at)
 
     def _bounds(self, conditions: Sequence[tuple[Node, bool]], blocks: dict[str, str]) -> dict[str, Bound]:
         found: dict[str, Bound] = {}
@@ -234,7 +234,7 @@ class _Recogniser:
         along = next((a for a in "xy" if place == Polynomial.atom(f"threadIdx.{a}")), None)
         own, value = present(along, "a condition is no end of the matrix", left), self._polynomial(right)
         self._require_same(value, right)
-        expression = present(self._names.expression(right), f"{text_of(right)} is no size of a matrix", right)
+        expression = present(self._names.expression(right), f"{text_of(right)} is not a size of a matrix", right)
         if operator == "<=":
             value, expression = value + _ONE, f"{expression} + 1"
         return own, Bound(value, expression)

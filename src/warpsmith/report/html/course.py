@@ -48,7 +48,7 @@ def _curves(facts: RunFacts) -> Html:
     by_time = inline_svg(
         draw_best(known, against_time=True), "best-by-time", f"Best speedup so far by time: {last} after {spent:.0f} seconds"
     )
-    rest = f"{facts.result['seconds']:.0f} s in all, with templates, finalists and claims" if facts.is_claimed else ""
+    rest = f"{facts.result.seconds:.0f} s in all, with templates, finalists and claims" if facts.claimed is not None else ""
     return element(
         "div",
         figure(by_number, "Best speedup so far by evaluations."),

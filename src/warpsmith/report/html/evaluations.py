@@ -28,7 +28,7 @@ def evaluations(facts: RunFacts) -> Section | None:
     caption = "Every evaluation, as searched. Time: the first workload's median. Bold: values other than the original's."
     shift = int(several)
     numbers = (0, *range(2 + shift, 5 + shift))
-    listed = table(caption, columns, rows, numbers=numbers, id="evaluation-table")
+    listed = table(caption, columns, rows, numbers=numbers, cards=False, id="evaluation-table")
     return section("evaluations", "Every evaluation", _controls(facts), listed)
 
 

@@ -23,10 +23,16 @@ from warpsmith.report.html.markup import (
 from warpsmith.report.importance import draw_interactions, draw_shares
 from warpsmith.report.importance_notes import effect_cells, importance_notes, pairs_text, why_unknown
 from warpsmith.report.inline import inline_svg
+from warpsmith.report.parallel import draw_parallel
 from warpsmith.spec.kernel import Parameter
 
 _PLOTS = 12  # more of them are a wall that nobody reads
 _TABLE = "Shares, and the values that the model finds best and worst"
+_AXES = 10  # of the plot of whole configurations
+_PARALLEL = (
+    "Every measured configuration as a line through its values (those that mattered most first) to its time over the original's:"
+    " the fastest tenth in orange, the best of all thick."
+)
 _BY_VALUE = (
     "Time over the original's (lower is faster) of every measured configuration by the parameter's value, and the best at each."
     " Bold: the value in the configuration above."
@@ -39,7 +45,24 @@ def influence(facts: RunFacts) -> Section | None:
     plots = list(_by_value(facts))
     measured = [element("h3", "What was measured at each value"), paragraphs([_BY_VALUE], class_="note")] if plots else []
     title = "Which parameters mattered"
-    return section("parameters", title, _model(facts), *measured, element("div", *plots, class_="many"))
+    lines = _parallel(facts)
+    return section("parameters", title, _model(facts), lines, *measured, element("div", *plots, class_="many"))
+
+
+def _parallel(facts: RunFacts) -> Html:
+    parameters = [p for p in _by_share(facts) if len(_times(facts, p)) > 1][:_AXES]
+    known = {p.name: p for p in parameters}
+    measured = [
+        ({name: values.get(name, p.default) for name, p in known.items()}, e.score)
+        for e in facts.evaluations
+        if e.score is not None and (values := dict(e.configuration.pairs)) is not None
+    ]
+    measured = [pair for pair in measured if all(pair[0][name] in p.values for name, p in known.items())]
+    if len(parameters) < 2 or len(measured) < 2:
+        return NOTHING
+    alt = f"{len(measured)} configurations as lines through the values of {', '.join(known)} to their times"
+    drawn = draw_parallel([(p.name, p.values) for p in parameters], measured)
+    return figure(inline_svg(drawn, "parallel", alt), _PARALLEL, class_="broad")
 
 
 def _model(facts: RunFacts) -> Html:
@@ -69,7 +92,7 @@ def _model(facts: RunFacts) -> Html:
 def _by_value(facts: RunFacts) -> Iterator[Html]:
     """What was measured, without a model: a plot for each parameter of which several values were."""
     assert facts.template is not None
-    best = facts.best["config"] if facts.best is not None else {}
+    best = facts.best.config if facts.best is not None else {}
     shown = 0
     for parameter in _by_share(facts):
         times = _times(facts, parameter)

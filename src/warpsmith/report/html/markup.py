@@ -1,4 +1,4 @@
-"""Markup that cannot be forgotten to be escaped: plain text is, always; only what these functions made stays as it is."""
+"""Auto-escaping HTML builder: plain text is always escaped; only what these functions made stays unchanged."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ Content: TypeAlias = str | Html
 
 _VOID = frozenset({"input", "meta"})
 NOTHING = Html()
+_COLUMNS_OF_A_PHONE = 3
 
 
 def escaped(content: Content) -> Html:
@@ -91,19 +92,35 @@ def table(
     *,
     numbers: Iterable[int] = (),
     shown_caption: bool = True,
+    cards: bool = True,
     **attributes: Any,
 ) -> Html:
-    """The first cell of each row is its header; columns in `numbers` are aligned to the right. Scrolls sideways where it must."""
+    """The first cell of each row is its header; columns in `numbers` are aligned to the right.
+
+    Scrolls sideways where it must. On a phone each row of many cells is a card that names them, unless they stand for themselves.
+    """
     right = frozenset(numbers)
+    labels = columns if cards and len(columns) > _COLUMNS_OF_A_PHONE else ()
+    if labels:
+        attributes["class_"] = " ".join(["cards", *([attributes["class_"]] if attributes.get("class_") else [])])
     head = [element("th", name, scope="col", class_="number" if at in right else None) for at, name in enumerate(columns)]
     body = [
-        element("tr", *(_cell(cell, is_header=at == 0, is_number=at in right) for at, cell in enumerate(row))) for row in rows
+        element(
+            "tr",
+            *(
+                _cell(cell, labels[at] if labels else None, is_header=at == 0, is_number=at in right)
+                for at, cell in enumerate(row)
+            ),
+        )
+        for row in rows
     ]
     said = element("caption", caption, class_=None if shown_caption else "unseen")
     whole = element("table", said, element("thead", element("tr", *head)), element("tbody", *body), **attributes)
     return element("div", whole, class_="wide", role="region", aria_label=caption, tabindex=0)
 
 
-def _cell(content: Content, *, is_header: bool, is_number: bool) -> Html:
+def _cell(content: Content, label: str | None, *, is_header: bool, is_number: bool) -> Html:
     class_ = "number" if is_number else None
-    return element("th", content, scope="row", class_=class_) if is_header else element("td", content, class_=class_)
+    if is_header:
+        return element("th", content, scope="row", class_=class_)
+    return element("td", content, class_=class_, data_column=label)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 from warpsmith.core.outcome import Measured
+from warpsmith.record.result import RunResult
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.report.html.markup import (
     NOTHING,
@@ -26,10 +27,10 @@ from warpsmith.report.wording import short
 
 
 def method(facts: RunFacts) -> Section:
-    evidence = facts.result.get("evidence") or {}
-    notes = [*doubt_notes(evidence), *warm_notes(facts.result)]
-    if stopped := facts.result.get("agent_stopped"):
-        notes.append(f"The agent stopped early: {stopped}.")
+    result = facts.result
+    notes = [*(doubt_notes(result.evidence) if isinstance(result, RunResult) else ()), *warm_notes(result)]
+    if isinstance(result, RunResult) and result.agent_stopped:
+        notes.append(f"The agent stopped early: {result.agent_stopped}.")
     return section(
         "method",
         "How it was measured",
@@ -42,20 +43,21 @@ def method(facts: RunFacts) -> Section:
 
 
 def _measuring(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
-    evidence = facts.result.get("evidence")
-    if evidence is not None:
-        yield "Claims", f"from {evidence['processes']} fresh processes, launches interleaved with the original's"
-        if evidence["processes"] > 1:
-            yield "Noise", f"the processes differ by {evidence['process_spread'] - 1:.0%}" + _others(evidence.get("others_share"))
-        yield "Verified against", evidence["oracle"]
-        if "cache" in evidence:
-            yield "Caches", evidence["cache"]
+    result = facts.result
+    if isinstance(result, RunResult):
+        evidence = result.evidence
+        yield "Claims", f"from {evidence.processes} fresh processes, launches interleaved with the original's"
+        if evidence.processes > 1:
+            yield "Noise", f"the processes differ by {evidence.process_spread - 1:.0%}" + _others(evidence.others_share)
+        yield "Verified against", evidence.oracle
+        if evidence.cache is not None:
+            yield "Caches", evidence.cache
     measured = [e.outcome for e in facts.evaluations if isinstance(e.outcome, Measured)]
     launches = sum(t.launches for outcome in measured for t in outcome.times)
     if launches:
         yield "Samples", f"{launches:,} timed launches in the search, over {len(measured):,} configurations"
-    if "roofline" in facts.result:
-        yield "Roofline", facts.result["roofline"]["how"]
+    if isinstance(result, RunResult) and result.roofline.how:
+        yield "Roofline", result.roofline.how
 
 
 def _others(share: float | None) -> str:
@@ -64,26 +66,26 @@ def _others(share: float | None) -> str:
 
 def _search(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
     header, settings = facts.record.header, facts.record.header.settings
-    yield "Agent", header.agent if facts.result["mode"] == "template" else f"{header.agent}, rewriting whole kernels"
-    if facts.result["mode"] == "template":
+    yield "Agent", header.agent if facts.result.mode == "template" else f"{header.agent}, rewriting whole kernels"
+    if facts.result.mode == "template":
         yield "Strategy", header.strategy
     yield "Seed", str(header.seed)
     limits = [f"{settings['evaluations']} evaluations"] if settings.get("evaluations") is not None else []
     limits += [f"{settings['seconds']:g} s"] if settings.get("seconds") is not None else []
     yield "Budget", " or ".join(limits) or "all of the space"
-    if settings.get("rounds") is not None and facts.rounds and facts.result["mode"] == "template":
-        yield "Rounds", f"{len(facts.rounds)} of at most {settings['rounds']}"
+    if settings.get("rounds") is not None and facts.rounds and facts.result.mode == "template":
+        yield "Rounds", f"{len(facts.rounds)} of up to {settings['rounds']}"
 
 
 def _environment(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
     info = facts.record.header.device_info
-    yield "Device", f"{facts.result['device']}: {info.get('description', '')}"
+    yield "Device", f"{facts.result.device}: {info.get('description', '')}"
     if more := facts.record.header.settings.get("more_devices"):
-        yield "Searched on", f"{', '.join((facts.result['device'], *more))}; what is claimed was measured on the first"
+        yield "Searched on", f"{', '.join((facts.result.device, *more))}; what is claimed was measured on the first"
     if info.get("versions"):
         yield "Versions", ", ".join(f"{name} {number}" for name, number in info["versions"].items())
-    for reading in (facts.result.get("evidence") or {}).get("readings", ())[:1]:
-        yield "Clock", f"{reading['clock_mhz']} of {reading['highest_clock_mhz']} MHz"
+    for reading in facts.result.evidence.readings[:1] if isinstance(facts.result, RunResult) else ():
+        yield "Clock", f"{reading.clock_mhz} of {reading.highest_clock_mhz} MHz"
     yield "Kernel", element("code", short(facts.record.header.kernel_path))
     yield "Report", f"by warpsmith {version('warpsmith')}"
 
@@ -97,9 +99,9 @@ def _limits(facts: RunFacts) -> Html:
 
 
 def _commands(facts: RunFacts) -> Html:
-    run = facts.result["run"]
+    run = facts.result.run
     lines = [("the same again", facts.repeat)]
-    if facts.result["status"] not in {"finished", "searched", "running"}:
+    if facts.result.status not in {"finished", "searched", "running"}:
         lines.append(("go on with it", f"warpsmith resume {run}"))
     if facts.has_gain:
         lines.append(("the winner as standalone source, verified as written", f"warpsmith export {run} -o shipped/"))

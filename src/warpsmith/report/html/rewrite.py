@@ -11,10 +11,10 @@ from warpsmith.report.html.template import shown_diff
 
 
 def rewrite(facts: RunFacts) -> Section | None:
-    if facts.result["mode"] != "direct" or (facts.best is None and facts.missing is None):
+    if not facts.result.is_direct or (facts.best is None and facts.missing is None):
         return None
-    best = facts.rewrite_of(facts.best["config"]) if facts.best is not None else None
-    others = [f"For {workload}: {_named(facts, entry['config'])}" for workload, entry in facts.own_claims.items()]
+    best = facts.rewrite_of(facts.best.config) if facts.best is not None else None
+    others = [f"For {workload}: {_named(facts, entry.config)}" for workload, entry in facts.own_claims.items()]
     return section(
         "rewrite",
         "The best rewrite",

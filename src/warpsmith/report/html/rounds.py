@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from warpsmith.record.result import RunResult
 from warpsmith.record.run import RoundRecord
 from warpsmith.record.transcript import Kind
 from warpsmith.report.html.facts import RunFacts
@@ -28,7 +29,7 @@ _LONGEST = 1500  # characters of one message: the whole is in the transcript
 
 
 def rounds(facts: RunFacts) -> Section | None:
-    if facts.result["mode"] == "direct":
+    if facts.result.is_direct:
         return section("rounds", "The rewrites", _rewrites(facts), _said(facts))
     parts = [_round(facts, about) for about in facts.rounds]
     said = _said(facts)
@@ -67,16 +68,16 @@ def _applied_before(facts: RunFacts, number: int) -> frozenset[str]:
 
 def _rewrites(facts: RunFacts) -> Html:
     """Each a whole kernel. A finished run's result has what came of them; of others the record has what was tried."""
-    tried = facts.result.get("rewrites")
+    tried = facts.result.rewrites if isinstance(facts.result, RunResult) else None
     if tried is None:
         return bullets(f"Rewrite {about.number}: {about.plan['hypothesis']}" for about in facts.rounds)
     rows: list[list[Content]] = [
         [
-            str(entry["rewrite"]),
-            entry["hypothesis"],
-            OUTCOME_WORDS[entry["outcome"]],
-            speedup_text(entry["speedup"]) if entry["speedup"] is not None else "-",
-            element("code", short(entry["source"]) if Path(entry["source"]).is_absolute() else entry["source"]),
+            str(entry.rewrite),
+            entry.hypothesis,
+            OUTCOME_WORDS[entry.outcome],
+            speedup_text(entry.speedup) if entry.speedup is not None else "-",
+            element("code", short(entry.source) if Path(entry.source).is_absolute() else entry.source),
         ]
         for entry in tried
     ]
@@ -92,7 +93,7 @@ def _said(facts: RunFacts) -> Html:
     spoken = list(_spoken(facts.book["messages"]))
     if not facts.book["cost"]["answers"] and not any(m["kind"] != Kind.DECISION for m in facts.book["messages"]):
         return NOTHING  # without a model, the rounds above have said it all
-    whole = joined(["All of it: ", element("code", f"warpsmith show {facts.result['run']} --transcript"), "."])
+    whole = joined(["All of it: ", element("code", f"warpsmith show {facts.result.run} --transcript"), "."])
     return joined(
         [
             element("h3", f"What was said (agent {facts.book['agent']})"),

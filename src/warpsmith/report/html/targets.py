@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warpsmith.record.result import RunResult
 from warpsmith.report.compiled import compiled_cells, compiled_rows
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.report.html.markup import Content, Section, paragraphs, section, table
@@ -12,7 +13,10 @@ _NOTE = "Compiled only: what the compiler reports, and the occupancy that follow
 
 def targets(facts: RunFacts) -> Section | None:
     shown = []
-    for target in facts.result["also_compile"]:
-        rows: list[list[Content]] = [[whose, *compiled_cells(entry)] for whose, entry in compiled_rows(target, facts.result)]
-        shown.append(table(f"{target['target']}: {target['description']}", _COLUMNS, rows, numbers=range(1, 6)))
+    result = facts.result
+    if not isinstance(result, RunResult):
+        return None
+    for target in result.also_compile:
+        rows: list[list[Content]] = [[whose, *compiled_cells(entry)] for whose, entry in compiled_rows(target, result)]
+        shown.append(table(f"{target.target}: {target.description}", _COLUMNS, rows, numbers=range(1, 6)))
     return section("targets", "On other targets", paragraphs([_NOTE], class_="note"), *shown) if shown else None

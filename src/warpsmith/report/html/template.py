@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warpsmith.record.result import RunResult
 from warpsmith.report.html.facts import RunFacts
 from warpsmith.report.html.markup import NOTHING, Html, Section, element, folded, joined, paragraphs, section
 from warpsmith.report.wording import short
@@ -10,21 +11,15 @@ _CLASSES = {"+++": "file", "---": "file", "@@": "place", "+": "added", "-": "gon
 
 
 def template(facts: RunFacts) -> Section | None:
-    if facts.result["mode"] == "direct":
+    if facts.result.is_direct:
         return None
-    about = facts.result.get("template")
+    about = facts.result.template if isinstance(facts.result, RunResult) else None
     texts = []
     if about is not None:
-        certificate = about["certificate"]
-        texts.append(
-            joined(
-                [
-                    element("b", "Identity certificate: "),
-                    f"the template at its defaults is the original: {certificate['detail']} (level: {certificate['level']}).",
-                ]
-            )
-        )
-        texts.append(joined(["The template lies in ", element("code", short(about["path"])), "."]))
+        if (certificate := about.certificate) is not None:
+            proof = f"the template at its defaults is the original: {certificate.detail} (level: {certificate.level})."
+            texts.append(joined([element("b", "Identity certificate: "), proof]))
+        texts.append(joined(["The template lies in ", element("code", short(about.path)), "."]))
     if facts.missing is not None:
         texts.append(element("span", f"Not shown: {facts.missing}"))
     diff = facts.template.diff if facts.template is not None else ""

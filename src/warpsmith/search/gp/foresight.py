@@ -8,6 +8,7 @@ to the results there are, from a first guess that holds for every kernel; a burd
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log1p
 
@@ -33,9 +34,15 @@ class Foresight:
 
     def __init__(self) -> None:
         self._burdens: dict[int, float] = {}
+        self._counts: Counter[float] = Counter()
 
     def add(self, number: int, used: Resources | None) -> None:
-        self._burdens[number] = burden_of(used)
+        before = self._burdens.get(number)
+        if before is not None:
+            self._counts[before] -= 1
+            self._counts += Counter()  # without those that none has any more
+        burden = self._burdens[number] = burden_of(used)
+        self._counts[burden] += 1
 
     def __contains__(self, number: int) -> bool:
         return number in self._burdens
@@ -43,7 +50,7 @@ class Foresight:
     @property
     def tells(self) -> bool:
         """Whether what was compiled so far differs: else there is nothing to choose by, and no reason to compile more."""
-        return len(set(self._burdens.values())) > 1
+        return len(self._counts) > 1
 
     def lightest(self, numbers: Sequence[int], count: int) -> list[int]:
         """So many of them, in the order of their burdens; equal ones in their own."""

@@ -16,6 +16,7 @@ from warpsmith.search.gp.columns import Columns
 from warpsmith.search.gp.contexts import POINTS_AT_MOST
 from warpsmith.search.gp.forecasts import Forecasts
 from warpsmith.search.gp.hyper import Fit, Hyper
+from warpsmith.search.gp.observations import Observations
 from warpsmith.search.gp.posterior import Posterior
 from warpsmith.search.gp.targets import modelled
 
@@ -28,16 +29,6 @@ _HELD_AT_MOST = 400
 _FITTED_AT_MOST = 200
 # Until so many results of its own are there, a run's level is taken from configurations that a source measured as well.
 _ALIGNED_BELOW = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One measured configuration: what the model sees of it, its log time, its variance, and how much slower it was expected."""
-
-    row: Array
-    log: float
-    variance: float = 0.0
-    expected: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,66 +58,89 @@ class Model:
         self._shared_by_candidates = np.zeros((0, 0))
         self._forecast_of: dict[int, Array] = {}  # of this run's points, by number
         self._held: list[int] = []  # by number, in the posterior's order
+        self._places = np.zeros(0, dtype=np.intp)
         self._considered: set[int] = set()
+        self._considered_until = 0  # of the results
+        self._looked_up_until = 0
 
-    def predict(self, candidates: Candidates, results: Mapping[int, Result], outstanding: Mapping[int, Array]) -> Predictions:
+    def predict(self, candidates: Candidates, results: Observations, outstanding: Mapping[int, Array]) -> Predictions:
         """`outstanding`: encoded configurations, by number, that await results; they count as if these came as expected."""
-        rows = {**{number: result.row for number, result in results.items()}, **outstanding}
-        self._look_up(rows)
+        rows = _Rows(results, outstanding)
+        self._look_up([*results.numbers[self._looked_up_until :], *outstanding], rows)
+        self._looked_up_until = len(results)
         targets, variances, stretch = self._targets(results)
         surprises = targets - self._expected(results)
         if self._hyper is None or len(results) >= self._fit_at:
-            self._refit(rows, list(results), targets, surprises, variances)
+            self._refit(rows, results.numbers, targets, surprises, variances)
         if candidates is not self._candidates:
             self._turn_to(candidates)
-        spread = dict(zip(results, variances, strict=True))
+        spread = _Of(results, variances, 0.0)
         if self._posterior is None:
             assert self._hyper is not None
             self._posterior = Posterior(candidates, self._columns.tables, self._hyper, self._shared_by_candidates)
-            numbers = list(results)
-            self._held = []
+            numbers = results.numbers
+            self._held, self._places = [], np.zeros(0, dtype=np.intp)
             self._hold([numbers[at] for at in self._representative(targets, _HELD_AT_MOST)], rows, spread)
-            self._considered = set(numbers)
-        new = [number for number in rows if number not in self._considered]
+            self._considered, self._considered_until = set(numbers), len(numbers)
+        waiting = dict.fromkeys([*results.numbers[self._considered_until :], *outstanding])
+        new = [number for number in waiting if number not in self._considered]
         self._hold(new, rows, spread)
         self._considered.update(new)
-        known = dict(zip(results, surprises, strict=True))
-        mean, deviation = self._posterior.predict(np.array([known.get(number, np.nan) for number in self._held]))
+        self._considered_until = len(results)
+        places = self._places_held(results)
+        mean, deviation = self._posterior.predict(
+            np.where(places >= 0, surprises[places], np.nan) if len(results) else places + np.nan
+        )
         mean += self._expected_of_candidates
         if not results:
             return Predictions(mean, deviation, None)
         # Of the faster half: slow ones are measured less well, and nobody wants to be better than they are.
         fast = np.argsort(targets, kind="stable")[: (len(targets) + 1) // 2]
-        noise = stretch * float(np.median(np.array([result.variance for result in results.values()])[fast])) ** 0.5
+        noise = stretch * float(np.median(results.variances[fast])) ** 0.5
         return Predictions(mean, deviation, float(targets.min()), noise)
 
-    def _look_up(self, rows: Mapping[int, Array]) -> None:
-        new = [number for number in rows if number not in self._forecast_of]
+    def _places_held(self, results: Observations) -> Array:
+        """Where the posterior's points are among the results; -1 for what is awaited."""
+        fresh = [self._place(results, number) for number in self._held[len(self._places) :]]
+        self._places = np.concatenate([self._places, np.array(fresh, dtype=np.intp)])
+        for at in np.flatnonzero(self._places < 0):
+            self._places[at] = self._place(results, self._held[at])
+        return self._places
+
+    @staticmethod
+    def _place(results: Observations, number: int) -> int:
+        place = results.place(number)
+        return -1 if place is None else place
+
+    def _look_up(self, numbers: Sequence[int], rows: _Rows) -> None:
+        if not len(self._forecasts):
+            return
+        new = [number for number in dict.fromkeys(numbers) if number not in self._forecast_of]
         if new:
             found = self._forecasts.of(np.array([rows[number] for number in new]))
             self._forecast_of.update(zip(new, found, strict=True))
 
     def _forecast(self, numbers: Sequence[int]) -> Array:
+        if not len(self._forecasts):
+            return np.zeros((len(numbers), 0))
         found = np.array([self._forecast_of[number] for number in numbers])
         return found.reshape(len(numbers), len(self._forecasts))
 
-    def _expected(self, results: Mapping[int, Result]) -> Array:
-        by_size = np.array([result.expected for result in results.values()])
-        return by_size + self._forecasts.expected(self._forecast(list(results)))
+    def _expected(self, results: Observations) -> Array:
+        expected: Array = results.expected + self._forecasts.expected(self._forecast(results.numbers))
+        return expected
 
-    def _targets(self, results: Mapping[int, Result]) -> tuple[Array, Array, float]:
+    def _targets(self, results: Observations) -> tuple[Array, Array, float]:
         """Of the results, and their variances on the same scale; and how long a step from the best is on it."""
         kept = max(POINTS_AT_MOST - _REPLACED_PER_RESULT * len(results), 0)
         elsewhere = np.concatenate([np.zeros(0), *(forecast.context.above[:kept] for forecast in self._forecasts)])
-        logs = np.array([result.log for result in results.values()])
-        variances = np.array([result.variance for result in results.values()])
-        above = np.concatenate([elsewhere, logs - self._level(results)])
-        targets, spread, stretch = modelled(above, np.concatenate([np.zeros(len(elsewhere)), variances]))
+        above = np.concatenate([elsewhere, results.logs - self._level(results)])
+        targets, spread, stretch = modelled(above, np.concatenate([np.zeros(len(elsewhere)), results.variances]))
         return targets[len(elsewhere) :], spread[len(elsewhere) :], stretch
 
-    def _level(self, results: Mapping[int, Result]) -> float:
+    def _level(self, results: Observations) -> float:
         """The log time that counts as the best: of this run, or lower if a source says that better ones are still to come."""
-        best = min((result.log for result in results.values()), default=0.0)
+        best = float(results.logs.min()) if results else 0.0
         if len(results) >= _ALIGNED_BELOW:
             return best
         gaps = [
@@ -137,9 +151,7 @@ class Model:
         ]
         return min(best, float(np.median(gaps))) if gaps else best
 
-    def _refit(
-        self, rows: Mapping[int, Array], numbers: Sequence[int], targets: Array, surprises: Array, variances: Array
-    ) -> None:
+    def _refit(self, rows: _Rows, numbers: Sequence[int], targets: Array, surprises: Array, variances: Array) -> None:
         kept = self._representative(targets, _FITTED_AT_MOST)
         chosen = [numbers[at] for at in kept]
         shared = self._forecasts.shared(self._forecast(chosen))
@@ -155,11 +167,11 @@ class Model:
         self._shared_by_candidates = self._forecasts.shared(forecasts)
         self._posterior = None
 
-    def _hold(self, numbers: Sequence[int], rows: Mapping[int, Array], spread: Mapping[int, float]) -> None:
+    def _hold(self, numbers: Sequence[int], rows: _Rows, spread: _Of) -> None:
         """Further points for the posterior; what is awaited has no spread."""
         if numbers:
             assert self._posterior is not None
-            variances = np.array([spread.get(number, 0.0) for number in numbers])
+            variances = np.array([spread(number) for number in numbers])
             shared = self._forecasts.shared(self._forecast(numbers))
             self._posterior.add(_stacked(rows, numbers), variances, shared)
             self._held += numbers
@@ -173,5 +185,30 @@ class Model:
         return sorted(int(i) for i in (*order[: most // 2], *others))
 
 
-def _stacked(rows: Mapping[int, Array], numbers: Sequence[int]) -> Array:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Of what was measured or is awaited, by number."""
+
+    results: Observations
+    outstanding: Mapping[int, Array]
+
+    def __getitem__(self, number: int) -> Array:
+        awaited = self.outstanding.get(number)
+        return awaited if awaited is not None else self.results[number].row
+
+
+@dataclass(frozen=True, slots=True)
+class _Of:
+    """A figure of each result, by number; what is awaited has another."""
+
+    results: Observations
+    figures: Array
+    otherwise: float
+
+    def __call__(self, number: int) -> float:
+        place = self.results.place(number)
+        return self.otherwise if place is None else float(self.figures[place])
+
+
+def _stacked(rows: _Rows, numbers: Sequence[int]) -> Array:
     return np.array([rows[number] for number in numbers], dtype=np.int32)

@@ -24,7 +24,8 @@ from warpsmith.search.gp.design import spread_out
 from warpsmith.search.gp.feasibility import Feasibility
 from warpsmith.search.gp.forecasts import Forecast, Forecasts
 from warpsmith.search.gp.foresight import Foresight
-from warpsmith.search.gp.model import Model, Predictions, Result
+from warpsmith.search.gp.model import Model, Predictions
+from warpsmith.search.gp.observations import Observation, Observations
 from warpsmith.search.visits import Visits
 from warpsmith.space import Space
 
@@ -57,9 +58,11 @@ class GaussianProcess:
         self._models: tuple[Model, ...] = ()
         self._candidates: Candidates | None = None
         self._sampled_until = 0
+        self._hidden: tuple[Candidates, Array] | None = None
+        self._hidden_until = 0  # of the visits
         self._first: list[int] | None = None
         self._informed = False
-        self._told: dict[int, Result] = {}
+        self._told = Observations()
         self._outstanding: dict[int, Array] = {}
         self._foresight = Foresight()
         self._spare: list[int] | None = None
@@ -105,7 +108,7 @@ class GaussianProcess:
         self._feasibility.add(row, succeeded=isinstance(outcome, Measured))
         if isinstance(outcome, Measured):
             slower = float(self._columns.expected(row[None, :])[0])
-            self._told[number] = Result(row, log(outcome.score), _variance(outcome), slower)
+            self._told.add(number, Observation(row, log(outcome.score), _variance(outcome), slower))
             self._foresight.add(number, outcome.resources)
 
     def _seen(self, number: int) -> Array:
@@ -150,7 +153,8 @@ class GaussianProcess:
         numbers, promise = self._most_promising()
         if not numbers:
             return self._visits.random()
-        logs = {number: result.log for number, result in self._told.items()}
+        # Where compilers tell no difference the logs have no say.
+        logs = dict(zip(self._told.numbers, self._told.logs.tolist(), strict=True)) if self._foresight.tells else {}
         return numbers[self._foresight.chosen(numbers, promise, logs)]
 
     def _most_promising(self) -> tuple[list[int], Array]:
@@ -159,13 +163,22 @@ class GaussianProcess:
             candidates = self._current_candidates()
             predictions = self._model().predict(candidates, self._told, self._outstanding)
             promise = _promise(predictions) * self._feasibility.chance(candidates)
-            for number in self._visits:
-                place = candidates.place(number)
-                if place is not None:
-                    promise[place] = -1.0
+            promise[self._hidden_among(candidates)] = -1.0
             best = _greatest(promise, _SHORT_LIST if self._foresight.tells else 1)
             self._promising = [candidates.numbers[at] for at in best], promise[best]
         return self._promising
+
+    def _hidden_among(self, candidates: Candidates) -> Array:
+        """Which of the candidates were asked for already."""
+        if self._hidden is None or self._hidden[0] is not candidates:
+            self._hidden, self._hidden_until = (candidates, np.zeros(len(candidates), dtype=bool)), 0
+        known, hidden = self._visits.since(self._hidden_until), self._hidden[1]
+        for number in known:
+            place = candidates.place(number)
+            if place is not None:
+                hidden[place] = True
+        self._hidden_until += len(known)
+        return hidden
 
     def _model(self) -> Model:
         """The one whose turn it is."""
@@ -180,7 +193,7 @@ class GaussianProcess:
             if self._candidates is None:
                 self._candidates = all_of(self._space, self._columns)
         elif self._candidates is None or len(self._told) >= self._sampled_until:
-            best = sorted(self._told, key=lambda number: self._told[number].log)
+            best = [self._told.numbers[at] for at in np.argsort(self._told.logs, kind="stable")]
             self._candidates = sampled_from(self._space, self._columns, best, self._rng)
             growth = round(_RESAMPLED_GROWTH * len(self._told))
             self._sampled_until = len(self._told) + min(max(_RESAMPLED_AFTER, growth), _RESAMPLED_AFTER_AT_MOST)

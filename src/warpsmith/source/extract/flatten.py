@@ -24,6 +24,19 @@ from warpsmith.source.extract.preprocessor import confined
 from warpsmith.source.extract.reach import can_stand_in, reach_of
 
 # What `#if`s may ask of the compiler that a kernel is meant for. clang's own answers are withheld (-undef): it is another one.
+_HOST = {  # what both have for a host of 64 bits with the GNU library
+    "__GLIBC__": "2",
+    "__unix__": "1",
+    "__LP64__": "1",
+    "__CHAR_BIT__": "8",
+    "__SIZEOF_POINTER__": "8",
+    "__ORDER_LITTLE_ENDIAN__": "1234",
+    "__ORDER_BIG_ENDIAN__": "4321",
+    "__BYTE_ORDER__": "1234",
+    "__LITTLE_ENDIAN": "1234",
+    "__BIG_ENDIAN": "4321",
+    "__BYTE_ORDER": "1234",
+}
 PREDEFINED: Mapping[Language, Mapping[str, str]] = {
     Language.CUDA: {
         "__CUDACC__": "1",
@@ -41,6 +54,7 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
         "__linux__": "1",
         "__x86_64__": "1",
         "__GNUC__": "13",
+        **_HOST,
     },
     Language.HIP: {
         "__HIP__": "1",
@@ -52,6 +66,7 @@ PREDEFINED: Mapping[Language, Mapping[str, str]] = {
         "__linux__": "1",
         "__x86_64__": "1",
         "__clang__": "1",
+        **_HOST,
     },
 }
 _MISSING = re.compile(r"fatal error: '([^'\n]+)' file not found")

@@ -16,9 +16,13 @@ _STANDARD = {
     "algorithm": "min max clamp swap_ranges fill copy sort lower_bound upper_bound any_of all_of none_of",
     "array": "array to_array",
     "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit popcount countl_zero countr_zero rotl rotr",
-    "cmath": "exp log log2 exp2 sqrt fabs abs pow fma fmin fmax tanh sin cos ceil floor round isnan isinf isfinite erf rsqrt",
+    "cmath": "exp log log2 exp2 sqrt fabs abs pow fma fmin fmax tanh sin cos ceil floor round isnan isinf isfinite erf rsqrt "
+    "abs sinh cosh tan asin acos atan atan2 log1p expm1 hypot cbrt fmod trunc rint nearbyint lround copysign signbit erfc lgamma "
+    "tgamma expf logf sqrtf fabsf powf",
     "concepts": "integral signed_integral unsigned_integral floating_point same_as convertible_to derived_from invocable",
     "cstddef": "size_t ptrdiff_t byte nullptr_t max_align_t",
+    "cstring": "memcpy memset memmove memcmp strlen",
+    "cstdlib": "abort exit malloc free",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t",
     "functional": "plus minus multiplies less greater equal_to",
     "iterator": "begin end size distance advance",
@@ -44,8 +48,8 @@ _CUDA_LIBRARY = {
 }
 # Likewise its types, by names that are nothing else's; PyTorch's headers bring them along.
 _CUDA_TYPES = {
-    "cuda_fp16.h": re.compile(r"__half2?|__nv_half2?"),
-    "cuda_bf16.h": re.compile(r"__nv_bfloat162?"),
+    "cuda_fp16.h": re.compile(r"(?:__)?half2?|__nv_half2?"),
+    "cuda_bf16.h": re.compile(r"(?:__)?nv_bfloat162?"),
     "cuda_fp8.h": re.compile(r"__nv_fp8x?\d?_e[45]m[23]"),
 }
 _HEADER_OF = {name: header for header, names in _STANDARD.items() for name in names.split()}

@@ -148,4 +148,4 @@ class Program:
         if declaration.kind is Kind.MACRO_CALL and (inner := self._expansion(declaration)):
             tokens = [*tokens, *(token for d in inner for token in d.item.tokens)]
         own = {parameter_name(part) for part in template_parameters(tokens)} | member_names(declaration.item) | declaration.names
-        return mentions(tokens, (name for name in own if name))
+        return mentions(tokens, (name for name in own if name and name not in self._by_macro))  # `vec() DEFAULTED;`

@@ -1,8 +1,8 @@
 """Which files of the code base a source includes, and where they lie: in the folders given, and in those plain to see beside it.
 
 A header that no folder given has is looked for as a person would: from the file that includes it upwards, then from the source
-upwards, in each folder, in its `include`, and in the `include` of the folders in it. Never among headers that a toolkit or the
-host's libraries bring, never in folders that hold more than code, and not where two folders would do.
+upwards, in each folder, in its `include` (`includes`, `inc`), and in that of the folders in it. Never among headers that a
+toolkit or the host's libraries bring, never in folders that hold more than code, and not where two folders would do.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpsmith.core.file_names import is_file
 from warpsmith.isolation.folders import home_folder, is_source_beside, lies_in, wide_folders
 from warpsmith.source.extract.headers import is_of_code_base
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+_INCLUDE_FOLDERS = ("include", "includes", "inc")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})  # many code bases, side by side
 
 
@@ -61,7 +63,7 @@ def _walk(source: Path, folders: Sequence[Path], known: dict[Path, str]) -> tupl
         texts[file] = known[file] = known[file] if file in known else file.read_text(encoding="utf-8", errors="replace")
         for quote, name in _INCLUDE.findall(texts[file]):
             places = [file.parent, *folders] if quote == '"' else folders
-            found = next((place / name for place in places if (place / name).is_file()), None)
+            found = next((place / name for place in places if is_file(place / name)), None)
             if found is not None and (is_source_beside(found, source.parent) or lies_in(found, [source.parent, *folders])):
                 waiting.append(found.resolve())
             elif can_stand_in(name):
@@ -77,7 +79,8 @@ def _folder_of(name: str, includer: Path) -> Path | None:
     for above in includer.parents:
         if above in wide or above.name in _INSTALLED:
             return None
-        for places in ([above], [above / "include"], list(_neighbours(above)) if "/" in name else []):
+        own = [above / include for include in _INCLUDE_FOLDERS]
+        for places in ([above], own, list(_neighbours(above)) if "/" in name else []):
             holding = [place for place in places if _has(place, name, includer)]
             if len(holding) == 1:
                 return holding[0].resolve()
@@ -87,8 +90,9 @@ def _folder_of(name: str, includer: Path) -> Path | None:
 
 
 def _neighbours(folder: Path) -> Iterator[Path]:
-    return (include for include in sorted(folder.glob("*/include")) if not include.parent.name.startswith("."))
+    found = sorted(include for name in _INCLUDE_FOLDERS for include in folder.glob(f"*/{name}"))
+    return (include for include in found if not include.parent.name.startswith("."))
 
 
 def _has(folder: Path, name: str, includer: Path) -> bool:
-    return (folder / name).is_file() and is_source_beside(folder / name, includer.parent)
+    return is_file(folder / name) and is_source_beside(folder / name, includer.parent)

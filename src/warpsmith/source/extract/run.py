@@ -11,8 +11,10 @@ from warpsmith.core.hardware import Language
 from warpsmith.devices._clang.tokens import Kind
 from warpsmith.source.extract.closure import Closure, closure_of, unknown_namespaces
 from warpsmith.source.extract.declarations import Declaration
+from warpsmith.source.extract.elsewhere import whole_of
 from warpsmith.source.extract.emit import Heading, emit, lines_taken, pieces_of, shown
 from warpsmith.source.extract.flatten import Unit, flatten
+from warpsmith.source.extract.guards import switches
 from warpsmith.source.extract.headers import (
     KNOWN_NAMESPACES,
     Include,
@@ -36,9 +38,8 @@ _SUFFIXES = {".hip": Language.HIP, ".cl": Language.OPENCL}
 def extract(request: ExtractRequest) -> Extraction:
     """The kernel with all it needs and nothing else. Raises InputError with file, line and what to do."""
     language = _language(request)
-    unit = flatten(request, language)
+    unit, program = _read(request, language)
     request = replace(request, defines={**request.defines, **unit.assumed})
-    program = Program(unit.text)
     instance = find_instance(request, unit, program)
     closure = closure_of(program, instance.declarations, instance.arguments)
     absent = _includes(program)
@@ -59,7 +60,12 @@ def extract(request: ExtractRequest) -> Extraction:
     unpacked_texts = _unpacked(request, unit, instance, closure)
     rewritten = {**unpacked_texts, **dict.fromkeys(tensor_types.left_out(closure.declarations), "")}
     pieces = pieces_of(unit, program, closure, rewritten)
-    stand_ins = [*tensor_types.marks(macro.name for macro in program.macros), *tensor_types.declarations()]
+    stand_ins = [
+        *tensor_types.marks(
+            use.name for use in closure.mentioned if program.declares(use.name) or program.macros_named(use.name)
+        ),
+        *tensor_types.declarations(),
+    ]
     text = emit(unit, closure, pieces, Heading(title, includes, defines, types, stand_ins), roots)
     written = rewritten.get(instance.kernel) or program.text_of(instance.kernel)
     name = re.sub(r"\W+", "_", instance.name)
@@ -94,6 +100,21 @@ def _language(request: ExtractRequest) -> Language:
         hint = "OpenCL kernels are already whole: `warpsmith init` writes their kernel.toml"
         raise InputError("extraction reads CUDA and HIP", location=Location(request.source), hint=hint)
     return language
+
+
+def _read(request: ExtractRequest, language: Language) -> tuple[Unit, Program]:
+    """The file, or the one that it is a part of; as a build has it that switches the kernel on."""
+    read = replace(request, source=whole_of(request.source.resolve()) or request.source)
+    unit = flatten(read, language)
+    program = Program(unit.text)
+    name = request.kernel.rsplit("::", 1)[-1]
+    if any(name in kernel.names for kernel in program.kernels()):
+        return unit, program
+    assumed = {macro: value for macro, value in switches(name, unit.texts).items() if macro not in request.defines}
+    if not assumed:
+        return unit, program
+    unit = flatten(replace(read, defines={**request.defines, **assumed}), language)
+    return replace(unit, assumed={**unit.assumed, **assumed}), Program(unit.text)
 
 
 def _includes(program: Program) -> list[Include]:

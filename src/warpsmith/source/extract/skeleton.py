@@ -71,11 +71,13 @@ def _spelled(token: Token, types: Mapping[str, str]) -> str:
 
 
 def _aliases(closure: Closure) -> dict[str, str]:
-    """`using fp16_t = __half;`: of types that are one word."""
+    """`using fp16_t = __half;`, `typedef unsigned int count_t;`: of types that are words alone."""
     found = {}
     for declaration in closure.declarations:
-        if declaration.kind is Declared.ALIAS:
-            texts = [token.text for token in declaration.item.tokens]
-            if texts[:1] == ["using"] and texts[2:3] == ["="] and len(texts) == 5:
-                found[texts[1]] = texts[3]
+        if declaration.kind is not Declared.ALIAS:
+            continue
+        match [token.text for token in declaration.item.tokens]:
+            case ["using", name, "=", *target, ";"] | ["typedef", *target, name, ";"] if target:
+                if all(text == "::" or re.fullmatch(r"\w+", text) for text in target):
+                    found[name] = " ".join(target).replace(" :: ", "::")
     return found

@@ -13,6 +13,8 @@ MARKS = {
     "C10_DEVICE": "__device__",
     "C10_HOST_DEVICE": "__host__ __device__",
     "C10_ALWAYS_INLINE": "__forceinline__",
+    "gpuAtomicAdd": "atomicAdd",
+    "gpuAtomicAddNoReturn": "atomicAdd",
     "C10_LAUNCH_BOUNDS_0": "__launch_bounds__(256, 4)",
     "C10_LAUNCH_BOUNDS_1(threads)": "__launch_bounds__((threads))",
     "C10_LAUNCH_BOUNDS_2(threads, blocks)": "__launch_bounds__((threads), (blocks))",

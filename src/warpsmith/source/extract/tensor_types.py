@@ -69,7 +69,7 @@ class TensorTypes:
                 yield from (*limits(name, f"{_OWN}::{name}" if name in _SMALL else _TYPES[name][0]), "")
 
     def marks(self, defined: Iterable[str]) -> Iterator[str]:
-        """Of PyTorch's marks those in use, unless the code base has its own."""
+        """Of PyTorch's marks and helpers those in use, unless the code base has its own."""
         own = set(defined)
         for mark, meaning in MARKS.items():
             name = mark.partition("(")[0]

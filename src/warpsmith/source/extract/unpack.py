@@ -5,7 +5,8 @@ structure is neither. The structure is put together again in the kernel's first 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from warpsmith.core.errors import InputError
 from warpsmith.devices._clang.items import Item, split, text_at
@@ -24,15 +25,26 @@ from warpsmith.source.tokens.syntax import (
 from warpsmith.source.tokens.uses import mentions
 
 _LINE = 90
+_MOST_ELEMENTS = 8  # of an array: each becomes a parameter
 _PASSING = frozenset({"__grid_constant__", "const", "volatile", "struct", "typename"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """`declared` is its declaration without the name."""
+    """`declared` is its declaration without the name. `parts` are the elements of an array, the members of a structure in it."""
 
     declared: str
     name: str
+    parts: tuple[_Member, ...] = ()
+
+    def leaves(self) -> Iterator[_Member]:
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+    def initializer(self, shown: Mapping[_Member, str]) -> str:
+        return f"{{{', '.join(part.initializer(shown) for part in self.parts)}}}" if self.parts else shown[self]
 
 
 def unpacked(unit: Unit, kernel: Declaration, known: Sequence[Declaration]) -> str | None:
@@ -51,12 +63,13 @@ def unpacked(unit: Unit, kernel: Declaration, known: Sequence[Declaration]) -> s
             parameters.append(_text(unit, part))
             continue
         name = _name(part) or "value"
-        members = list(_members(unit, structure, _arguments(part, structure)))
-        names = [f"{name}_{member.name}" if member.name in taken else member.name for member in members]
-        taken |= set(names)
-        parameters += [f"{member.declared} {shown}" for member, shown in zip(members, names, strict=True)]
+        members = list(_Reader(unit, structures).members(structure, _arguments(part, structure)))
+        leaves = [leaf for member in members for leaf in member.leaves()]
+        shown = {leaf: f"{name}_{leaf.name}" if leaf.name in taken else leaf.name for leaf in leaves}
+        taken |= set(shown.values())
+        parameters += [f"{leaf.declared} {shown[leaf]}" for leaf in leaves]
         kept = [token.text for token in part[:-1] if token.text != "__grid_constant__"]
-        rebuilt.append(f"  {_joined(kept)} {name}{{{_listed(names)}}};")
+        rebuilt.append(f"  {_joined(kept)} {name}{{{_listed([member.initializer(shown) for member in members])}}};")
     if not rebuilt:
         return None
     body = kernel.item.body[0]
@@ -96,30 +109,79 @@ def _arguments(part: Sequence[Token], structure: Declaration) -> dict[str, str]:
     return {name: _joined([t.text for t in value]) for name, value in zip(names, values, strict=False) if name}
 
 
-def _members(unit: Unit, structure: Declaration, arguments: Mapping[str, str]) -> Iterator[_Member]:
-    """In order. Raises InputError for what cannot be given one value: bases, arrays, bit fields."""
-    location = unit.location(structure.start)
-    name = next(iter(structure.names))
-    if ":" in {token.text for token in structure.item.head}:
-        raise InputError(f"{name!r} has a base class: it cannot be unpacked", location=location, hint="leave --unpack out")
-    known = dict(arguments)
-    for member in split(structure.item.body[1:-1]):
-        declaration = declaration_of(member)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """`structures` are those of the code base, by name."""
+
+    unit: Unit
+    structures: Mapping[str, Declaration]
+
+    def members(self, structure: Declaration, arguments: Mapping[str, str], prefix: str = "") -> Iterator[_Member]:
+        """In the order in which braces initialise them: bases, then its own. Raises InputError for what has no plain value."""
+        known = dict(arguments)
+        for name, base in self._bases(structure):
+            known |= _types_of(base)
+            yield _Member(name, name, tuple(self.members(base, {})))
+        for member in split(structure.item.body[1:-1]):
+            declaration = declaration_of(member)
+            texts = [token.text for token in member.tokens]
+            if declaration.kind is Kind.ALIAS:
+                known |= _own_type(texts, known)
+            if declaration.kind is not Kind.VARIABLE or "static" in texts:
+                continue
+            if len(declaration.names) == 1 and (array := self._array(member, next(iter(declaration.names)), known, prefix)):
+                yield array
+            elif {"[", ":"} & set(texts) or (len(declaration.names) > 1 and {"<", "(", "{", "="} & set(texts)):
+                self._refuse(f"{_joined(texts)!r} in {_name_of(structure)!r} is not one plain member", member.tokens[0].start)
+            elif len(declaration.names) == 1:
+                yield self._whole(member, next(iter(declaration.names)), known, prefix)
+            else:
+                yield from (replace(one, name=f"{prefix}{one.name}") for one in _several(member, known))
+
+    def _bases(self, structure: Declaration) -> Iterator[tuple[str, Declaration]]:
+        head = structure.item.head
+        colon = next((index for index, token in enumerate(head) if token.text == ":"), len(head))
+        for part in split_commas(head[colon + 1 :]) if colon < len(head) else ():
+            words = [token.text for token in part if token.text not in {"public", "struct", "{"}]
+            base = self.structures.get(words[0]) if len(words) == 1 else None
+            if base is None:
+                self._refuse(f"{_name_of(structure)!r} has a base class that is no plain structure", structure.start)
+            yield words[0], base
+
+    def _whole(self, member: Item, name: str, known: Mapping[str, str], prefix: str) -> _Member:
+        one = _member(member, name, known)
+        inner = self.structures.get(one.declared)
+        if inner is None:
+            return replace(one, name=f"{prefix}{name}")
+        return replace(one, parts=tuple(self.members(inner, {}, f"{prefix}{name}_")))
+
+    def _array(self, member: Item, name: str, known: Mapping[str, str], prefix: str) -> _Member | None:
+        """`const void* in[3]`, of a few elements that are no structures; None for what is no such array."""
         texts = [token.text for token in member.tokens]
-        if declaration.kind is Kind.ALIAS:
-            known |= _own_type(texts, known)
-        if declaration.kind is not Kind.VARIABLE or "static" in texts:
-            continue
-        if {"[", ":"} & set(texts) or (len(declaration.names) > 1 and {"<", "(", "{", "="} & set(texts)):
-            raise InputError(
-                f"{_joined(texts)!r} in {name!r} is not one plain member: it cannot be unpacked",
-                location=unit.location(member.tokens[0].start),
-                hint="leave --unpack out",
-            )
-        if len(declaration.names) == 1:
-            yield _member(member, next(iter(declaration.names)), known)
-        else:
-            yield from _several(member, known)
+        at = texts.index(name)
+        if texts[at + 1 : at + 2] != ["["] or texts[at + 3 :] != ["]", ";"]:
+            return None
+        count = known.get(texts[at + 2], texts[at + 2])
+        declared = _joined([known.get(text, text) for text in texts[:at]])
+        if not count.isdecimal() or not 0 < int(count) <= _MOST_ELEMENTS or declared in self.structures:
+            return None
+        return _Member(declared, name, tuple(_Member(declared, f"{prefix}{name}_{index}") for index in range(int(count))))
+
+    def _refuse(self, what: str, position: int) -> NoReturn:
+        raise InputError(f"{what}: it cannot be unpacked", location=self.unit.location(position), hint="leave --unpack out")
+
+
+def _name_of(structure: Declaration) -> str:
+    return next(iter(structure.names))
+
+
+def _types_of(structure: Declaration) -> dict[str, str]:
+    """The names of types that it hands down to structures derived from it."""
+    known: dict[str, str] = {}
+    for member in split(structure.item.body[1:-1]):
+        if declaration_of(member).kind is Kind.ALIAS:
+            known |= _own_type([token.text for token in member.tokens], known)
+    return known
 
 
 def _own_type(texts: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:

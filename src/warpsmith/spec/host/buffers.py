@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.spec.declarations import text_of
-from warpsmith.spec.host.expressions import Frame
+from warpsmith.spec.host.expressions import HostFrame
 from warpsmith.spec.host.follow import Follower
-from warpsmith.spec.host.index import Variable, arguments_of, called
-from warpsmith.spec.host.terms import Term, product
+from warpsmith.spec.host.index import HostVariable, arguments_of, called
+from warpsmith.spec.host.terms import SizeTerm, product
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,7 +21,7 @@ _MAX_STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    size_bytes: Term
+    size_bytes: SizeTerm
     line: int
 
 
@@ -30,11 +30,11 @@ class Pointer:
     """The variable, or its member, that a pointer is a plain copy of; no variable for a member of the class around."""
 
     name: str
-    variable: Variable | None
+    variable: HostVariable | None
     member: str | None = None
 
 
-def pointer(follower: Follower, node: Node, frame: Frame) -> Pointer | None:
+def pointer(follower: Follower, node: Node, frame: HostFrame) -> Pointer | None:
     """None for anything but a variable: what `a + n` has left of its memory is not what was allocated."""
     for _ in range(_MAX_STEPS):
         node = _bare(node)
@@ -62,7 +62,7 @@ def allocation(follower: Follower, found: Pointer) -> Allocation | None:
     variable = found.variable
     if variable is not None and "vector" in variable.type:
         return _of_vector(follower, variable)
-    sizes: dict[Term, int] = {}
+    sizes: dict[SizeTerm, int] = {}
     for call in follower.index.calls:
         name, _ = called(call)
         given = arguments_of(call)
@@ -72,29 +72,29 @@ def allocation(follower: Follower, found: Pointer) -> Allocation | None:
         inner = target.child_by_field_name("argument") if target.type == "pointer_expression" else None
         owner, member = _owner(inner) if inner is not None else (None, None)
         name = text_of(owner) if owner is not None else ""
-        if Pointer(name, follower.variable(name, Frame(call.start_byte)), member) != found:
+        if Pointer(name, follower.variable(name, HostFrame(call.start_byte)), member) != found:
             continue
-        size = follower.whole(given[1], Frame(call.start_byte))
+        size = follower.whole(given[1], HostFrame(call.start_byte))
         if size is None:
             return None
         sizes.setdefault(size, follower.index.line(call.start_byte))
     return Allocation(*next(iter(sizes.items()))) if len(sizes) == 1 else None
 
 
-def _copied(follower: Follower, variable: Variable) -> tuple[Node, Frame] | None:
+def _copied(follower: Follower, variable: HostVariable) -> tuple[Node, HostFrame] | None:
     """The variable whose pointer another one gets, in its declaration or in the only assignment."""
     changes = follower.index.changes(variable)
     given = [(value, variable.place) for value in variable.values if value.type != "null"]
     if not given and len(changes) == 1 and changes[0].value is not None:
         given = [(changes[0].value, changes[0].place)]
     is_copy = variable.depth == 1 and len(given) == 1 and _bare(given[0][0]).type == "identifier"
-    return (given[0][0], Frame(given[0][1])) if is_copy else None
+    return (given[0][0], HostFrame(given[0][1])) if is_copy else None
 
 
-def _of_vector(follower: Follower, variable: Variable) -> Allocation | None:
+def _of_vector(follower: Follower, variable: HostVariable) -> Allocation | None:
     """`thrust::device_vector<float> a(n)`."""
     element = re.search(r"vector\s*<\s*([\w:\s]+?)\s*>$", variable.type)
-    size_bytes = follower.size_of(element[1], Frame(variable.place)) if element else None
+    size_bytes = follower.size_of(element[1], HostFrame(variable.place)) if element else None
     count = follower.length_of(variable)
     if size_bytes is None or count is None:
         return None

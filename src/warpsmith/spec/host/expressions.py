@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.spec.cpp_types import CppType, cpp_type
 from warpsmith.spec.declarations import text_of
-from warpsmith.spec.host.index import Index, Variable, arguments_of, called, parameters_of
+from warpsmith.spec.host.index import HostVariable, Index, arguments_of, called, parameters_of
 from warpsmith.spec.host.terms import (
     Apply,
-    Term,
+    SizeTerm,
     chosen,
     extreme,
     has_floats,
@@ -36,15 +36,16 @@ _MAX_DEPTH = 60  # more than people nest; ends where two definitions name each o
 _MAX_VISITED = 20_000  # expressions in all: macros by macros could double the work at every step
 _MAX_LENGTH = 200  # of a term, which definitions by definitions could double at every step
 _WHOLE = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9]\d*)[uUlLzZ]*")
+_MOST_DIGITS = 100  # no size has more
 _FLOAT = re.compile(r"(\d+)\.?0*(?:[eE]\+?0+)?[fF]?")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class HostFrame:
     """From where names are looked up; `bindings` are the parameters of a macro or a helper whose body is looked at."""
 
     place: int
-    bindings: Mapping[str, Term | None] = field(default_factory=dict)
+    bindings: Mapping[str, SizeTerm | None] = field(default_factory=dict)
 
 
 class Expressions(ABC):
@@ -55,26 +56,26 @@ class Expressions(ABC):
         self._visited = 0
 
     @abstractmethod
-    def variable(self, name: str, frame: Frame) -> Variable | None:
+    def variable(self, name: str, frame: HostFrame) -> HostVariable | None:
         """The local or global variable, or the parameter of the function around the place."""
 
     @abstractmethod
-    def named(self, name: str, frame: Frame) -> Term | None:
+    def named(self, name: str, frame: HostFrame) -> SizeTerm | None:
         """What a name stands for."""
 
     @abstractmethod
-    def length_of(self, vector: Variable) -> Term | None:
+    def length_of(self, vector: HostVariable) -> SizeTerm | None:
         """How many elements a vector was declared with."""
 
     @abstractmethod
-    def member_of(self, owner: Variable, name: str) -> Term | None:
+    def member_of(self, owner: HostVariable, name: str) -> SizeTerm | None:
         """What a member of a structure stands for."""
 
     @abstractmethod
-    def extents(self, node: Node, frame: Frame) -> list[Term | None] | None:
+    def extents(self, node: Node, frame: HostFrame) -> list[SizeTerm | None] | None:
         """The three numbers of a grid or a block; None for those, or for all, that cannot be followed."""
 
-    def whole(self, node: Node, frame: Frame) -> Term | None:
+    def whole(self, node: Node, frame: HostFrame) -> SizeTerm | None:
         """What an expression is; None where it cannot be followed, or is not a whole number."""
         found = self.term(node, frame)
         return None if found is None or has_floats(found) else found
@@ -82,7 +83,7 @@ class Expressions(ABC):
     def type_of(self, name: str) -> CppType | None:
         return cpp_type(name, self.index.declarations.language, self._aliases)
 
-    def size_of(self, text: str, frame: Frame) -> int | None:
+    def size_of(self, text: str, frame: HostFrame) -> int | None:
         """The bytes of a type, or of what a pointer leads to (`*a`, `a[0]`)."""
         text = text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
         element = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[[^\]]*\]", text)
@@ -92,7 +93,7 @@ class Expressions(ABC):
         known = self.type_of(re.sub(r"\b(?:const|volatile|struct)\b", " ", text).strip())
         return known.dtype.itemsize * known.lanes if known is not None else None
 
-    def term(self, node: Node, frame: Frame) -> Term | None:
+    def term(self, node: Node, frame: HostFrame) -> SizeTerm | None:
         self._visited += 1
         if self._depth > _MAX_DEPTH or self._visited > _MAX_VISITED:
             return None
@@ -103,7 +104,7 @@ class Expressions(ABC):
             self._depth -= 1
         return None if found is None or length(found) > _MAX_LENGTH else found
 
-    def _of_kind(self, node: Node, frame: Frame) -> Term | None:  # noqa: C901, PLR0911 - one return for each kind of expression
+    def _of_kind(self, node: Node, frame: HostFrame) -> SizeTerm | None:  # noqa: C901, PLR0911 - one return for each kind of expression
         match node.type:
             case "number_literal":
                 return _number(text_of(node))
@@ -142,14 +143,14 @@ class Expressions(ABC):
         is_product = around is not None and inner is not None and text_of(around) == text_of(inner) == "*"
         return is_product or name.parent.type not in {"binary_expression", "unary_expression", "cast_expression"}
 
-    def _cast(self, name: str, value: Node, frame: Frame) -> Term | None:
+    def _cast(self, name: str, value: Node, frame: HostFrame) -> SizeTerm | None:
         known = self.type_of(name)
         inner = self.term(value, frame)
         if known is None or known.lanes > 1 or inner is None:
             return None
         return converted(inner, is_float=known.dtype.is_float)
 
-    def _binary(self, node: Node, frame: Frame) -> Term | None:
+    def _binary(self, node: Node, frame: HostFrame) -> SizeTerm | None:
         left, right, sign = (node.child_by_field_name(key) for key in ("left", "right", "operator"))
         if left is None or right is None or sign is None:
             return None
@@ -163,7 +164,7 @@ class Expressions(ABC):
             return None
         return Apply("float", (product(exact, divisor) if text_of(sign) == "*" else Apply("over", (exact, divisor)),))
 
-    def _call(self, node: Node, frame: Frame) -> Term | None:
+    def _call(self, node: Node, frame: HostFrame) -> SizeTerm | None:
         name, template = called(node)
         given = arguments_of(node)
         if name == "static_cast" and template and len(given) == 1:
@@ -175,7 +176,7 @@ class Expressions(ABC):
             return self.length_of(variable) if variable is not None else None
         return self._computed(name, given, frame)
 
-    def _computed(self, name: str, given: Sequence[Node], frame: Frame) -> Term | None:
+    def _computed(self, name: str, given: Sequence[Node], frame: HostFrame) -> SizeTerm | None:
         terms = [self.term(argument, frame) for argument in given]
         known = [term for term in terms if term is not None]
         if len(known) < len(terms) or not known:
@@ -186,11 +187,11 @@ class Expressions(ABC):
             return ceiling(known[0])
         return self._inlined(name, known)
 
-    def _inlined(self, name: str, given: Sequence[Term]) -> Term | None:
+    def _inlined(self, name: str, given: Sequence[SizeTerm]) -> SizeTerm | None:
         """A macro, or a function that does nothing but return an expression."""
         macro = self.index.macros.get(name)
         if macro is not None and macro.parameters is not None and len(macro.parameters) == len(given):
-            return self.term(macro.body, Frame(macro.place, dict(zip(macro.parameters, given, strict=True))))
+            return self.term(macro.body, HostFrame(macro.place, dict(zip(macro.parameters, given, strict=True))))
         functions = self.index.functions.get(name, [])
         if len(functions) != 1:
             return None
@@ -200,9 +201,9 @@ class Expressions(ABC):
             return None
         bindings = {parameter.name: term for parameter, term in zip(parameters, given, strict=True)}
         returned = statements[0].named_children
-        return self.term(returned[0], Frame(statements[0].start_byte, bindings)) if returned else None
+        return self.term(returned[0], HostFrame(statements[0].start_byte, bindings)) if returned else None
 
-    def _member(self, node: Node, frame: Frame) -> Term | None:
+    def _member(self, node: Node, frame: HostFrame) -> SizeTerm | None:
         """`block.x`, `matrix.rows`."""
         owner, part = node.child_by_field_name("argument"), node.child_by_field_name("field")
         variable = self.variable(text_of(owner), frame) if owner is not None and owner.type == "identifier" else None
@@ -214,14 +215,16 @@ class Expressions(ABC):
         return extents[_AXES.index(text_of(part))] if extents is not None else None
 
 
-def is_extents(variable: Variable) -> bool:
+def is_extents(variable: HostVariable) -> bool:
     """Whether it is a grid or a block."""
     made = text_of(variable.values[0]) if variable.type == "auto" and len(variable.values) == 1 else ""
     return variable.type in {"dim3", "uint3"} or made.startswith("dim3")
 
 
-def _number(text: str) -> Term | None:
+def _number(text: str) -> SizeTerm | None:
     plain = text.replace("'", "")
+    if len(plain) > _MOST_DIGITS:
+        return None
     if plain.startswith("-"):  # the grammar has the sign in the number
         inner = _number(plain[1:].strip())
         return -inner if isinstance(inner, int) else None
@@ -233,19 +236,19 @@ def _number(text: str) -> Term | None:
     return None
 
 
-def _exact(term: Term) -> Term | None:
+def _exact(term: SizeTerm) -> SizeTerm | None:
     """The whole number that a float is; None for a quotient."""
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term
     return None if has_floats(inner) or is_a(inner, "over") else inner
 
 
-def ceiling(term: Term) -> Term | None:
+def ceiling(term: SizeTerm) -> SizeTerm | None:
     """The whole number at or above a quotient."""
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term
     return rounded_up(*inner.operands) if isinstance(inner, Apply) and inner.operator == "over" else inner
 
 
-def converted(term: Term, *, is_float: bool) -> Term | None:
+def converted(term: SizeTerm, *, is_float: bool) -> SizeTerm | None:
     """As C++ turns a value into a variable's type."""
     if is_float:
         return term if has_floats(term) else Apply("float", (term,))

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from warpsmith.spec.declarations import Declarations, KernelDeclaration, expression_nodes
-from warpsmith.spec.host.expressions import Frame
+from warpsmith.spec.host.expressions import HostFrame
 from warpsmith.spec.host.follow import Follower
 from warpsmith.spec.host.index import Index
 from warpsmith.spec.host.launches import launches_of
-from warpsmith.spec.host.readings import Reading, read
-from warpsmith.spec.host.terms import Apply, Root, Term, factors_of, replaced, roots
+from warpsmith.spec.host.readings import HostReading, read
+from warpsmith.spec.host.terms import Apply, Root, SizeTerm, factors_of, replaced, roots
 from warpsmith.spec.host.terms import exact_quotient as exactly
 from warpsmith.spec.host.wording import written
 
@@ -28,8 +28,8 @@ _SMALL = 64  # a size below is hardly one that a kernel is run on at will
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    size_bytes: Term
+class HostMemory:
+    size_bytes: SizeTerm
     line: int
 
 
@@ -45,7 +45,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class HostFacts:
     """Expressions are text of kernel.toml; what could not be followed is None, or not there.
 
     `others` are lines of launches with another geometry or instance. `guessed` are the host's variables in the block that got a
@@ -64,7 +64,7 @@ class Facts:
     values: Mapping[str, str]
     passed: Mapping[str, str]  # scalars as the launch has them, in C++
     sizes: Mapping[str, Size]
-    memory: Mapping[str, Memory]
+    memory: Mapping[str, HostMemory]
     _names: Mapping[Root, str]
 
     def shape(self, argument: str, element_bytes: int) -> tuple[str, ...] | None:
@@ -74,7 +74,7 @@ class Facts:
         return tuple(written(factor, self._names) for factor in factors_of(count)) if count is not None else None
 
 
-def host_facts(declarations: Declarations, kernel: KernelDeclaration) -> Facts | None:
+def host_facts(declarations: Declarations, kernel: KernelDeclaration) -> HostFacts | None:
     """None where the file does not launch the kernel."""
     if not _LAUNCH.search(declarations.text):
         return None  # most files of kernels are headers: nothing to follow
@@ -88,12 +88,12 @@ def constant_value(declarations: Declarations, text: str) -> int | None:
     """The number that an expression over the file's own macros and constants is."""
     nodes = expression_nodes(text)
     follower = Follower(Index(declarations))
-    term = follower.whole(nodes[0], Frame(declarations.root.end_byte - 1)) if len(nodes) == 1 else None
+    term = follower.whole(nodes[0], HostFrame(declarations.root.end_byte - 1)) if len(nodes) == 1 else None
     return follower.value_of(term) if term is not None else None
 
 
 class _Facts:
-    def __init__(self, follower: Follower, kernel: KernelDeclaration, readings: list[Reading]) -> None:
+    def __init__(self, follower: Follower, kernel: KernelDeclaration, readings: list[HostReading]) -> None:
         self._origins = follower.origins
         self._kernel = kernel
         self._reading, *self._others = readings
@@ -108,20 +108,20 @@ class _Facts:
         self._all = list(dict.fromkeys(mentioned))
         self._device_words = follower.index.device_words
         self._knows_all_memory = all(p.name in reading.memory for p in kernel.parameters if p.depth)
-        self._numbers: dict[Root, Term] = {}
+        self._numbers: dict[Root, SizeTerm] = {}
         self._guessed: list[str] = []
         for root in self._all:
             self._fix(root)
         self._names = self._named()
 
-    def facts(self) -> Facts:
+    def facts(self) -> HostFacts:
         reading = self._reading
         memory = {}
         for name, allocated in reading.memory.items():
             size_bytes = replaced(allocated.size_bytes, self._numbers)
             if size_bytes is not None:
-                memory[name] = Memory(size_bytes, allocated.line)
-        return Facts(
+                memory[name] = HostMemory(size_bytes, allocated.line)
+        return HostFacts(
             line=reading.line,
             text=reading.text,
             others=tuple(r.line for r in self._others if r.form != reading.form),
@@ -169,15 +169,15 @@ class _Facts:
         lines = {root.name: self._origins[root].changed_line for root in geometry if root in self._numbers}
         return {name: line for name, line in lines.items() if line is not None and name not in self._guessed}
 
-    def _text(self, term: Term | None) -> str | None:
+    def _text(self, term: SizeTerm | None) -> str | None:
         known = replaced(term, self._numbers) if term is not None else None
         return written(known, self._names) if known is not None else None
 
-    def _template(self, value: Term | str) -> str | None:
+    def _template(self, value: SizeTerm | str) -> str | None:
         text = value if isinstance(value, str) else self._text(value)
         return text if isinstance(value, str) or (text is not None and text.isdigit()) else None
 
-    def _extents(self, extents: tuple[Term | None, ...] | None) -> tuple[str, ...] | None:
+    def _extents(self, extents: tuple[SizeTerm | None, ...] | None) -> tuple[str, ...] | None:
         texts = [self._text(extent) for extent in extents or (None,)]
         return None if None in texts else tuple(text for text in texts if text is not None)
 
@@ -220,12 +220,12 @@ class _Facts:
         return open_roots - bound
 
 
-def _is_plain(term: Term) -> bool:
+def _is_plain(term: SizeTerm) -> bool:
     """Sums and products of variables."""
     return not isinstance(term, Apply) or (term.operator in "+*" and all(map(_is_plain, term.operands)))
 
 
-def _cut(term: Term) -> set[Root]:
+def _cut(term: SizeTerm) -> set[Root]:
     """The roots of what is divided and rounded down."""
     if not isinstance(term, Apply):
         return set()
@@ -233,7 +233,7 @@ def _cut(term: Term) -> set[Root]:
     return own.union(*map(_cut, term.operands))
 
 
-def _lengths(term: Term) -> Iterator[Root]:
+def _lengths(term: SizeTerm) -> Iterator[Root]:
     """Roots that more memory comes with; not what a length is divided by."""
     if isinstance(term, Apply):
         parts = term.operands[:1] if term.operator in {"/", "%", "ceildiv"} else term.operands
@@ -243,5 +243,5 @@ def _lengths(term: Term) -> Iterator[Root]:
         yield term
 
 
-def _all_roots(terms: Iterable[Term | None]) -> list[Root]:
+def _all_roots(terms: Iterable[SizeTerm | None]) -> list[Root]:
     return list(dict.fromkeys(root for term in terms if term is not None for root in roots(term)))

@@ -1,7 +1,7 @@
 """Follows host code's names to the variables and numbers they begin with.
 
-A variable with a plain number stays a root (`Origin` knows the number): whether it becomes a workload's size or is that number
-is for `facts` to say. What is computed from others is seen through. What only a run tells is a root without a value.
+A variable with a plain number stays a root (`HostOrigin` knows the number): whether it becomes a workload's size or is that
+number is for `facts` to say. What is computed from others is seen through. What only a run tells is a root without a value.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warpsmith.spec.declarations import text_of
-from warpsmith.spec.host.expressions import Expressions, Frame, converted, is_extents
-from warpsmith.spec.host.index import Change, Index, Variable, arguments_of, called, parameters_of
-from warpsmith.spec.host.terms import Root, Term, chosen, is_a, replaced, roots, total
+from warpsmith.spec.host.expressions import Expressions, HostFrame, converted, is_extents
+from warpsmith.spec.host.index import HostChange, HostVariable, Index, arguments_of, called, parameters_of
+from warpsmith.spec.host.terms import Root, SizeTerm, chosen, is_a, replaced, roots, total
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,7 +26,7 @@ _ELSEWHERE = -1  # the place of what is not declared in this file
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class HostOrigin:
     """`changed_line` is where the variable gets another value later; `is_global` one of the whole file, that kernels may use."""
 
     line: int
@@ -38,24 +38,24 @@ class Origin:
 class Follower(Expressions):
     def __init__(self, index: Index) -> None:
         super().__init__(index)
-        self.origins: dict[Root, Origin] = {}
-        self._followed: dict[Root, Term | None] = {}
-        self._known_extents: dict[Variable, list[Term | None] | None] = {}
+        self.origins: dict[Root, HostOrigin] = {}
+        self._followed: dict[Root, SizeTerm | None] = {}
+        self._known_extents: dict[HostVariable, list[SizeTerm | None] | None] = {}
 
-    def value_of(self, term: Term) -> int | None:
+    def value_of(self, term: SizeTerm) -> int | None:
         """The number that it is with all roots at their own numbers."""
         known = {root: origin.value for root, origin in self.origins.items() if origin.value is not None}
         found = replaced(term, known)
         return found if isinstance(found, int) else None
 
-    def variable(self, name: str, frame: Frame) -> Variable | None:
+    def variable(self, name: str, frame: HostFrame) -> HostVariable | None:
         declared = self.index.declared(name, frame.place)
         function = self.index.function_at(frame.place)
         if function is not None and (declared is None or declared.place < function.start_byte):
             declared = next((p for p in parameters_of(function) if p.name == name), declared)
         return declared
 
-    def passed(self, parameter: Variable) -> tuple[Node, Frame] | None:
+    def passed(self, parameter: HostVariable) -> tuple[Node, HostFrame] | None:
         """What the only call of a function has in the place of its parameter."""
         function = self.index.function_at(parameter.place)
         calls = self.index.calls_of(function) if function is not None else []
@@ -63,13 +63,13 @@ class Follower(Expressions):
             return None
         number = [p.place for p in parameters_of(function)].index(parameter.place)
         given = arguments_of(calls[0])
-        return (given[number], Frame(calls[0].start_byte)) if number < len(given) else None
+        return (given[number], HostFrame(calls[0].start_byte)) if number < len(given) else None
 
-    def is_parameter(self, variable: Variable) -> bool:
+    def is_parameter(self, variable: HostVariable) -> bool:
         function = self.index.function_at(variable.place)
         return function is not None and any(p.place == variable.place for p in parameters_of(function))
 
-    def named(self, name: str, frame: Frame) -> Term | None:
+    def named(self, name: str, frame: HostFrame) -> SizeTerm | None:
         if name in frame.bindings:
             return frame.bindings[name]
         variable = self.variable(name, frame)
@@ -79,24 +79,26 @@ class Follower(Expressions):
         if macro is None or macro.parameters is not None:
             # A member of the class around, or of a header: a variable like others, unless the kernel is made with it.
             is_open = macro is None and name not in self.index.device_words and name.isidentifier()
-            return self._root(Variable(name, "", 0, _ELSEWHERE), Origin(self.index.line(frame.place))) if is_open else None
-        value = self.term(macro.body, Frame(macro.place))
+            return (
+                self._root(HostVariable(name, "", 0, _ELSEWHERE), HostOrigin(self.index.line(frame.place))) if is_open else None
+            )
+        value = self.term(macro.body, HostFrame(macro.place))
         if not isinstance(value, int):
             return value
-        origin = Origin(self.index.line(macro.place), value, is_global=True)
-        return self._root(Variable(name, "", 0, macro.place), origin)
+        origin = HostOrigin(self.index.line(macro.place), value, is_global=True)
+        return self._root(HostVariable(name, "", 0, macro.place), origin)
 
-    def _of_variable(self, variable: Variable) -> Term | None:
+    def _of_variable(self, variable: HostVariable) -> SizeTerm | None:
         own = Root(variable.name, variable.place)
         if own not in self._followed:
             # Until it is known it stands for itself: definitions may go round in circles (`blocks = n / 256; n = blocks;`).
-            self._followed[own] = self._root(variable, Origin(self.index.line(variable.place)))
+            self._followed[own] = self._root(variable, HostOrigin(self.index.line(variable.place)))
             found = self._definition(variable)
             is_circular = found is not None and found != own and own in roots(found)
-            self._followed[own] = self._root(variable, Origin(self.index.line(variable.place))) if is_circular else found
+            self._followed[own] = self._root(variable, HostOrigin(self.index.line(variable.place))) if is_circular else found
         return self._followed[own]
 
-    def _definition(self, variable: Variable) -> Term | None:
+    def _definition(self, variable: HostVariable) -> SizeTerm | None:
         if variable.depth or variable.type == "dim3":
             return None
         known = self.type_of(variable.type)
@@ -122,9 +124,9 @@ class Follower(Expressions):
             return None
         number = self.value_of(value) if value is not None else None
         changed = self.index.line(others[0].place) if others else None
-        return self._root(variable, Origin(self.index.line(variable.place), number, changed, is_global))
+        return self._root(variable, HostOrigin(self.index.line(variable.place), number, changed, is_global))
 
-    def _one_more(self, change: Change) -> Term | None:
+    def _one_more(self, change: HostChange) -> SizeTerm | None:
         """What `if (n % t) ++blocks;` adds to `n / t` blocks."""
         node = self.index.declarations.root.descendant_for_byte_range(change.place, change.place + 1)
         while node is not None and node.type not in {"update_expression", "assignment_expression"}:
@@ -137,10 +139,10 @@ class Follower(Expressions):
         if node is None or clause is None or node.child_by_field_name("alternative") is not None:
             return None
         asked = clause.child_by_field_name("value")
-        condition = self.whole(asked, Frame(node.start_byte)) if asked is not None else None
+        condition = self.whole(asked, HostFrame(node.start_byte)) if asked is not None else None
         return chosen(condition, 1, 0) if condition is not None else None
 
-    def _of_parameter(self, variable: Variable) -> Term | None:
+    def _of_parameter(self, variable: HostVariable) -> SizeTerm | None:
         """What the only call passes, where the function does not change it."""
         source = self.passed(variable)
         value = self.whole(*source) if source is not None else None
@@ -150,41 +152,41 @@ class Follower(Expressions):
         number = self.value_of(value) if value is not None else None
         changed = self.index.line(changes[0].place) if changes else None
         place = source[1].place if source is not None and number is not None else variable.place
-        return self._root(variable, Origin(self.index.line(place), number, changed))
+        return self._root(variable, HostOrigin(self.index.line(place), number, changed))
 
-    def length_of(self, vector: Variable) -> Term | None:
+    def length_of(self, vector: HostVariable) -> SizeTerm | None:
         """How many elements a `vector<T> v(n)` has; one of a plain number of them is known by its own name."""
         if "vector" not in vector.type or not vector.is_list or not vector.values:
             return None
-        found = self.whole(vector.values[0], Frame(vector.place))
-        return self._root(vector, Origin(self.index.line(vector.place), found)) if isinstance(found, int) else found
+        found = self.whole(vector.values[0], HostFrame(vector.place))
+        return self._root(vector, HostOrigin(self.index.line(vector.place), found)) if isinstance(found, int) else found
 
-    def member_of(self, owner: Variable, name: str) -> Term | None:
+    def member_of(self, owner: HostVariable, name: str) -> SizeTerm | None:
         """`matrix.rows`: a variable of its own."""
         changes = [c for c in self.index.changes(owner) if c.part == name]
-        value = self.whole(changes[0].value, Frame(changes[0].place)) if len(changes) == 1 and changes[0].value else None
+        value = self.whole(changes[0].value, HostFrame(changes[0].place)) if len(changes) == 1 and changes[0].value else None
         if value is not None and not isinstance(value, int):
             return value
         changed = self.index.line(changes[1].place) if len(changes) > 1 else None
-        return self._root(Variable(name, "", 0, owner.place), Origin(self.index.line(owner.place), value, changed))
+        return self._root(HostVariable(name, "", 0, owner.place), HostOrigin(self.index.line(owner.place), value, changed))
 
-    def _initial(self, node: Node, place: int) -> Term | None:
+    def _initial(self, node: Node, place: int) -> SizeTerm | None:
         """Of `argc > 1 ? atoi(argv[1]) : 1024` the part that is not read from the command line."""
         if node.type == "conditional_expression" and _INPUT.search(text_of(node)):
             parts = [node.child_by_field_name(key) for key in ("consequence", "alternative")]
             plain = [part for part in parts if part is not None and not _INPUT.search(text_of(part))]
-            found = self.term(plain[0], Frame(place)) if len(plain) == 1 else None
+            found = self.term(plain[0], HostFrame(place)) if len(plain) == 1 else None
             return self.value_of(found) if found is not None else None
-        return self.term(node, Frame(place))
+        return self.term(node, HostFrame(place))
 
-    def _root(self, variable: Variable, origin: Origin) -> Root:
+    def _root(self, variable: HostVariable, origin: HostOrigin) -> Root:
         root = Root(variable.name, variable.place)
         self.origins[root] = origin
         return root
 
     # ── dim3 ──
 
-    def extents(self, node: Node, frame: Frame) -> list[Term | None] | None:
+    def extents(self, node: Node, frame: HostFrame) -> list[SizeTerm | None] | None:
         while node.type == "parenthesized_expression" and len(node.named_children) == 1:
             node = node.named_children[0]
         if node.type == "call_expression" and called(node)[0] == "dim3":
@@ -205,7 +207,7 @@ class Follower(Expressions):
         found = self._known_extents[variable]
         return list(found) if found is not None else None
 
-    def _extents_of(self, variable: Variable) -> list[Term | None] | None:
+    def _extents_of(self, variable: HostVariable) -> list[SizeTerm | None] | None:
         if self.is_parameter(variable):
             source = self.passed(variable)
             return self.extents(*source) if source is not None else None
@@ -219,9 +221,9 @@ class Follower(Expressions):
             wholes = []
         if wholes:
             return None
-        found: list[Term | None] | None = [1, 1, 1]
+        found: list[SizeTerm | None] | None = [1, 1, 1]
         if values:
-            frame = Frame(place)
+            frame = HostFrame(place)
             found = self._three(values, frame) if is_list and len(values) > 1 else self.extents(values[0], frame)
         for axis, letter in enumerate(_AXES if found is not None else ""):
             assert found is not None
@@ -230,8 +232,8 @@ class Follower(Expressions):
                 value = parts[0].value
                 # One that had a number before may or may not have this one: the change can stand under an `if`.
                 is_only = len(parts) == 1 and not values
-                found[axis] = self.whole(value, Frame(parts[0].place)) if is_only and value is not None else None
+                found[axis] = self.whole(value, HostFrame(parts[0].place)) if is_only and value is not None else None
         return found
 
-    def _three(self, nodes: Sequence[Node], frame: Frame) -> list[Term | None] | None:
+    def _three(self, nodes: Sequence[Node], frame: HostFrame) -> list[SizeTerm | None] | None:
         return [*(self.whole(node, frame) for node in nodes), 1, 1, 1][:3] if nodes else [1, 1, 1]

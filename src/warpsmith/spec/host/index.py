@@ -24,7 +24,7 @@ _BRACKETED_NAME = re.compile(r"(?<![\w>])\(\s*(\w+)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class HostVariable:
     """`values` are what stands in the brackets, or behind the `=`, of its declaration."""
 
     name: str
@@ -38,7 +38,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HostChange:
     """`value` is None where it is not a plain assignment: `n /= 2`, `++n`, `scanf("%d", &n)`. `part` is the `x` of `grid.x`."""
 
     name: str
@@ -48,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Macro:
+class HostMacro:
     parameters: tuple[str, ...] | None
     body: Node
     place: int
@@ -75,9 +75,9 @@ class Index:
         return found
 
     @cached_property
-    def macros(self) -> dict[str, Macro | None]:
+    def macros(self) -> dict[str, HostMacro | None]:
         """None where a name is defined in several ways."""
-        found: dict[str, Macro | None] = {}
+        found: dict[str, HostMacro | None] = {}
         texts: dict[str, str] = {}
         for node in self._of_kind("preproc_def", "preproc_function_def"):
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -88,7 +88,7 @@ class Index:
             parameters = None if listed is None else tuple(text_of(child) for child in listed.named_children)
             bodies = expression_nodes(_BRACKETED_NAME.sub(r" \1 ", text) if parameters is not None else text)
             is_other = texts.setdefault(text_of(name), text) != text
-            found[text_of(name)] = None if is_other or len(bodies) != 1 else Macro(parameters, bodies[0], node.start_byte)
+            found[text_of(name)] = None if is_other or len(bodies) != 1 else HostMacro(parameters, bodies[0], node.start_byte)
         return found
 
     @cached_property
@@ -103,7 +103,7 @@ class Index:
             found |= {text_of(n) for n in walk(macro.body) if n.type == "identifier"}
         return frozenset(found)
 
-    def declared(self, name: str, place: int) -> Variable | None:
+    def declared(self, name: str, place: int) -> HostVariable | None:
         """The variable that a name is at a place; a function's parameters are `parameters_of`'s."""
         visible = [(v, block) for v, block in self._variables.get(name, ()) if v.place < place and _is_in(place, block)]
         if not visible:
@@ -113,7 +113,7 @@ class Index:
         # Two in one block are branches of an `#if`, and which of them counts is not known here.
         return found[0] if len(found) == 1 else replace(found[0], values=(), is_unclear=True)
 
-    def changes(self, variable: Variable) -> list[Change]:
+    def changes(self, variable: HostVariable) -> list[HostChange]:
         """All that may be of this variable: others of its name in the same function count, to be sure."""
         home = self.function_at(variable.place)
         return [
@@ -145,8 +145,8 @@ class Index:
         return found
 
     @cached_property
-    def _variables(self) -> dict[str, list[tuple[Variable, Node]]]:
-        found: dict[str, list[tuple[Variable, Node]]] = {}
+    def _variables(self) -> dict[str, list[tuple[HostVariable, Node]]]:
+        found: dict[str, list[tuple[HostVariable, Node]]] = {}
         for node in self._of_kind("declaration"):
             block = _block(node)
             for variable in _declared_by(node):
@@ -154,14 +154,14 @@ class Index:
         return found
 
     @cached_property
-    def _changes(self) -> dict[str, list[Change]]:
-        found: dict[str, list[Change]] = {}
+    def _changes(self) -> dict[str, list[HostChange]]:
+        found: dict[str, list[HostChange]] = {}
         for node in self._of_kind(*_CHANGING):
             for change in (*_changes_by(node), *self._changes_by_reference(node)):
                 found.setdefault(change.name, []).append(change)
         return found
 
-    def _changes_by_reference(self, node: Node) -> Iterator[Change]:
+    def _changes_by_reference(self, node: Node) -> Iterator[HostChange]:
         """Of variables that a function of this file gets by reference."""
         functions = self.functions.get(called(node)[0], ()) if node.type == "call_expression" else ()
         for function in functions:
@@ -170,16 +170,16 @@ class Index:
             for parameter, given in zip(parameters, arguments_of(node), strict=False):
                 is_open = "&" in text_of(parameter) and "const" not in text_of(parameter)
                 if is_open and given.type == "identifier":
-                    yield Change(text_of(given), None, None, node.start_byte)
+                    yield HostChange(text_of(given), None, None, node.start_byte)
 
 
-def parameters_of(function: Node) -> list[Variable]:
+def parameters_of(function: Node) -> list[HostVariable]:
     listed = first(function, "parameter_list")
     found = []
     for node in listed.named_children if listed is not None else ():
         declared = node.child_by_field_name("type")
         name, depth = declared_name(node.child_by_field_name("declarator"))
-        found.append(Variable(text_of(name) if name else "", text_of(declared) if declared else "", depth, node.start_byte))
+        found.append(HostVariable(text_of(name) if name else "", text_of(declared) if declared else "", depth, node.start_byte))
     return found
 
 
@@ -210,7 +210,7 @@ def arguments_of(call: Node) -> list[Node]:
     return [child for child in listed.named_children if child.type != "comment"] if listed is not None else []
 
 
-def _declared_by(node: Node) -> Iterator[Variable]:
+def _declared_by(node: Node) -> Iterator[HostVariable]:
     declared = node.child_by_field_name("type")
     type_text = " ".join(text_of(declared).split()) if declared is not None else ""
     is_const = any(c.type == "type_qualifier" and text_of(c) in {"const", "constexpr"} for c in node.children)
@@ -227,28 +227,28 @@ def _declared_by(node: Node) -> Iterator[Variable]:
             values, is_list = tuple(expression_nodes(text_of(listed)[1:-1]) if listed is not None else ()), True
         name, depth = declared_name(inner)
         if name is not None:
-            yield Variable(text_of(name), type_text, depth, name.start_byte, values, is_const, is_list)
+            yield HostVariable(text_of(name), type_text, depth, name.start_byte, values, is_const, is_list)
 
 
-def _changes_by(node: Node) -> Iterator[Change]:
+def _changes_by(node: Node) -> Iterator[HostChange]:
     if node.type == "assignment_expression":
         left, right, sign = (node.child_by_field_name(key) for key in ("left", "right", "operator"))
         is_plain = sign is not None and text_of(sign) == "="
         if left is not None and left.type == "identifier":
-            yield Change(text_of(left), None, right if is_plain else None, node.start_byte)
+            yield HostChange(text_of(left), None, right if is_plain else None, node.start_byte)
         if left is not None and left.type == "field_expression":
             owner, part = left.child_by_field_name("argument"), left.child_by_field_name("field")
             if owner is not None and part is not None and owner.type == "identifier":
-                yield Change(text_of(owner), text_of(part), right if is_plain else None, node.start_byte)
+                yield HostChange(text_of(owner), text_of(part), right if is_plain else None, node.start_byte)
     elif node.type == "update_expression" or _INPUT_STREAM.match(text_of(node) if node.type == "binary_expression" else ""):
-        yield from (Change(text_of(c), None, None, node.start_byte) for c in node.named_children if c.type == "identifier")
+        yield from (HostChange(text_of(c), None, None, node.start_byte) for c in node.named_children if c.type == "identifier")
     elif node.type == "pointer_expression" and text_of(node).startswith("&"):
         # Whoever gets the address of a number may change it: scanf, the occupancy API. Copies only read.
         parent = node.parent.parent if node.parent is not None and node.parent.type == "argument_list" else None
         if parent is not None and parent.type == "call_expression" and not re.search("Memcpy|memcpy", called(parent)[0]):
             name = text_of(node)[1:].strip()
             if name.isidentifier():
-                yield Change(name, None, None, node.start_byte)
+                yield HostChange(name, None, None, node.start_byte)
 
 
 def _block(node: Node) -> Node:

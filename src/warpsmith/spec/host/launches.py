@@ -19,7 +19,7 @@ _LENGTH = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class HostLaunch:
     """`arguments` are in the kernel's order; None where they are not written out (an array of pointers that is not seen)."""
 
     call: Node
@@ -34,7 +34,7 @@ class Launch:
         return one_line(text_of(self.call))
 
 
-def launches_of(index: Index, kernel: KernelDeclaration) -> list[Launch]:
+def launches_of(index: Index, kernel: KernelDeclaration) -> list[HostLaunch]:
     """In the order of the file."""
     found = [pair for call in index.calls if (pair := _read(index, call)) is not None]
     return [
@@ -44,7 +44,7 @@ def launches_of(index: Index, kernel: KernelDeclaration) -> list[Launch]:
     ]
 
 
-def _fits(launch: Launch, kernel: KernelDeclaration) -> bool:
+def _fits(launch: HostLaunch, kernel: KernelDeclaration) -> bool:
     """Not one of the same name in another namespace, or with other parameters."""
     least = sum("=" not in parameter.text for parameter in kernel.parameters)
     if launch.arguments is not None and not least <= len(launch.arguments) <= len(kernel.parameters):
@@ -54,7 +54,7 @@ def _fits(launch: Launch, kernel: KernelDeclaration) -> bool:
     return f"::{kernel.name}".endswith(f"::{scope}{kernel.plain_name}")
 
 
-def _stands_for(index: Index, name: str, launch: Launch) -> str:
+def _stands_for(index: Index, name: str, launch: HostLaunch) -> str:
     """`auto kernel = &softmax<float>; kernel<<<…>>>(…)`."""
     variable = index.declared(name, launch.call.start_byte)
     return _function(variable.values[0])[0] if variable is not None and len(variable.values) == 1 else ""
@@ -66,7 +66,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= _LENGTH else f"{line[:_LENGTH]} …"
 
 
-def _read(index: Index, call: Node) -> tuple[str, Launch] | None:
+def _read(index: Index, call: Node) -> tuple[str, HostLaunch] | None:
     function = call.child_by_field_name("function")
     marks = [c for c in (*call.children, *_below(function)) if c.type == "kernel_call_syntax"]
     given = arguments_of(call)
@@ -75,15 +75,15 @@ def _read(index: Index, call: Node) -> tuple[str, Launch] | None:
         name, template = plain_name(function)
         if len(sizes) < 2:
             return None
-        return name, Launch(call, tuple(template), sizes[0], sizes[1], sizes[2] if len(sizes) > 2 else None, tuple(given))
+        return name, HostLaunch(call, tuple(template), sizes[0], sizes[1], sizes[2] if len(sizes) > 2 else None, tuple(given))
     api, _ = called(call)
     if api == "hipLaunchKernelGGL" and len(given) >= 5:
         name, template = _function(given[0])
-        return name, Launch(call, tuple(template), given[1], given[2], given[3], tuple(given[5:]))
+        return name, HostLaunch(call, tuple(template), given[1], given[2], given[3], tuple(given[5:]))
     if _BY_ARRAY.fullmatch(api) and len(given) >= 4:
         name, template = _function(given[0])
         listed = _listed(index, given[3], call.start_byte)
-        return name, Launch(call, tuple(template), given[1], given[2], given[4] if len(given) > 4 else None, listed)
+        return name, HostLaunch(call, tuple(template), given[1], given[2], given[4] if len(given) > 4 else None, listed)
     return None
 
 

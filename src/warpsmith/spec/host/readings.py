@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from warpsmith.spec.declarations import KernelDeclaration, text_of
 from warpsmith.spec.host.buffers import Allocation, allocation, pointer
-from warpsmith.spec.host.expressions import Frame
+from warpsmith.spec.host.expressions import HostFrame
 from warpsmith.spec.host.follow import Follower
-from warpsmith.spec.host.launches import Launch, one_line
-from warpsmith.spec.host.terms import Term
+from warpsmith.spec.host.launches import HostLaunch, one_line
+from warpsmith.spec.host.terms import SizeTerm
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,21 +20,21 @@ _FLOAT_LITERAL = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=[fF]?$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HostReading:
     """What is not there could not be followed. `literals` are scalars that are plain floats or truth values, as TOML has them;
     `passed` are all scalars, as C++ has them.
     """
 
     line: int
     text: str
-    grid: tuple[Term | None, ...] | None
-    block: tuple[Term | None, ...] | None
-    shared: Term | None
-    scalars: dict[str, Term]
+    grid: tuple[SizeTerm | None, ...] | None
+    block: tuple[SizeTerm | None, ...] | None
+    shared: SizeTerm | None
+    scalars: dict[str, SizeTerm]
     literals: dict[str, str]
     passed: dict[str, str]
     memory: dict[str, Allocation]
-    template: dict[str, Term | str]
+    template: dict[str, SizeTerm | str]
 
     @property
     def form(self) -> tuple[object, ...]:
@@ -42,10 +42,10 @@ class Reading:
         return self.grid, self.block, self.shared, self.template
 
 
-def read(follower: Follower, launch: Launch, kernel: KernelDeclaration) -> Reading:
-    frame = Frame(launch.call.start_byte)
+def read(follower: Follower, launch: HostLaunch, kernel: KernelDeclaration) -> HostReading:
+    frame = HostFrame(launch.call.start_byte)
     given = list(zip(kernel.parameters, launch.arguments or (), strict=False))
-    scalars, literals, memory = dict[str, Term](), dict[str, str](), dict[str, Allocation]()
+    scalars, literals, memory = dict[str, SizeTerm](), dict[str, str](), dict[str, Allocation]()
     for parameter, node in given:
         if parameter.depth:
             found = pointer(follower, node, frame)
@@ -58,7 +58,7 @@ def read(follower: Follower, launch: Launch, kernel: KernelDeclaration) -> Readi
             scalars[parameter.name] = term
         elif isinstance(term, int):
             literals[parameter.name] = repr(float(term))
-    return Reading(
+    return HostReading(
         line=follower.index.line(launch.call.start_byte),
         text=launch.text,
         grid=_extents(follower, launch.grid, frame),
@@ -72,7 +72,7 @@ def read(follower: Follower, launch: Launch, kernel: KernelDeclaration) -> Readi
     )
 
 
-def _extents(follower: Follower, node: Node, frame: Frame) -> tuple[Term | None, ...] | None:
+def _extents(follower: Follower, node: Node, frame: HostFrame) -> tuple[SizeTerm | None, ...] | None:
     """Without axes of one at the end."""
     found = follower.extents(node, frame)
     if found is None:
@@ -82,18 +82,18 @@ def _extents(follower: Follower, node: Node, frame: Frame) -> tuple[Term | None,
     return tuple(found)
 
 
-def _literal(follower: Follower, node: Node, frame: Frame) -> str | None:
+def _literal(follower: Follower, node: Node, frame: HostFrame) -> str | None:
     """A float or a truth value that is written down, here or where its variable is declared and never changed."""
     if node.type == "identifier":
         name = text_of(node)
         variable = follower.variable(name, frame)
         macro = follower.index.macros.get(name) if variable is None else None
         if macro is not None and macro.parameters is None:
-            return _literal(follower, macro.body, Frame(macro.place)) if macro.body.type != "identifier" else None
+            return _literal(follower, macro.body, HostFrame(macro.place)) if macro.body.type != "identifier" else None
         is_open = variable is None or variable.depth or len(variable.values) != 1 or follower.is_parameter(variable)
         if variable is None or is_open or follower.index.changes(variable) or variable.values[0].type == "identifier":
             return None
-        return _literal(follower, variable.values[0], Frame(variable.place))
+        return _literal(follower, variable.values[0], HostFrame(variable.place))
     text = text_of(node).strip("() ")
     if text in {"true", "false"}:
         return text
@@ -107,9 +107,9 @@ def _is_whole(follower: Follower, type_text: str) -> bool:
     return known is not None and known.lanes == 1 and known.dtype.is_whole
 
 
-def _template(follower: Follower, launch: Launch, kernel: KernelDeclaration, frame: Frame) -> dict[str, Term | str]:
+def _template(follower: Follower, launch: HostLaunch, kernel: KernelDeclaration, frame: HostFrame) -> dict[str, SizeTerm | str]:
     """What the launch says of the template's parameters, and the types that it leaves to be deduced from pointers."""
-    found: dict[str, Term | str] = {}
+    found: dict[str, SizeTerm | str] = {}
     for parameter, node in zip(kernel.template, launch.template, strict=False):
         text = " ".join(text_of(node).split())
         if text in {"true", "false"} or (parameter.kind == "typename" and follower.type_of(text) is not None):
@@ -125,7 +125,7 @@ def _template(follower: Follower, launch: Launch, kernel: KernelDeclaration, fra
     return found
 
 
-def _template_value(follower: Follower, node: Node, frame: Frame) -> Term | None:
+def _template_value(follower: Follower, node: Node, frame: HostFrame) -> SizeTerm | None:
     """A name among template arguments looks like a type to the grammar."""
     text = text_of(node)
     return follower.named(text, frame) if text.isidentifier() else follower.whole(node, frame)

@@ -27,15 +27,15 @@ class Apply:
     """`+` and `*` have any number of operands; `if` has condition, then, else; `float` is a number that divides as a float."""
 
     operator: str
-    operands: tuple[Term, ...]
+    operands: tuple[SizeTerm, ...]
 
 
-Term: TypeAlias = int | Root | Apply
+SizeTerm: TypeAlias = int | Root | Apply
 
 
-def total(*terms: Term) -> Term:
+def total(*terms: SizeTerm) -> SizeTerm:
     """The sum."""
-    weights: dict[Term, int] = {}
+    weights: dict[SizeTerm, int] = {}
     for term in terms:
         for part in term.operands if is_a(term, "+") else (term,):
             weight, core = weighted(part)
@@ -48,8 +48,8 @@ def total(*terms: Term) -> Term:
     return parts[0] if len(parts) == 1 else Apply("+", tuple(parts))
 
 
-def product(*terms: Term) -> Term:
-    coefficient, factors = 1, list[Term]()
+def product(*terms: SizeTerm) -> SizeTerm:
+    coefficient, factors = 1, list[SizeTerm]()
     for term in terms:
         for factor in term.operands if is_a(term, "*") else (term,):
             if isinstance(factor, int):
@@ -63,7 +63,7 @@ def product(*terms: Term) -> Term:
     return factors[0] if len(factors) == 1 else Apply("*", tuple(factors))
 
 
-def quotient(above: Term, below: Term) -> Term | None:
+def quotient(above: SizeTerm, below: SizeTerm) -> SizeTerm | None:
     """As C++ divides whole numbers that are not negative; None where that is not known to have a result."""
     if below == 0 or (isinstance(above, int) and above < 0) or (isinstance(below, int) and below < 0):
         return None
@@ -82,14 +82,14 @@ def quotient(above: Term, below: Term) -> Term | None:
     return Apply("/", (above, below))
 
 
-def rounded_up(above: Term, below: Term) -> Term:
+def rounded_up(above: SizeTerm, below: SizeTerm) -> SizeTerm:
     """`ceildiv`."""
     if isinstance(above, int) and isinstance(below, int) and below > 0:
         return -(-above // below)
     return above if below == 1 else Apply("ceildiv", (above, below))
 
 
-def exact_quotient(above: Term, below: Term) -> Term | None:
+def exact_quotient(above: SizeTerm, below: SizeTerm) -> SizeTerm | None:
     """Where every part of a sum has the divisor as a factor."""
     if below == 1:
         return above
@@ -110,7 +110,7 @@ def exact_quotient(above: Term, below: Term) -> Term | None:
     return product(weight // divisor, *left) if divisor > 0 and weight % divisor == 0 else None
 
 
-def chosen(condition: Term, then: Term, otherwise: Term) -> Term:
+def chosen(condition: SizeTerm, then: SizeTerm, otherwise: SizeTerm) -> SizeTerm:
     """`condition ? then : otherwise`."""
     if isinstance(condition, int):
         return then if condition else otherwise
@@ -124,7 +124,7 @@ def chosen(condition: Term, then: Term, otherwise: Term) -> Term:
     return Apply("if", (condition, then, otherwise))
 
 
-def operation(operator: str, left: Term, right: Term) -> Term | None:  # noqa: C901, PLR0911 - one return for each operator
+def operation(operator: str, left: SizeTerm, right: SizeTerm) -> SizeTerm | None:  # noqa: C901, PLR0911 - one return for each operator
     """What C++'s binary operator makes of two whole numbers; None for an operator that kernel.toml does not have."""
     match operator:
         case "+":
@@ -153,14 +153,14 @@ def operation(operator: str, left: Term, right: Term) -> Term | None:  # noqa: C
             return None
 
 
-def compared(operator: str, left: Term, right: Term) -> Term:
+def compared(operator: str, left: SizeTerm, right: SizeTerm) -> SizeTerm:
     if isinstance(left, int) and isinstance(right, int):
         results = {"==": left == right, "!=": left != right, "<": left < right, "<=": left <= right, ">": left > right}
         return int(results.get(operator, left >= right))
     return Apply(operator, (left, right))
 
 
-def extreme(which: str, *terms: Term) -> Term:
+def extreme(which: str, *terms: SizeTerm) -> SizeTerm:
     """`min` or `max`."""
     numbers = [term for term in terms if isinstance(term, int)]
     if len(numbers) == len(terms):
@@ -168,7 +168,7 @@ def extreme(which: str, *terms: Term) -> Term:
     return Apply(which, terms)
 
 
-def replaced(term: Term, values: Mapping[Root, Term]) -> Term | None:  # noqa: PLR0911 - one return for each operator
+def replaced(term: SizeTerm, values: Mapping[Root, SizeTerm]) -> SizeTerm | None:  # noqa: PLR0911 - one return for each operator
     """With values in the place of roots, folded anew; None where that leaves no result."""
     if isinstance(term, Root):
         return values.get(term, term)
@@ -193,7 +193,7 @@ def replaced(term: Term, values: Mapping[Root, Term]) -> Term | None:  # noqa: P
             return operation(operator, *known)
 
 
-def roots(term: Term) -> Iterator[Root]:
+def roots(term: SizeTerm) -> Iterator[Root]:
     """In the order of the text."""
     if isinstance(term, Root):
         yield term
@@ -202,25 +202,25 @@ def roots(term: Term) -> Iterator[Root]:
             yield from roots(operand)
 
 
-def length(term: Term) -> int:
+def length(term: SizeTerm) -> int:
     return 1 + sum(map(length, term.operands)) if isinstance(term, Apply) else 1
 
 
-def has_floats(term: Term) -> bool:
+def has_floats(term: SizeTerm) -> bool:
     return isinstance(term, Apply) and (term.operator == "float" or any(map(has_floats, term.operands)))
 
 
-def factors_of(term: Term) -> list[Term]:
+def factors_of(term: SizeTerm) -> list[SizeTerm]:
     """Variables before the number: `3 * n * m` is `n`, `m` and 3."""
     weight, core = weighted(term)
     return [*_factors(term), *([weight] if weight != 1 or core == 1 else [])]
 
 
-def is_a(term: Term, operator: str) -> TypeGuard[Apply]:
+def is_a(term: SizeTerm, operator: str) -> TypeGuard[Apply]:
     return isinstance(term, Apply) and term.operator == operator
 
 
-def weighted(term: Term) -> tuple[int, Term]:
+def weighted(term: SizeTerm) -> tuple[int, SizeTerm]:
     """A number and what it multiplies."""
     if isinstance(term, int):
         return term, 1
@@ -229,12 +229,12 @@ def weighted(term: Term) -> tuple[int, Term]:
     return 1, term
 
 
-def _swapped(part: Term) -> tuple[Term, int]:
+def _swapped(part: SizeTerm) -> tuple[SizeTerm, int]:
     weight, core = weighted(part)
     return core, weight
 
 
-def _factors(term: Term) -> list[Term]:
+def _factors(term: SizeTerm) -> list[SizeTerm]:
     """Without the number."""
     _, core = weighted(term)
     if core == 1:
@@ -242,13 +242,13 @@ def _factors(term: Term) -> list[Term]:
     return list(core.operands) if is_a(core, "*") else [core]
 
 
-def _round_up(weights: dict[Term, int]) -> None:
+def _round_up(weights: dict[SizeTerm, int]) -> None:
     """`(n - 1) / b + 1` and `n / b + (n % b != 0)` are `ceildiv(n, b)`."""
     for core in [core for core in weights if is_a(core, "/") and weights[core] == 1]:
         assert is_a(core, "/")
         above, below = core.operands
-        part: Term
-        extra: Term
+        part: SizeTerm
+        extra: SizeTerm
         left_over = Apply("if", (Apply("!=", (Apply("%", (above, below)), 0)), 1, 0))
         if weights.get(left_over) == 1:
             part, extra = rounded_up(above, below), left_over

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warpsmith.spec.host.terms import Apply, Root, Term, product, weighted
+from warpsmith.spec.host.terms import Apply, Root, SizeTerm, product, weighted
 
 _CALLS = frozenset({"ceildiv", "min", "max"})
 _SUM, _PRODUCT, _ATOM = 1, 2, 3  # how tightly a text holds together; 0: not at all
 
 
-def written(term: Term, names: Mapping[Root, str]) -> str:
+def written(term: SizeTerm, names: Mapping[Root, str]) -> str:
     """`names` has every root that the term still has."""
     return _written(term, names)[0]
 
 
-def _written(term: Term, names: Mapping[Root, str]) -> tuple[str, int]:  # noqa: PLR0911 - one return for each operator
+def _written(term: SizeTerm, names: Mapping[Root, str]) -> tuple[str, int]:  # noqa: PLR0911 - one return for each operator
     if isinstance(term, int):
         return str(term), _ATOM if term >= 0 else 0
     if isinstance(term, Root):
@@ -44,7 +44,7 @@ def _sum(term: Apply, names: Mapping[Root, str]) -> str:
     return text
 
 
-def _held(term: Term, strength: int, names: Mapping[Root, str]) -> str:
+def _held(term: SizeTerm, strength: int, names: Mapping[Root, str]) -> str:
     text, own = _written(term, names)
     # `a * (b / c)` is not `a * b / c` for whole numbers.
     is_quotient = isinstance(term, Apply) and term.operator in {"/", "%"}

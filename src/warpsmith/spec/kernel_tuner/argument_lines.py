@@ -12,10 +12,10 @@ from warpsmith.core.expression import Expression
 from warpsmith.spec.cpp_types import may_be_memory, may_be_value
 from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.problem import Passed
-from warpsmith.spec.kernel_tuner.python.values import Number
+from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
 from warpsmith.spec.kernel_tuner.sizes import Sizes
 from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT, quoted_unless_number
-from warpsmith.spec.skeleton_arguments import Argument
+from warpsmith.spec.skeleton_arguments import GuessedArgument
 from warpsmith.spec.toml_writing import toml_value
 
 _FLOAT_FILLS = frozenset({"normal", "uniform"})
@@ -31,7 +31,7 @@ class ArgumentLines:
         self._known = known
         self._is_compared = is_compared
 
-    def line(self, argument: Argument, passed: Passed | None, width: int, *, compared: bool) -> str:
+    def line(self, argument: GuessedArgument, passed: Passed | None, width: int, *, compared: bool) -> str:
         notes: list[str] = []
         if argument.is_pointer:
             entries = self._pointer(argument, passed, compared, notes)
@@ -50,7 +50,7 @@ class ArgumentLines:
 
     # ── pointers ──
 
-    def _pointer(self, argument: Argument, passed: Passed | None, compared: bool, notes: list[str]) -> dict[str, str]:
+    def _pointer(self, argument: GuessedArgument, passed: Passed | None, compared: bool, notes: list[str]) -> dict[str, str]:
         dtype = self._memory(argument, passed, notes)
         if passed is not None and passed.is_null:
             notes += [passed.place] if passed.place else []
@@ -67,7 +67,7 @@ class ArgumentLines:
             entries |= _init(passed, dtype, notes)
         return entries
 
-    def _memory(self, argument: Argument, passed: Passed | None, notes: list[str]) -> DType:
+    def _memory(self, argument: GuessedArgument, passed: Passed | None, notes: list[str]) -> DType:
         declared = argument.type
         given = passed.dtype if passed is not None else None
         if given is None:
@@ -84,7 +84,7 @@ class ArgumentLines:
             return None
         return [quoted_unless_number(self._sizes.text(extent)) for extent in passed.shape] or ["1"]
 
-    def _role(self, argument: Argument, passed: Passed | None, compared: bool, notes: list[str]) -> Role:
+    def _role(self, argument: GuessedArgument, passed: Passed | None, compared: bool, notes: list[str]) -> Role:
         own = argument.role
         if passed is not None and passed.role is not None and not (passed.role is not Role.IN and argument.is_const):
             return passed.role
@@ -99,7 +99,7 @@ class ArgumentLines:
 
     # ── values ──
 
-    def _scalar(self, argument: Argument, passed: Passed | None, notes: list[str]) -> dict[str, str]:
+    def _scalar(self, argument: GuessedArgument, passed: Passed | None, notes: list[str]) -> dict[str, str]:
         declared = argument.type
         given = passed.dtype if passed is not None else None
         if declared is not None and declared.lanes > 1:
@@ -120,7 +120,7 @@ class ArgumentLines:
         value = passed.value if passed is not None else None
         if isinstance(value, str):
             return f'"{value}"' if self._is_expression(value) else None
-        if not isinstance(value, Number):
+        if not isinstance(value, ScriptNumber):
             return None
         if dtype is DType.BOOL:
             return "true" if value.value else "false"

@@ -5,18 +5,26 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from warpsmith.spec.kernel_tuner.calls import Call
+from warpsmith.spec.kernel_tuner.calls import ReadCall
 from warpsmith.spec.kernel_tuner.problem import Passed
-from warpsmith.spec.kernel_tuner.python.values import Array, Listed, Nothing, Number, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.values import (
+    Listed,
+    Nothing,
+    ScriptArray,
+    ScriptNumber,
+    ScriptTable,
+    ScriptValue,
+    Unknown,
+)
 
 
 @dataclass(frozen=True)
 class ArgumentReading:
-    _call: Call
+    _call: ReadCall
 
     def constants(self) -> dict[str, Passed]:
         table = self._call.given("cmem_args")
-        return {n: self._passed(v, None) for n, v in table.entries.items()} if isinstance(table, Table) else {}
+        return {n: self._passed(v, None) for n, v in table.entries.items()} if isinstance(table, ScriptTable) else {}
 
     def passed(self) -> tuple[Passed, ...] | None:
         value, node = self._call.found.values.get("arguments"), self._call.found.nodes.get("arguments")
@@ -30,11 +38,11 @@ class ArgumentReading:
         names = names or [None] * len(value.items)
         return tuple(self._passed(item, name) for item, name in zip(value.items, names, strict=True))
 
-    def _passed(self, value: Value, name: str | None) -> Passed:
+    def _passed(self, value: ScriptValue, name: str | None) -> Passed:
         match value:
-            case Array(dtype=dtype, shape=shape, fill=fill, line=line):
+            case ScriptArray(dtype=dtype, shape=shape, fill=fill, line=line):
                 return Passed(self._call.place(line), name, dtype, shape, fill=fill)
-            case Number():
+            case ScriptNumber():
                 return Passed(self._call.place(self._call.line("arguments")), name, value.dtype, value=value)
             case Unknown(line=line):
                 return Passed(self._call.place(line), name)

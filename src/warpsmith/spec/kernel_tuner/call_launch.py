@@ -6,40 +6,40 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from warpsmith.spec.kernel_tuner.calls import Call
-from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Extent, Tunable, size_of
-from warpsmith.spec.kernel_tuner.python.values import Function, Listed, Number, Table, Value
+from warpsmith.spec.kernel_tuner.calls import ReadCall
+from warpsmith.spec.kernel_tuner.conditions import ConditionReader
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Extent, ScriptTunable, size_of
+from warpsmith.spec.kernel_tuner.python.values import Listed, ScriptFunction, ScriptNumber, ScriptTable, ScriptValue
 
 
 @dataclass(frozen=True)
 class LaunchReading:
-    _call: Call
-    _reader: Reader
-    _parameters: Sequence[Tunable]
+    _call: ReadCall
+    _reader: ConditionReader
+    _parameters: Sequence[ScriptTunable]
 
     def size(self) -> tuple[Extent, ...] | None:
         value = self._call.found.values.get("problem_size")
         items = value.items if isinstance(value, Listed) else [value] if value is not None else []
-        if isinstance(value, Function):
+        if isinstance(value, ScriptFunction):
             items = self._returned(value)
         return size_of(self._extent(item) for item in items[:3])
 
-    def _returned(self, function: Function) -> list[Value]:
+    def _returned(self, function: ScriptFunction) -> list[ScriptValue]:
         """Of a function that gives the size for a configuration, the expressions of its tuple."""
         body = function.node.body if isinstance(function.node, ast.Lambda) else None
         parts = body.elts if isinstance(body, ast.Tuple | ast.List) else [body] if body is not None else []
-        return [Function(ast.Lambda(function.node.args, part), function.scope, {}) for part in parts]
+        return [ScriptFunction(ast.Lambda(function.node.args, part), function.scope, {}) for part in parts]
 
-    def _extent(self, value: Value | None) -> Extent | None:
+    def _extent(self, value: ScriptValue | None) -> Extent | None:
         match value:
-            case Number() if value.is_whole and value.value > 0:
+            case ScriptNumber() if value.is_whole and value.value > 0:
                 return replace(value, dtype=None)
-            case Number(value=float(number)) if number.is_integer() and number > 0:
-                return Number(int(number), int(number))
+            case ScriptNumber(value=float(number)) if number.is_integer() and number > 0:
+                return ScriptNumber(int(number), int(number))
             case str() as text:
                 return self._reader.number_text(text)
-            case Function(node=node):
+            case ScriptFunction(node=node):
                 return self._reader.function(node, is_number=True)
             case _:
                 return None
@@ -52,7 +52,7 @@ class LaunchReading:
         found = []
         for item in value.items if isinstance(value, Listed) else [value]:
             text = self._divisor(item)
-            if isinstance(item, Function) and any(isinstance(node, ast.Div) for node in ast.walk(item.node)):
+            if isinstance(item, ScriptFunction) and any(isinstance(node, ast.Div) for node in ast.walk(item.node)):
                 self._call.notes.append(f"{name}: Kernel Tuner keeps the fraction of this function, kernel.toml its whole part")
             if text is None:
                 self._call.not_followed(name)
@@ -60,13 +60,13 @@ class LaunchReading:
                 found.append(text)
         return tuple(found)
 
-    def _divisor(self, value: Value) -> str | None:
+    def _divisor(self, value: ScriptValue) -> str | None:
         match value:
             case str() as text:
                 return self._reader.number_text(text)
-            case Number() if value.is_whole:
+            case ScriptNumber() if value.is_whole:
                 return str(value.value)
-            case Function(node=node):
+            case ScriptFunction(node=node):
                 return self._reader.function(node, is_number=True)
             case _:
                 return None
@@ -83,14 +83,14 @@ class LaunchReading:
 
     def shared(self) -> Extent | None:
         value = self._call.given("smem_args")
-        size = value.entries.get("size") if isinstance(value, Table) else None
+        size = value.entries.get("size") if isinstance(value, ScriptTable) else None
         found = self._extent(size)
         if value is not None and found is None:
             self._call.not_followed("smem_args")
         return found
 
 
-def block_of(parameters: Sequence[Tunable], names: Sequence[str]) -> tuple[str, ...]:
+def block_of(parameters: Sequence[ScriptTunable], names: Sequence[str]) -> tuple[str, ...]:
     """The block's extents: parameters of these names (by default Kernel Tuner's, in any case), its own default for others."""
     known = [parameter.name for parameter in parameters]
     own = [

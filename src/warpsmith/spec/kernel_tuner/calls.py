@@ -8,16 +8,16 @@ from pathlib import Path
 
 from warpsmith.core import configuration
 from warpsmith.spec.kernel_tuner.conditions import Known
-from warpsmith.spec.kernel_tuner.python.follow import Follower, TuneCall
-from warpsmith.spec.kernel_tuner.python.values import Listed, Nothing, Number, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower, TuneCall
+from warpsmith.spec.kernel_tuner.python.values import Listed, Nothing, ScriptNumber, ScriptValue, Unknown
 
 
 @dataclass
-class Call:
+class ReadCall:
     """`notes` are what the head of the kernel.toml is to say."""
 
     file: Path
-    follower: Follower
+    follower: ScriptFollower
     found: TuneCall
     notes: list[str] = field(default_factory=list)
 
@@ -28,7 +28,7 @@ class Call:
     def own_place(self) -> str:
         return self.place(self.found.line)
 
-    def given(self, name: str) -> Value | None:
+    def given(self, name: str) -> ScriptValue | None:
         """None where the script leaves it at Kernel Tuner's default."""
         value = self.found.values.get(name)
         return None if isinstance(value, Nothing) else value
@@ -49,9 +49,9 @@ class Call:
         return [item for item in items if item is not None] if None not in items else None
 
 
-def plain(value: Value) -> configuration.Value | None:
+def plain(value: ScriptValue) -> configuration.Value | None:
     """A number or text; None for everything else."""
-    return value.value if isinstance(value, Number) else value if isinstance(value, str) else None
+    return value.value if isinstance(value, ScriptNumber) else value if isinstance(value, str) else None
 
 
 def shown(node: ast.AST) -> str:

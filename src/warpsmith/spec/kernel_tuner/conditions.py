@@ -29,7 +29,7 @@ def nothing_known(_: ast.expr) -> Known | None:
 
 
 @dataclass(frozen=True)
-class Reader:
+class ConditionReader:
     """`resolve` gives what an expression without parameters is, in the place where it is written."""
 
     parameters: Collection[str]
@@ -39,7 +39,7 @@ class Reader:
         """A condition that is written as text."""
         try:
             return self._spelled(ast.parse(written.strip(), mode="eval").body, None)
-        except (SyntaxError, ValueError, RecursionError, NotReadError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError, NotReadError):
             return None
 
     def number_text(self, written: str) -> str | None:
@@ -47,7 +47,7 @@ class Reader:
         try:
             node = ast.parse(written.strip(), mode="eval").body
             return self._spelled(ast.Call(ast.Name("int"), [node], []), None)
-        except (SyntaxError, ValueError, RecursionError, NotReadError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError, NotReadError):
             return None
 
     def function(self, node: ast.FunctionDef | ast.Lambda, *, is_number: bool = False) -> str | None:
@@ -77,7 +77,7 @@ class Reader:
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(self, reader: Reader, table: str | None) -> None:
+    def __init__(self, reader: ConditionReader, table: str | None) -> None:
         self._reader = reader
         self._table = table
 

@@ -12,7 +12,7 @@ from warpsmith.core.configuration import Value
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.spec.comments import with_blank_comments
-from warpsmith.spec.kernel_tuner.problem import Tunable
+from warpsmith.spec.kernel_tuner.problem import ScriptTunable
 
 _GUARDED = re.compile(r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[ \t]*\n\s*#[ \t]*define[ \t]+\1[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _MAX_STEPS = 100_000  # configurations, or parts of one, that are looked at
@@ -25,13 +25,13 @@ def defined_in(source: str) -> dict[str, str]:
     return dict(_GUARDED.findall(with_blank_comments(source)))
 
 
-def with_own_values(parameters: Sequence[Tunable], source: str) -> list[Tunable]:
+def with_own_values(parameters: Sequence[ScriptTunable], source: str) -> list[ScriptTunable]:
     """The source's own value is the default, and one of the values: what it is compiled with when nobody says otherwise."""
     written = defined_in(source)
     return [_with_own(p, written[p.name]) if p.name in written else p for p in parameters]
 
 
-def default_of(parameters: Sequence[Tunable], conditions: Sequence[str], block: Sequence[str]) -> dict[str, Value] | None:
+def default_of(parameters: Sequence[ScriptTunable], conditions: Sequence[str], block: Sequence[str]) -> dict[str, Value] | None:
     """None where no configuration is found that meets the conditions.
 
     Named defaults count before everything else; then blocks that every GPU has the threads for.
@@ -57,7 +57,7 @@ def always_holds(condition: str, values: Mapping[str, Sequence[Value]]) -> bool:
     return all(_holds(rule, dict(zip(sorted(rule.names), row, strict=True))) for row in product(*columns))
 
 
-def _with_own(parameter: Tunable, written: str) -> Tunable:
+def _with_own(parameter: ScriptTunable, written: str) -> ScriptTunable:
     for value in parameter.values:
         if (str(int(value)) if isinstance(value, bool) else str(value)) == written.strip("()"):
             return replace(parameter, default=value)

@@ -6,11 +6,12 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from warpsmith.core.errors import InputError, Location
 from warpsmith.core.hardware import Language
 from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.declarations import Declarations, find_kernels, refused_handle
 from warpsmith.spec.document import read_source
-from warpsmith.spec.kernel_tuner.problem import Problem
+from warpsmith.spec.kernel_tuner.problem import TuningProblem
 from warpsmith.spec.kernel_tuner.script import problem_of_script
 from warpsmith.spec.kernel_tuner.sizes import linked
 from warpsmith.spec.kernel_tuner.sources import without_body
@@ -23,15 +24,23 @@ _ENDINGS = {Language.CUDA: ".cu", Language.HIP: ".hip", Language.OPENCL: ".cl"}
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TomlDraft:
     """`source` is a file to be written beside the kernel.toml, with its text; None where the source is a file already."""
 
     text: str
     source: tuple[Path, str] | None = None
 
 
-def draft(file: Path, kernel: str | None = None) -> Draft:
+def draft(file: Path, kernel: str | None = None) -> TomlDraft:
     """Raises InputError with the place and a hint. Nothing is run and nothing written."""
+    try:
+        return _draft(file, kernel)
+    except UnicodeEncodeError as error:
+        half = f"a text in it has \\u{ord(error.object[error.start]):04x}, half of a character that JSON and Python write as two"
+        raise InputError(half, location=Location(file), hint="write the character itself, or both halves") from None
+
+
+def _draft(file: Path, kernel: str | None) -> TomlDraft:
     read = problem_of_script if file.suffix.lower() == ".py" else problem_of_t1
     problem = linked(read(file, kernel))
     source_text = problem.source_text if problem.source is None else read_source(problem.source)
@@ -51,10 +60,11 @@ def draft(file: Path, kernel: str | None = None) -> Draft:
     source = problem.source if new is None else new[0]
     assert source is not None
     text = Written(problem, declarations, chosen, source, file.parent).text()
-    return Draft(_with_problem(text, problem, new), new)
+    checked = _with_problem(text, problem, new)
+    return TomlDraft(checked.encode("utf-8", "replace").decode(), new)  # JSON may hold half a surrogate pair, a file may not
 
 
-def _with_problem(text: str, problem: Problem, new: tuple[Path, str] | None) -> str:
+def _with_problem(text: str, problem: TuningProblem, new: tuple[Path, str] | None) -> str:
     """What `warpsmith check` would refuse is said at the top: people sort it out."""
     with tempfile.TemporaryDirectory(prefix="warpsmith-") as folder:
         beside = problem.file

@@ -12,17 +12,17 @@ from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Language
 from warpsmith.spec.host.terms import Root
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.python.assignments import Origin
-from warpsmith.spec.kernel_tuner.python.values import Fill, Number
+from warpsmith.spec.kernel_tuner.python.assignments import ScriptOrigin
+from warpsmith.spec.kernel_tuner.python.values import ArrayFill, ScriptNumber
 
 BLOCK_SIZES = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
 """The block's names, and what Kernel Tuner takes where no parameter has one of them."""
 
-Extent: TypeAlias = Number | str  # a number with its origin, or an expression over parameters
+Extent: TypeAlias = ScriptNumber | str  # a number with its origin, or an expression over parameters
 
 
 @dataclass(frozen=True, slots=True)
-class Tunable:
+class ScriptTunable:
     """`default` is None where the file names none. `note` says what of it could not be followed."""
 
     name: str
@@ -32,7 +32,7 @@ class Tunable:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Restriction:
     """`text` is None where it could not be read; `written` is the original."""
 
     text: str | None
@@ -51,15 +51,15 @@ class Passed:
     place: str
     name: str | None = None
     dtype: DType | None = None
-    shape: tuple[Number, ...] | None = None
+    shape: tuple[ScriptNumber, ...] | None = None
     value: Extent | None = None
-    fill: Fill = field(default_factory=Fill)
+    fill: ArrayFill = field(default_factory=ArrayFill)
     role: Role | None = None
     is_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TuningProblem:
     """`size` and `arguments` are None where they could not be followed. `notes` stand at the head of what is written.
 
     `source` is a file, `source_text` what a script has in itself. `compared` tells for each argument whether its result is known.
@@ -75,10 +75,10 @@ class Problem:
     size: tuple[Extent, ...] | None
     divisors: tuple[tuple[str, ...] | None, ...]
     block: tuple[str, ...]
-    parameters: tuple[Tunable, ...]
-    conditions: tuple[Condition, ...]
+    parameters: tuple[ScriptTunable, ...]
+    conditions: tuple[Restriction, ...]
     arguments: tuple[Passed, ...] | None
-    origins: Mapping[Root, Origin]
+    origins: Mapping[Root, ScriptOrigin]
     shared: Extent | None = None
     constants: Mapping[str, Passed] = field(default_factory=dict)
     compared: tuple[bool, ...] | None = None
@@ -96,6 +96,6 @@ class Problem:
 def size_of(axes: Iterable[Extent | None]) -> tuple[Extent, ...] | None:
     """A problem's size; None where an axis could not be followed. An axis of one behind others is as good as none."""
     found = list(axes)
-    while len(found) > 1 and isinstance(last := found[-1], Number) and last.value == 1:
+    while len(found) > 1 and isinstance(last := found[-1], ScriptNumber) and last.value == 1:
         found.pop()
     return tuple(e for e in found if e is not None) if found and None not in found else None

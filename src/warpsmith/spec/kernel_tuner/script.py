@@ -13,12 +13,12 @@ from warpsmith.spec.document import read_text
 from warpsmith.spec.kernel_tuner.call_arguments import ArgumentReading
 from warpsmith.spec.kernel_tuner.call_launch import LaunchReading
 from warpsmith.spec.kernel_tuner.call_space import SpaceReading
-from warpsmith.spec.kernel_tuner.calls import Call, plain
-from warpsmith.spec.kernel_tuner.conditions import Reader
+from warpsmith.spec.kernel_tuner.calls import ReadCall, plain
+from warpsmith.spec.kernel_tuner.conditions import ConditionReader
 from warpsmith.spec.kernel_tuner.options import define_value, options_of
-from warpsmith.spec.kernel_tuner.problem import Problem
-from warpsmith.spec.kernel_tuner.python.follow import Follower, TuneCall
-from warpsmith.spec.kernel_tuner.python.values import FilePath, Function, Listed, Number, SourceText, Table
+from warpsmith.spec.kernel_tuner.problem import TuningProblem
+from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower, TuneCall
+from warpsmith.spec.kernel_tuner.python.values import FilePath, Listed, ScriptFunction, ScriptNumber, ScriptTable, SourceText
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named, looks_like_a_file
 from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT
 from warpsmith.spec.problems import nearest
@@ -29,7 +29,7 @@ _NOT_KEPT = (  # noqa: SIM905 - as words they can be read
 ).split()
 
 
-def problem_of_script(file: Path, kernel: str | None) -> Problem:
+def problem_of_script(file: Path, kernel: str | None) -> TuningProblem:
     """Raises InputError for what is no Python, has no call of `tune_kernel`, or several where none is named."""
     text = read_text(file)
     try:
@@ -40,9 +40,9 @@ def problem_of_script(file: Path, kernel: str | None) -> Problem:
         raise InputError(f"this is not Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"this is not Python: {error}", location=Location(file)) from None
-    follower = Follower(tree, str(file))
+    follower = ScriptFollower(tree, str(file))
     call, others = _chosen(file, follower.calls, kernel)
-    return _problem(Call(file, follower, call), kernel, others)
+    return _problem(ReadCall(file, follower, call), kernel, others)
 
 
 def _chosen(file: Path, calls: list[TuneCall], kernel: str | None) -> tuple[TuneCall, list[TuneCall]]:
@@ -76,17 +76,17 @@ def _is_called(name: str | None, wanted: str) -> bool:
     }
 
 
-def _problem(call: Call, wanted: str | None, others: list[TuneCall]) -> Problem:
+def _problem(call: ReadCall, wanted: str | None, others: list[TuneCall]) -> TuningProblem:
     space, arguments = SpaceReading(call), ArgumentReading(call)
     parameters = space.tunables()
-    reader = Reader([p.name for p in parameters], call.resolve)
+    reader = ConditionReader([p.name for p in parameters], call.resolve)
     launch = LaunchReading(call, reader, parameters)
     source, text = _source(call)
     lang, atol, cache = (call.given(name) for name in ("lang", "atol", "cache"))
     options = call.given("compiler_options")
     written = [o for o in options.items if isinstance(o, str)] if isinstance(options, Listed) else []
     compiled = options_of(written, call.file.parent)
-    found = Problem(
+    found = TuningProblem(
         file=call.file,
         place=call.own_place,
         written=": tune_kernel(…)",
@@ -104,7 +104,7 @@ def _problem(call: Call, wanted: str | None, others: list[TuneCall]) -> Problem:
         shared=launch.shared(),
         constants=arguments.constants(),
         compared=arguments.compared(),
-        atol=float(atol.value) if isinstance(atol, Number) and abs(atol.value) < LARGEST_FLOAT else None,
+        atol=float(atol.value) if isinstance(atol, ScriptNumber) and abs(atol.value) < LARGEST_FLOAT else None,
         defines={**compiled.defines, **_own_defines(call, frozenset(p.name for p in parameters))},
         include_dirs=compiled.include_dirs,
         cache=cache if isinstance(cache, str) else None,
@@ -114,7 +114,7 @@ def _problem(call: Call, wanted: str | None, others: list[TuneCall]) -> Problem:
     return replace(found, notes=(*_head_notes(call, others), *call.notes))
 
 
-def _head_notes(call: Call, others: list[TuneCall]) -> list[str]:
+def _head_notes(call: ReadCall, others: list[TuneCall]) -> list[str]:
     found = []
     if others:
         lines = ", ".join(call.place(other.line) for other in others)
@@ -126,7 +126,7 @@ def _head_notes(call: Call, others: list[TuneCall]) -> list[str]:
     return found
 
 
-def _source(call: Call) -> tuple[Path | None, str | None]:
+def _source(call: ReadCall) -> tuple[Path | None, str | None]:
     value = call.found.values.get("kernel_source")
     line = call.line("kernel_source")
     if isinstance(value, Listed) and value.items:
@@ -141,7 +141,7 @@ def _source(call: Call) -> tuple[Path | None, str | None]:
             return found_source(call.file, value, line), None
         case str() if value.strip():
             return None, value
-        case Function():
+        case ScriptFunction():
             hint = "write out what it returns for one configuration, as a .cu or .cl file, and use `warpsmith init` on that"
             raise InputError(
                 "kernel_source is a function, which only a run could call", location=Location(call.file, line), hint=hint
@@ -151,11 +151,11 @@ def _source(call: Call) -> tuple[Path | None, str | None]:
             raise InputError("kernel_source could not be followed", location=Location(call.file, line), hint=hint)
 
 
-def _own_defines(call: Call, parameters: frozenset[str]) -> dict[str, configuration.Value]:
+def _own_defines(call: ReadCall, parameters: frozenset[str]) -> dict[str, configuration.Value]:
     """What `defines` has besides the parameters, which are defined anyway."""
     table = call.given("defines")
     found: dict[str, configuration.Value] = {}
-    for name, value in table.entries.items() if isinstance(table, Table) else ():
+    for name, value in table.entries.items() if isinstance(table, ScriptTable) else ():
         known = plain(value)
         if name not in parameters and known is None:
             call.notes.append(f"FILL IN: the define {name} at {call.place(call.line('defines'))} could not be followed")

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from warpsmith.core.hardware import Limits
-from warpsmith.spec.host.terms import Root, Term, product, replaced, roots
+from warpsmith.spec.host.terms import Root, SizeTerm, product, replaced, roots
 from warpsmith.spec.host.wording import written
-from warpsmith.spec.kernel_tuner.problem import Extent, Passed, Problem
+from warpsmith.spec.kernel_tuner.problem import Extent, Passed, TuningProblem
 from warpsmith.spec.kernel_tuner.python.arithmetic import product_of
-from warpsmith.spec.kernel_tuner.python.assignments import Origin
-from warpsmith.spec.kernel_tuner.python.values import Number
+from warpsmith.spec.kernel_tuner.python.assignments import ScriptOrigin
+from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
 
 _SMALL = 64
 _RESERVED = frozenset({"not", "and", "or", "in", "if", "else", "true", "false", "True", "False", "weight", "heldout"})
@@ -25,7 +25,7 @@ _RESERVED = frozenset({"not", "and", "or", "in", "if", "else", "true", "false", 
 class Sizes:
     names: Mapping[Root, str]
     numbers: Mapping[Root, int]
-    origins: Mapping[Root, Origin]
+    origins: Mapping[Root, ScriptOrigin]
 
     @property
     def values(self) -> dict[str, int]:
@@ -39,9 +39,9 @@ class Sizes:
         return written(term, self.names) if term is not None else str(extent.value)
 
 
-def sizes_of(problem: Problem, defines: Iterable[str]) -> Sizes:
+def sizes_of(problem: TuningProblem, defines: Iterable[str]) -> Sizes:
     arguments = problem.arguments or ()
-    scalars = [a.value for a in arguments if isinstance(a.value, Number)]
+    scalars = [a.value for a in arguments if isinstance(a.value, ScriptNumber)]
     in_scalars, in_size = set(_roots(scalars)), set(_roots(problem.size or ()))
     lengths = [extent for a in (*arguments, *problem.constants.values()) for extent in a.shape or ()]
     shared = [problem.shared] if problem.shared is not None else []
@@ -62,45 +62,45 @@ def sizes_of(problem: Problem, defines: Iterable[str]) -> Sizes:
     return Sizes(names, numbers, problem.origins)
 
 
-def linked(problem: Problem) -> Problem:
+def linked(problem: TuningProblem) -> TuningProblem:
     """Gives the numbers of a problem's size a name where they are written out, in the arguments too if they stand there alone."""
     size = problem.size or ()
-    plain = [e for e in size if isinstance(e, Number) and isinstance(e.term, int) and e.value >= _SMALL]
+    plain = [e for e in size if isinstance(e, ScriptNumber) and isinstance(e.term, int) and e.value >= _SMALL]
     if not plain:
         return problem
     axes = ("",) if len(size) == 1 else ("_x", "_y", "_z")
     origins = dict(problem.origins)
-    found: dict[int, Term] = {}
+    found: dict[int, SizeTerm] = {}
     named: list[Extent] = []
     for axis, extent in zip(axes, size, strict=False):
-        if not (isinstance(extent, Number) and extent in plain):
+        if not (isinstance(extent, ScriptNumber) and extent in plain):
             named.append(extent)
             continue
         root = Root(f"problem_size{axis}", 0)
-        origins[root] = Origin(int(extent.value), 0)
+        origins[root] = ScriptOrigin(int(extent.value), 0)
         named.append(replace(extent, term=root))
         found[int(extent.value)] = root
     if len(found) < len(plain):
         found = {}  # two axes of one length: which of them a number means, only people know
-    whole = product_of([e for e in size if isinstance(e, Number)])
+    whole = product_of([e for e in size if isinstance(e, ScriptNumber)])
     if len(plain) == len(size) > 1 and whole is not None:
-        terms = [e.term for e in reversed(named) if isinstance(e, Number) and e.term is not None]
+        terms = [e.term for e in reversed(named) if isinstance(e, ScriptNumber) and e.term is not None]
         found.setdefault(int(whole.value), product(*terms))
     arguments = tuple(_linked(a, found) for a in problem.arguments) if problem.arguments is not None else None
     return replace(problem, size=tuple(named), origins=origins, arguments=arguments)
 
 
-def _linked(argument: Passed, found: Mapping[int, Term]) -> Passed:
-    def name(number: Number) -> Number:
+def _linked(argument: Passed, found: Mapping[int, SizeTerm]) -> Passed:
+    def name(number: ScriptNumber) -> ScriptNumber:
         term = found.get(int(number.value)) if isinstance(number.term, int) else None
         return replace(number, term=term) if term is not None else number
 
     shape = tuple(map(name, argument.shape)) if argument.shape is not None else None
-    value = name(argument.value) if isinstance(argument.value, Number) and argument.value.is_whole else argument.value
+    value = name(argument.value) if isinstance(argument.value, ScriptNumber) and argument.value.is_whole else argument.value
     return replace(argument, shape=shape, value=value)
 
 
 def _roots(extents: Iterable[Extent]) -> Iterator[Root]:
     for extent in extents:
-        if isinstance(extent, Number) and extent.term is not None and isinstance(extent.value, int):
+        if isinstance(extent, ScriptNumber) and extent.term is not None and isinstance(extent.value, int):
             yield from roots(extent.term)

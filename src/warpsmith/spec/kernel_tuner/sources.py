@@ -8,6 +8,7 @@ from pathlib import Path
 
 from warpsmith.core.brackets import ROUND, until_closed
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.file_names import is_file
 from warpsmith.core.hardware import Language
 from warpsmith.spec.comments import without_noise
 from warpsmith.spec.problems import nearest
@@ -33,7 +34,7 @@ def found_source(file: Path, name: str, line: int | None = None) -> Path:
     places = [file.parent / name, file.parent.parent / name, Path(name)]
     for place in places:
         try:
-            if place.is_file():
+            if is_file(place):
                 return place
         except (OSError, ValueError):
             break

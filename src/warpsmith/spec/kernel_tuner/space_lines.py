@@ -5,12 +5,12 @@ from __future__ import annotations
 from warpsmith.core.configuration import Value
 from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.kernel_tuner.defaults import always_holds
-from warpsmith.spec.kernel_tuner.problem import Condition, Problem, Tunable
+from warpsmith.spec.kernel_tuner.problem import Restriction, ScriptTunable, TuningProblem
 from warpsmith.spec.kernel_tuner.toml_text import is_writable
 from warpsmith.spec.toml_writing import toml_value
 
 
-def parameter_lines(parameters: list[Tunable], default: dict[str, Value] | None) -> list[str]:
+def parameter_lines(parameters: list[ScriptTunable], default: dict[str, Value] | None) -> list[str]:
     if not parameters:
         return []
     width = max(len(p.name) for p in parameters)
@@ -27,7 +27,7 @@ def parameter_lines(parameters: list[Tunable], default: dict[str, Value] | None)
     return lines
 
 
-def constraint_lines(problem: Problem, *, is_met: bool) -> list[str]:
+def constraint_lines(problem: TuningProblem, *, is_met: bool) -> list[str]:
     """As comments where no configuration meets them all."""
     found: list[str] = []
     kept = kept_conditions(problem)
@@ -53,7 +53,7 @@ def constraint_lines(problem: Problem, *, is_met: bool) -> list[str]:
     return found
 
 
-def kept_conditions(problem: Problem) -> list[Condition]:
+def kept_conditions(problem: TuningProblem) -> list[Restriction]:
     """Of a T1 file without those that rule nothing out: exporters write every limit of a device down, one for each size."""
     if problem.file.suffix != ".json":
         return list(problem.conditions)

@@ -15,15 +15,16 @@ from typing import Any
 from warpsmith.core import configuration
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.file_names import is_file
 from warpsmith.spec.document import read_source, read_text
 from warpsmith.spec.kernel import Role
 from warpsmith.spec.kernel_tuner.call_launch import block_of
-from warpsmith.spec.kernel_tuner.conditions import Reader
+from warpsmith.spec.kernel_tuner.conditions import ConditionReader
 from warpsmith.spec.kernel_tuner.options import options_of
-from warpsmith.spec.kernel_tuner.problem import Condition, Extent, Passed, Problem, Tunable, size_of
+from warpsmith.spec.kernel_tuner.problem import Extent, Passed, Restriction, ScriptTunable, TuningProblem, size_of
 from warpsmith.spec.kernel_tuner.python.arrays import extents
-from warpsmith.spec.kernel_tuner.python.follow import Follower
-from warpsmith.spec.kernel_tuner.python.values import Fill, Listed, Number, Scope, Value, whole
+from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower
+from warpsmith.spec.kernel_tuner.python.values import ArrayFill, Listed, ScriptNumber, ScriptScope, ScriptValue, whole
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named
 
 _TYPES = {
@@ -31,11 +32,11 @@ _TYPES = {
     "int16": DType.I16, "int8": DType.I8, "uint64": DType.U64, "uint32": DType.U32, "uint16": DType.U16, "uint8": DType.U8,
 }  # fmt: skip
 _ACCESS = {"ReadOnly": Role.IN, "WriteOnly": Role.OUT, "ReadWrite": Role.INOUT}
-_FILLS = {"Random": Fill("normal")}
+_FILLS = {"Random": ArrayFill("normal")}
 _AXES = "XYZ"
 
 
-def problem_of_t1(file: Path, kernel: str | None) -> Problem:
+def problem_of_t1(file: Path, kernel: str | None) -> TuningProblem:
     """Raises InputError for what is no JSON, or no T1."""
     try:
         data = json.loads(read_text(file))
@@ -46,7 +47,7 @@ def problem_of_t1(file: Path, kernel: str | None) -> Problem:
     for name in ("ConfigurationSpace", "KernelSpecification"):
         if not isinstance(data, dict) or not isinstance(data.get(name), dict):
             hint = "a T1 file has ConfigurationSpace and KernelSpecification; a cache or a T4 file is for `warpsmith tune --warm`"
-            raise InputError(f"this is no T1 file: it has no {name}", location=Location(file), hint=hint)
+            raise InputError(f"not a T1 file: it has no {name}", location=Location(file), hint=hint)
     return _Reading(file, data["ConfigurationSpace"], data["KernelSpecification"], kernel).problem()
 
 
@@ -56,16 +57,16 @@ class _Reading:
         self._space = space
         self._kernel = kernel
         self._place = file.name
-        self._follower = Follower(ast.Module([], []), str(file))
+        self._follower = ScriptFollower(ast.Module([], []), str(file))
         self._notes: list[str] = []
         self._parameters = [self._tunable(entry) for entry in _objects(space.get("TuningParameters"))]
         name = self._text("KernelName")
         if wanted is not None and wanted not in {name, name.partition("<")[0].strip()}:
             raise InputError(f"the file is about {name!r}, not {wanted!r}", location=Location(file), hint="leave out --kernel")
-        self._reader = Reader([p.name for p in self._parameters])
+        self._reader = ConditionReader([p.name for p in self._parameters])
         self._size = self._problem_size()
 
-    def problem(self) -> Problem:
+    def problem(self) -> TuningProblem:
         source = found_source(self._file, self._text("KernelFile"))
         arguments = _objects(self._kernel.get("Arguments"))
         symbols = [a for a in arguments if self._is_constant(a, source)]
@@ -74,7 +75,7 @@ class _Reading:
         written = self._kernel.get("CompilerOptions")
         options = options_of(map(str, written) if isinstance(written, list) else (), self._file.parent)
         self._notes += [options.note] if options.left else []
-        return Problem(
+        return TuningProblem(
             file=self._file,
             place=self._place,
             written="",
@@ -103,17 +104,17 @@ class _Reading:
             raise InputError(f"KernelSpecification has no {name}", location=Location(self._file), hint=hint)
         return found
 
-    def _value(self, text: str, names: Mapping[str, Value]) -> Value | None:
+    def _value(self, text: str, names: Mapping[str, ScriptValue]) -> ScriptValue | None:
         """What a Python expression in the file is."""
         try:
             node = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
-        return self._follower.of(node, Scope(dict(names), self._follower.globals))
+        return self._follower.of(node, ScriptScope(dict(names), self._follower.globals))
 
     # ── the space ──
 
-    def _tunable(self, entry: dict[str, Any]) -> Tunable:
+    def _tunable(self, entry: dict[str, Any]) -> ScriptTunable:
         name, written = entry.get("Name"), entry.get("Values")
         if not isinstance(name, str) or not name:
             raise InputError(
@@ -121,20 +122,20 @@ class _Reading:
             )
         found = self._value(written, {}) if isinstance(written, str) else None
         items: list[Any] = found.items if isinstance(found, Listed) else written if isinstance(written, list) else []
-        plain = [item.value if isinstance(item, Number) else item for item in items]
+        plain = [item.value if isinstance(item, ScriptNumber) else item for item in items]
         values = [item for item in plain if isinstance(item, bool | int | float | str)]
         default = entry.get("Default")
         if not isinstance(default, bool | int | float | str):
             default = None
         if not values:
             guess = 1 if default is None else default
-            return Tunable(name, (guess,), note=f"FILL IN: its values could not be followed: {written!r}")
-        return Tunable(name, tuple(dict.fromkeys(values)), default)
+            return ScriptTunable(name, (guess,), note=f"FILL IN: its values could not be followed: {written!r}")
+        return ScriptTunable(name, tuple(dict.fromkeys(values)), default)
 
-    def _condition(self, entry: dict[str, Any]) -> Condition:
+    def _condition(self, entry: dict[str, Any]) -> Restriction:
         written = entry.get("Expression")
         text = self._reader.text(written) if isinstance(written, str) else None
-        return Condition(text, str(written), self._place)
+        return Restriction(text, str(written), self._place)
 
     # ── sizes ──
 
@@ -194,24 +195,24 @@ class _Reading:
         is_null = shape is not None and shape[0].value == 0
         return Passed("", name, dtype, None if is_null else shape, fill=self._fill(entry), role=role, is_null=is_null)
 
-    def _shape(self, written: Any) -> tuple[Number, ...] | None:
+    def _shape(self, written: Any) -> tuple[ScriptNumber, ...] | None:
         if isinstance(written, int):
             return extents(whole(written))
-        names: dict[str, Value] = {p.name: Listed([_number(v) for v in p.values]) for p in self._parameters}
+        names: dict[str, ScriptValue] = {p.name: Listed([_number(v) for v in p.values]) for p in self._parameters}
         names["ProblemSize"] = Listed(list(self._size or ()))
         found = self._value(written, names) if isinstance(written, str) else None
-        return extents(replace(found, term=found.value)) if isinstance(found, Number) and found.is_whole else None  # type: ignore[arg-type]
+        return extents(replace(found, term=found.value)) if isinstance(found, ScriptNumber) and found.is_whole else None  # type: ignore[arg-type]
 
-    def _fill(self, entry: dict[str, Any]) -> Fill:
+    def _fill(self, entry: dict[str, Any]) -> ArrayFill:
         match entry.get("FillType"), entry.get("FillValue"), entry.get("DataSource"):
             case "Constant", (0 | 1) as value, _:
-                return Fill("ones" if value else "zeros")
+                return ArrayFill("ones" if value else "zeros")
             case "Generator", _, ("arange" | "permutation") as kind:
-                return Fill(kind)
-            case "Script", _, str() as address if (self._file.parent / address.rpartition(":")[0]).is_file():
-                return Fill(address)
+                return ArrayFill(kind)
+            case "Script", _, str() as address if is_file(self._file.parent / address.rpartition(":")[0]):
+                return ArrayFill(address)
             case kind, _, _:
-                return _FILLS.get(str(kind), Fill())
+                return _FILLS.get(str(kind), ArrayFill())
 
 
 def _objects(found: Any) -> list[dict[str, Any]]:
@@ -225,7 +226,7 @@ def _scalar(entry: dict[str, Any]) -> Extent | None:
     return source if isinstance(source, str) else None
 
 
-def _number(value: configuration.Value) -> Number | str:
+def _number(value: configuration.Value) -> ScriptNumber | str:
     if isinstance(value, int) and not isinstance(value, bool):
         return whole(value)
-    return Number(value) if isinstance(value, bool | float) else value
+    return ScriptNumber(value) if isinstance(value, bool | float) else value

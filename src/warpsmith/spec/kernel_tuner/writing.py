@@ -15,8 +15,8 @@ from warpsmith.spec.entry import split_entry
 from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel_tuner.argument_lines import ArgumentLines
 from warpsmith.spec.kernel_tuner.defaults import default_of, defined_in, with_own_values
-from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, Problem
-from warpsmith.spec.kernel_tuner.python.values import Number
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, TuningProblem
+from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
 from warpsmith.spec.kernel_tuner.sizes import Sizes, sizes_of
 from warpsmith.spec.kernel_tuner.sources import relative
 from warpsmith.spec.kernel_tuner.space_lines import constraint_lines, kept_conditions, parameter_lines
@@ -33,7 +33,7 @@ _SMALLER = 16  # a held-out size is less than the script's by a part of so many
 class Written:
     """`folder` is where the kernel.toml will lie, `source` where the kernel's source does or will."""
 
-    problem: Problem
+    problem: TuningProblem
     declarations: Declarations
     kernel: KernelDeclaration
     source: Path
@@ -96,7 +96,7 @@ class Written:
             return self.kernel.name, ""
         if instance:
             return f"{self.kernel.name}<{', '.join(instance)}>", ""
-        guessed = ", ".join(instance_of(p) for p in self.kernel.template)
+        guessed = ", ".join(instance_of(p, self.kernel) for p in self.kernel.template)
         return f"{self.kernel.name}<{guessed}>", "   # FILL IN: the instance to tune"
 
     def _defines(self) -> dict[str, Value]:
@@ -127,7 +127,7 @@ class Written:
             for name in _GRID_NAMES
             if re.search(rf"\b{name}\b", source) and name not in {*self.problem.parameter_names, *self.problem.defines}
         ]
-        told = {sizes.text(a.value) for a in self.problem.arguments or () if isinstance(a.value, Number)}
+        told = {sizes.text(a.value) for a in self.problem.arguments or () if isinstance(a.value, ScriptNumber)}
         untold = [n for n in sizes.values if not any(re.search(rf"\b{n}\b", text) for text in told)]
         for value in dict.fromkeys(sizes.values[n] for n in untold):
             if re.search(rf"\b{value}\b", source):
@@ -142,10 +142,10 @@ class Written:
     def _argument_lines(self, sizes: Sizes) -> list[str]:
         problem = self.problem
         _, instance = split_entry(problem.kernel_name or "")
-        template = {p.name: instance_of(p) for p in self.kernel.template}
+        template = {p.name: instance_of(p, self.kernel) for p in self.kernel.template}
         template |= dict(zip(template, instance, strict=False))
         arguments = arguments_of(self.declarations, self.kernel, template)
-        guess = [quoted_unless_number(sizes.text(e)) for e in problem.size or () if isinstance(e, Number)] or ["1024"]
+        guess = [quoted_unless_number(sizes.text(e)) for e in problem.size or () if isinstance(e, ScriptNumber)] or ["1024"]
         known = frozenset(sizes.values) | problem.parameter_names
         lines = ArgumentLines(sizes, guess, known, is_compared=problem.compared is not None and any(problem.compared))
         passed = list(problem.arguments or ())

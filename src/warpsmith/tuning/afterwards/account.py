@@ -8,21 +8,24 @@ from pathlib import Path
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.errors import InputError
+from warpsmith.measure.roofline import needs_of
 from warpsmith.record.run import NO_AGENT, RunRecord
 from warpsmith.record.store import Store
-from warpsmith.report.html.facts import RunFacts, TemplateFacts
+from warpsmith.report.html.facts import OtherRun, RunFacts, SourceFacts, TemplateFacts
 from warpsmith.report.lab_book import lab_book
-from warpsmith.search.importance import Importance, importance_of
+from warpsmith.search.importance import Importance
 from warpsmith.space import Space
 from warpsmith.spec.bundled import FILE_NAME, bundled_path
+from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import Template, template_of
 from warpsmith.template.difference import difference
 from warpsmith.template.meanings import parameter_meanings
-from warpsmith.tuning.afterwards.explain import importance_entry, searched_kernel, searched_space
+from warpsmith.tuning.afterwards.differences import differences
+from warpsmith.tuning.afterwards.explain import importance_entry, mattered, searched_kernel, searched_space
+from warpsmith.tuning.evaluation.round import carried_over
 from warpsmith.tuning.order import Mode, kernel_of
 from warpsmith.tuning.result import shown_result
-from warpsmith.tuning.round import carried_over
 
 
 def account_of(record: RunRecord, store: Store) -> RunFacts:
@@ -42,7 +45,9 @@ def account_of(record: RunRecord, store: Store) -> RunFacts:
         kernel = kernel_of(record)
     except InputError as error:
         return replace(facts, missing=error.message)
-    facts = replace(facts, workloads=kernel.workloads)
+    needs = {w.name: needs_of(kernel, w) for w in kernel.workloads}
+    source = SourceFacts(kernel.source.name, read_source(kernel.source))
+    facts = replace(facts, workloads=kernel.workloads, needs=needs, source=source)
     if record.header.settings.get("mode") == Mode.DIRECT:
         return replace(facts, rewrite_diff=_rewrite_diff(facts, kernel))
     if record.header.agent != NO_AGENT and not rounds:
@@ -53,16 +58,23 @@ def account_of(record: RunRecord, store: Store) -> RunFacts:
         return replace(facts, missing=error.message)
 
 
+def account_beside(record: RunRecord, other: RunRecord, store: Store) -> RunFacts:
+    """With what is different in another run. Raises InputError where one of them has no result."""
+    found = differences((record, shown_result(record, store)), (other, shown_result(other, store)))
+    return replace(account_of(record, store), other=OtherRun(found, tuple(store.evaluations(other.run))))
+
+
 def _with_template(facts: RunFacts, store: Store) -> RunFacts:
     kernel = searched_kernel(facts.record, store)
     template = template_of(kernel)
     space = searched_space(facts.record, kernel)
-    found = importance_of(space, carried_over(facts.evaluations, space))
+    found, form = mattered(space, carried_over(facts.evaluations, space))
     return replace(
         facts,
+        source=replace(facts.source, template=template.source) if facts.source is not None else None,
         template=_template_facts(kernel, template, space),
         importance=found if isinstance(found, Importance) else None,
-        influence=importance_entry(found),
+        influence=importance_entry(found, form),
     )
 
 
@@ -83,7 +95,7 @@ def _round_of(record: RunRecord, store: Store, numbers: list[int]) -> dict[Confi
 
 def _rewrite_diff(facts: RunFacts, kernel: Kernel) -> str:
     """Of the best; empty where that is the original. What was compiled is the record's text."""
-    best = facts.rewrite_of(facts.best["config"]) if facts.best is not None else None
+    best = facts.rewrite_of(facts.best.config) if facts.best is not None else None
     return difference(kernel.source, kernel.source, best["source"]) if best is not None else ""
 
 
@@ -102,6 +114,7 @@ def _repeat(record: RunRecord) -> str:
         "--max-usd": settings.get("max_usd"),
         "--max-tokens": settings.get("max_tokens"),
         "--also-compile": ",".join(settings.get("also_compile", ())) or None,
+        "--workers": settings.get("cluster"),
         "--seed": header.seed,
     }
     for option, value in options.items():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
 from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Limits
+from warpsmith.core.outcome import Evaluation
 from warpsmith.record.run import RunRecord
 from warpsmith.record.store import Store
+from warpsmith.refactor.proposal import FORM
 from warpsmith.search.importance import Importance, TooFewResults, ValueEffect, importance_of
 from warpsmith.space import Space, space_of
 from warpsmith.spec.kernel import Kernel
 from warpsmith.template import template_of
+from warpsmith.tuning.evaluation.round import carried_over
 from warpsmith.tuning.order import Mode, kernel_of, round_kernel
-from warpsmith.tuning.round import carried_over
 
 
 def searched_kernel(record: RunRecord, store: Store) -> Kernel:
@@ -38,17 +42,32 @@ def searched_space(record: RunRecord, kernel: Kernel) -> Space:
     return space_of(kernel, template_of(kernel), Limits(**info["limits"]), also)
 
 
-def explain(record: RunRecord, store: Store) -> Importance | TooFewResults:
+def explain(record: RunRecord, store: Store) -> tuple[Importance | TooFewResults, int | None]:
     """From the run's own results: a warm start's sources may be of another device. Needs the kernel's files, and no device."""
     space = searched_space(record, searched_kernel(record, store))
-    return importance_of(space, carried_over(store.evaluations(record.run), space))
+    return mattered(space, carried_over(store.evaluations(record.run), space))
 
 
-def importance_entry(found: Importance | TooFewResults) -> dict[str, Any]:
-    """The object under `importance` in `show RUN --importance --json`."""
+def mattered(space: Space, known: Sequence[Evaluation]) -> tuple[Importance | TooFewResults, int | None]:
+    """Of a space with forms that of the fastest one, and its number: what matters in one says nothing of another."""
+    measured = [evaluation for evaluation in known if evaluation.score is not None and evaluation.configuration in space]
+    if not measured or not any(parameter.name == FORM for parameter in space.parameters):
+        return importance_of(space, known), None
+    form = min(measured, key=lambda evaluation: evaluation.score or 0.0).configuration[FORM]
+    part = space.where(FORM, form)
+    assert part is not None, "it has the fastest"
+    found = importance_of(part, known)
+    if isinstance(found, Importance):
+        choices = {name for name, values in part.occurring_values().items() if len(values) > 1}
+        found = replace(found, parameters=tuple(effect for effect in found.parameters if effect.name in choices))
+    return found, int(form)
+
+
+def importance_entry(found: Importance | TooFewResults, form: int | None = None) -> dict[str, Any]:
+    """The object under `importance` in `show RUN --importance --json`; `form` is which it is of, among several."""
     match found:
         case TooFewResults(measured=measured, needed=needed):
-            return {"measured": measured, "needed": needed, "r2": None, "parameters": [], "pairs": []}
+            return {"measured": measured, "needed": needed, "r2": None, "form": form, "parameters": [], "pairs": []}
         case Importance():
             return {
                 "measured": found.measured,
@@ -57,6 +76,7 @@ def importance_entry(found: Importance | TooFewResults) -> dict[str, Any]:
                 "sampled": found.sampled,
                 "r2": round(found.r2, 4),
                 "spread": round(found.spread, 4),
+                "form": form,
                 "parameters": [
                     {
                         "name": effect.name,

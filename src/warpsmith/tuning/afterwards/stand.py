@@ -13,9 +13,9 @@ from warpsmith.devices.base import DeviceInfo
 from warpsmith.export.base import Build
 from warpsmith.measure.bench import Bench
 from warpsmith.spec.kernel import Kernel, Workload
-from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.choices import OfTemplate, RunChoices
-from warpsmith.tuning.cores import all_cores
+from warpsmith.tuning.afterwards.choices import OfTemplate, RunChoices
+from warpsmith.tuning.evaluation.builder import Builder
+from warpsmith.tuning.evaluation.cores import all_cores
 from warpsmith.tuning.templates.probes import require_language
 from warpsmith.verify.prepared import PreparedWorkload
 

@@ -9,23 +9,24 @@ from typing import Any
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Verdict
-from warpsmith.tuning.builder import Builder
+from warpsmith.devices.base import RACECHECK
+from warpsmith.tuning.evaluation.builder import Builder
 
 
-class Kind(StrEnum):
+class SubjectKind(StrEnum):
     TUNING = "tuning"
     HELDOUT = "heldout"
     ADVERSARIAL = "adversarial"
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class VerifiedSubject:
     """Something to verify: what it is in the run, what is built of it, and the workloads that it may run on."""
 
     name: str
@@ -37,14 +38,14 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class WorkloadCheck:
     """What came of one configuration on one workload with inputs of one seed."""
 
     subject: str
     workload: str
-    kind: Kind
+    kind: SubjectKind
     seed: int
-    status: Status
+    status: CheckStatus
     verdict: Verdict | None = None
     reason: str = ""
 
@@ -69,11 +70,12 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class RaceCheck:
-    """Whether threads of a configuration get in each other's way. `skipped` where the original's do too, or nobody could look."""
+class WatchedCheck:
+    """What a checker says of watched launches. `skipped` where it says the same of the original, or nobody could look."""
 
     subject: str
-    status: Status
+    check: str
+    status: CheckStatus
     reason: str = ""
 
     @property
@@ -83,23 +85,23 @@ class RaceCheck:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`subjects` have the configurations that were verified, the original first. `races` is empty where no device watches."""
+    """`subjects` have the configurations that were verified, the original first. `watched` is empty where no device watches."""
 
     device: str
     device_description: str
     oracle: str
     seeds: tuple[int, ...]
-    subjects: tuple[Subject, ...]
-    checks: tuple[Check, ...]
-    races: tuple[RaceCheck, ...] = ()
+    subjects: tuple[VerifiedSubject, ...]
+    checks: tuple[WorkloadCheck, ...]
+    watched: tuple[WatchedCheck, ...] = ()
 
     @property
     def passed(self) -> bool:
-        outcomes = [*(check.status for check in self.checks), *(race.status for race in self.races)]
-        return Status.FAILED not in outcomes
+        outcomes = [*(check.status for check in self.checks), *(found.status for found in self.watched)]
+        return CheckStatus.FAILED not in outcomes
 
     def as_dict(self) -> dict[str, Any]:
-        counts = {status.value: sum(check.status is status for check in self.checks) for status in Status}
+        counts = {status.value: sum(check.status is status for check in self.checks) for status in CheckStatus}
         return {
             "device": self.device,
             "device_description": self.device_description,
@@ -112,5 +114,6 @@ class Verification:
                 for s in self.subjects
             ],
             "checks": [check.entry for check in self.checks],
-            "races": [race.entry for race in self.races],
+            "races": [found.entry for found in self.watched if found.check == RACECHECK],
+            "watched": [{"check": found.check, **found.entry} for found in self.watched],
         }

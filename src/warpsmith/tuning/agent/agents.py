@@ -2,7 +2,7 @@
 
 `rules` is one; `PROVIDER:MODEL` (`openai:gpt-5`, `ollama:qwen3-coder`) is a language model. Roles can be mixed:
 `rules,templater=openai:gpt-5` has the rules do everything but write forms of the kernel. Where a model cannot go on the rules do
-(`tuning.agent.relief`), or whom `fallback=AGENT` names; `fallback=none` forbids it.
+(`tuning.agent.fallback`), or whom `fallback=AGENT` names; `fallback=none` forbids it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from warpsmith.record.run import NO_AGENT
 from warpsmith.record.transcript import Role
 from warpsmith.refactor.proposal import Proposal
 from warpsmith.spec.kernel import Kernel, Workload
+from warpsmith.tuning.agent.fallback import LeavesUndone, WithFallback
 from warpsmith.tuning.agent.planning import Agent, Attempt, Desk, Facts, Finding, Plan
-from warpsmith.tuning.agent.relief import Nobody, Relieved
 
 RULES = "rules"
 _GROUP = "warpsmith.agents"
@@ -41,8 +41,7 @@ def load_agent(text: str, desk: Desk, *, alone: bool = False) -> Agent:
     leader, *others = [part.strip() for part in text.split(",")]
     if "=" in leader:
         leader, others = RULES, [leader, *others]
-    found = {leader: _load(leader, desk)}
-    roles: dict[Role, Agent] = {}
+    names: dict[Role, str] = {}
     fallback = RULES
     for part in others:
         role, _, name = part.partition("=")
@@ -51,20 +50,21 @@ def load_agent(text: str, desk: Desk, *, alone: bool = False) -> Agent:
             continue
         if role not in set(Role) or not name:
             known = ", ".join([*Role, _FALLBACK])
-            raise InputError(f"{part!r} gives no role to an agent", hint=f"write ROLE=AGENT; roles are {known}")
-        if name not in found:
-            found[name] = _load(name, desk)
-        roles[Role(role)] = found[name]
+            raise InputError(f"{part!r} assigns no role to an agent", hint=f"write ROLE=AGENT; roles are {known}")
+        names[Role(role)] = name
+    by_name = {name: frozenset(role for role in Role if names.get(role, leader) == name) for name in (leader, *names.values())}
+    found = {name: _load(name, replace(desk, roles=roles)) for name, roles in by_name.items()}
+    roles = {role: found[name] for role, name in names.items()}
     agent = Crew(text, found[leader], roles) if roles else found[leader]
     if found.keys() == {RULES}:
         return agent  # never at a loss
-    return Relieved(agent, _stand_in(NO_AGENT if alone else fallback, desk), desk)
+    return WithFallback(agent, _fallback(NO_AGENT if alone else fallback, desk), desk)
 
 
-def _stand_in(name: str, desk: Desk) -> Agent:
+def _fallback(name: str, desk: Desk) -> Agent:
     if name in {NO_AGENT, RULES}:
-        return Nobody() if name == NO_AGENT else _load(RULES, desk)
-    return Relieved(_load(name, desk), Nobody(), desk)
+        return LeavesUndone() if name == NO_AGENT else _load(RULES, desk)
+    return WithFallback(_load(name, desk), LeavesUndone(), desk)
 
 
 def _load(name: str, desk: Desk) -> Agent:
@@ -72,7 +72,7 @@ def _load(name: str, desk: Desk) -> Agent:
     entry = known.get(_LANGUAGE_MODEL if ":" in name else name)
     if entry is None or name == _LANGUAGE_MODEL:
         listed = ", ".join([*sorted(known.keys() - {_LANGUAGE_MODEL}), NO_AGENT])
-        raise InputError(f"no agent {name!r}", hint=f"there are {listed}, and language models as PROVIDER:MODEL")
+        raise InputError(f"unknown agent {name!r}", hint=f"there are {listed}, and language models as PROVIDER:MODEL")
     return cast("MakeAgent", entry.load())(name, desk)
 
 
@@ -95,7 +95,7 @@ class Crew:
         # Who names a templater wants forms of it; a planner that does not know of it asks for none.
         return replace(plan, write=True) if plan is not None and Role.TEMPLATER in self._roles else plan
 
-    def propose(self, facts: Facts, plan: Plan) -> Proposal | None:
+    def propose(self, facts: Facts, plan: Plan) -> Sequence[Proposal]:
         return self._in(Role.TEMPLATER).propose(facts, plan)
 
     def repair(self, facts: Facts, proposal: Proposal, problem: str) -> Proposal | None:

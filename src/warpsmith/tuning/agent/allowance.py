@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warpsmith.core.errors import InputError
+from warpsmith.record.result import ModelCost
 from warpsmith.record.transcript import Message
 
 
@@ -18,9 +19,9 @@ class Allowance:
 
     def __post_init__(self) -> None:
         if self.usd is not None and self.usd <= 0:
-            raise InputError(f"--max-usd {self.usd:g} allows nothing", hint="--agent rules costs nothing")
+            raise InputError(f"--max-usd must be positive, not {self.usd:g}", hint="--agent rules costs nothing")
         if self.tokens is not None and self.tokens < 1:
-            raise InputError(f"--max-tokens {self.tokens} allows nothing", hint="--agent rules needs no tokens")
+            raise InputError(f"--max-tokens must be at least 1, not {self.tokens}", hint="--agent rules needs no tokens")
 
 
 class Ledger:
@@ -39,6 +40,13 @@ class Ledger:
         self.tokens += tokens
         self.usd += message.usd or 0.0
         self.unpriced = self.unpriced or (tokens > 0 and message.usd is None)
+
+    @property
+    def spent(self) -> ModelCost | None:
+        """Of a result: what models took; None when none was asked."""
+        if not self.tokens:
+            return None
+        return ModelCost(tokens=self.tokens, usd=round(self.usd, 6), unpriced=self.unpriced)
 
     @property
     def exhausted(self) -> str | None:

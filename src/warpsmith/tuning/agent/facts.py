@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from warpsmith.core.outcome import Evaluation, Measured
 from warpsmith.devices.base import DeviceInfo
@@ -13,9 +14,15 @@ from warpsmith.tuning.agent.planning import Facts
 _FAILURES_TOLD = 12  # the latest, with their reasons
 
 
-def measured_facts(
-    kernel: Kernel, info: DeviceInfo, baseline: Evaluation, known: Sequence[Evaluation], roofline_us: Mapping[str, float]
-) -> Facts:
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """By workload: no launch that moves all arguments can take less, and what sets it, memory or arithmetic."""
+
+    us: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, str] = field(default_factory=dict)
+
+
+def measured_facts(kernel: Kernel, info: DeviceInfo, baseline: Evaluation, known: Sequence[Evaluation], roofs: Roofs) -> Facts:
     """`known` are all evaluations so far; one of them at least, the baseline, was measured."""
     original = baseline.outcome
     assert isinstance(original, Measured)
@@ -26,7 +33,9 @@ def measured_facts(
         limits=info.limits,
         baseline=original.resources,
         best=outcome.resources,
-        roofline_fraction={t.workload: roofline_us[t.workload] / t.median_us for t in outcome.times if t.workload in roofline_us},
+        roofline_fraction={t.workload: roofs.us[t.workload] / t.median_us for t in outcome.times if t.workload in roofs.us},
+        roof_us=roofs.us,
+        bounds=roofs.bounds,
         best_configuration=dict(best.configuration.pairs),
         failures=Counter(type(e.outcome).__name__ for e in failed),
         best_times_us={t.workload: t.median_us for t in outcome.times},

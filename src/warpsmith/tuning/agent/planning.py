@@ -1,6 +1,6 @@
 """What an agent is told after each round and what it answers: the roles, filled by `warpsmith.agents`.
 
-The loop (`tuning.rounds`) measures and searches; an agent only reads `Facts` (the paper's m = M(S, x; h)), turns them into
+The loop (`tuning.rounds.rounds`) measures and searches; an agent only reads `Facts` (the paper's m = M(S, x; h)), turns them into
 `Finding`s (g = A(m)), picks the next passes, and may write forms of the kernel itself. All of it is recorded, so that a run can
 say why it did what it did.
 """
@@ -13,13 +13,14 @@ from typing import Protocol
 
 from warpsmith.core.hardware import Counters, Limits, Resources
 from warpsmith.core.outcome import Evaluation
-from warpsmith.record.transcript import Message
+from warpsmith.record.lessons import Lesson
+from warpsmith.record.transcript import Message, Role
 from warpsmith.refactor.base import Concern
 from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.proposal import Proposal
-from warpsmith.search.importance import Importance
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.tuning.agent.allowance import Ledger
+from warpsmith.tuning.agent.form_facts import FormFacts
 from warpsmith.tuning.budget import Budget
 
 
@@ -34,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What is known of a pass so far: untried, applied (in which round), or declined (why)."""
+    """What is known of a pass so far: untried, applied (in which round), or declined (why); `unroll@2` is unroll on form 2."""
 
     name: str
     summary: str
@@ -50,6 +51,7 @@ class ProposalReport:
     proposal: Proposal
     problem: str | None = None
     speedup: float | None = None  # of its best configuration, as searched; None when none was measured
+    dropped: str | None = None  # why it gets no more evaluations
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class RoundReport:
     reason: str
     evaluations: int
     speedup: float
+    ci95: tuple[float, float] | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)  # passes that were asked for in vain, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,46 @@ class BudgetLeft:
         return cls(evaluations, None if budget.seconds is None else max(0.0, budget.seconds - elapsed_s), rounds)
 
 
+EVALUATIONS_PER_TRIAL = 0.25  # it is timed with fewer launches than an evaluation, and decides nothing
+MOST_USES = 8  # looks and trials for one answer
+MOST_TRIALS = 24  # of a run
+TRIED_SPEED = "the original's speed"  # ends what is told of a trial that went well
+
+
+@dataclass(frozen=True, slots=True)
+class TrialReport:
+    """What came of trying a form, in words; `number` counts a run's trials, 0 where nothing was tried."""
+
+    number: int
+    text: str
+
+    @property
+    def brief(self) -> str:
+        """Its speed, or the first line of what is wrong."""
+        first, *others = self.text.splitlines() or [""]
+        return others[-1] if others and others[-1].endswith(TRIED_SPEED) else first.partition("): ")[2]
+
+
+class Tools(Protocol):
+    """What an agent may look at or try before it answers. Forms are named by number: 0 the original, -2 the second trial."""
+
+    def try_form(self, proposal: Proposal) -> TrialReport:
+        """Compiled, verified, watched for races, and timed beside the best so far."""
+        ...
+
+    def hot_loop(self, form: int, loop: int = 1) -> str:
+        """Its hottest loops as machine code: counts of each, the instructions of one."""
+        ...
+
+    def look_at(self, form: int) -> str:
+        """Its source, and every configuration of it that was measured."""
+        ...
+
+    def ask_pass(self, name: str, form: int) -> str:
+        """What a pass would do to the form."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What was measured up to now. What the device cannot tell is None: absent, never guessed."""
@@ -95,7 +139,9 @@ class Facts:
     best: Resources | None
     roofline_fraction: Mapping[str, float]  # of the best so far, by workload; empty where no roof could be measured
     best_configuration: Mapping[str, object] = field(default_factory=dict)
-    importance: Importance | None = None
+    forms: Sequence[FormFacts] = ()  # what was measured of each, the kernel itself first; empty outside of rounds
+    roof_us: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, str] = field(default_factory=dict)  # what sets the roof: memory or arithmetic
     failures: Mapping[str, int] = field(default_factory=dict)  # by kind of outcome
     rounds: Sequence[RoundReport] = ()
     passes: Sequence[PassReport] = ()
@@ -108,6 +154,13 @@ class Facts:
     counters: Mapping[str, Counters] = field(default_factory=dict)  # of the best so far, by workload, where the device counts
     budget: BudgetLeft | None = None  # None outside a run
     in_vain: Sequence[str] = ()  # plans for this round that brought nothing, and why
+    known: Sequence[tuple[Lesson, float]] = ()  # what was learnt on similar kernels, and how similar they are
+    tools: Tools | None = None  # None where there is no bench to try anything on
+
+    @property
+    def next_form(self) -> int:
+        """The number of the next form that is written."""
+        return max((report.proposal.number for report in self.proposals), default=0) + 1
 
     @property
     def round(self) -> int:
@@ -119,7 +172,8 @@ class Facts:
 class Plan:
     """The next round: the passes to apply to the original (earlier rounds' included), and why.
 
-    `proposals` are the forms that an agent wrote for this round, as they were kept after repairs.
+    `proposals` are the forms that an agent wrote for this round, as they were kept after repairs. A pass's name alone asks for
+    it on the kernel itself, `unroll@2` on form 2.
     """
 
     passes: tuple[str, ...]
@@ -129,6 +183,7 @@ class Plan:
     share: float | None = None  # of what is left of the budget; None: an equal share of the rounds to come
     write: bool = False  # the templater is asked for a form of its own
     proposals: tuple[Proposal, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)  # what was asked for and cannot be, and why
 
 
 class AgentStopped(Exception):  # noqa: N818 - reads as the fact it states
@@ -152,6 +207,7 @@ class Desk:
     note: Callable[[Message], None]  # recorded, charged and shown when it returns
     seconds_left: Callable[[], float | None]
     before: Callable[[], Sequence[Message]] = tuple  # what was said before a run was interrupted; known once it goes on
+    roles: frozenset[Role] = frozenset(Role)  # those that it has: who has several may answer for them at once
 
 
 class Agent(Protocol):
@@ -170,8 +226,8 @@ class Agent(Protocol):
         """Planner: the next round; None when there is nothing left worth trying."""
         ...
 
-    def propose(self, facts: Facts, plan: Plan) -> Proposal | None:
-        """Templater: a form of its own for the planned round; None when the passes are all there is to it."""
+    def propose(self, facts: Facts, plan: Plan) -> Sequence[Proposal]:
+        """Templater: forms of its own for the planned round, all of them searched; none when the passes are all there is."""
         ...
 
     def repair(self, facts: Facts, proposal: Proposal, problem: str) -> Proposal | None:

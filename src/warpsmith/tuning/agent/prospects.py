@@ -1,4 +1,4 @@
-"""What could be done to a kernel: every pass, asked beforehand whether it has anything to do there."""
+"""What could be done to a kernel: every pass, asked beforehand whether it has anything to do there, or in a form of it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from warpsmith.refactor.base import Stage
 from warpsmith.refactor.drafting.application import apply_pass
 from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.refactor.drafting.values import with_possible_values
+from warpsmith.refactor.on_form import OnForm
+from warpsmith.refactor.proposal import Proposal, ProposedForms
 from warpsmith.refactor.registry import load_passes
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning.agent.planning import PassReport
 
 
-def passes_for(kernel: Kernel, limits: Limits) -> list[PassReport]:
+def passes_for(kernel: Kernel, limits: Limits, form: Proposal | None = None) -> list[PassReport]:
     """All passes; what has nothing to do here says so before a plan is made, without a device.
 
-    They are asked about the kernel with its numbers lifted, and then about the forms that each restructuring before them makes:
-    what they need may be there only.
+    They are asked about the kernel, or about a form that an agent wrote, with its numbers lifted, and then about the forms that
+    each restructuring before them makes: what they need may be there only.
     """
     draft = Draft.of(kernel, limits)
+    passes = load_passes()
+    if form is not None:
+        draft = apply_pass(draft, ProposedForms((form,)))
+        passes = [OnForm(transform, form.number) for transform in passes]
     restructured: list[Draft] = []
     found = []
-    for transform in load_passes():
+    for transform in passes:
         tried = apply_pass(draft, transform)
         reason = tried.applications[-1].reason
         if reason is None and not _possible(draft, tried):

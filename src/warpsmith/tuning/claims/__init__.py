@@ -1,1 +1,1 @@
-"""What is claimed: `finalists` chooses, `beside` measures in fresh processes, `endurance` and `scrutiny` look once more."""
+"""The last stage (`stage`): `finalists` chooses, `interleaved` measures in fresh processes, `scrutiny` looks again."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.core.outcome import Evaluation, Measured, Verdict
-from warpsmith.measure.statistics import Ratio, weighted_mean
-from warpsmith.tuning.claims.beside import ProcessMeasurement, Speedups, Table, overall
-from warpsmith.tuning.claims.simplicity import complexity, simplest_of_equals
-
-_SIMILAR = 0.04  # in the search, which is less exact than the choice
+from warpsmith.core.outcome import Evaluation, Measured
+from warpsmith.measure.policy import FINALISTS, FINALISTS_PER_WORKLOAD, SIMILAR
+from warpsmith.measure.statistics import weighted_mean
+from warpsmith.tuning.claims.interleaved import ProcessMeasurement, Speedups, TimeTable, overall
+from warpsmith.tuning.claims.simplicity import complexity, equals, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,12 @@ class Shortlist:
 
 
 def shortlist(
-    evaluations: Sequence[Evaluation], workloads: Sequence[str], default: Configuration, *, general: int = 8, each: int = 3
+    evaluations: Sequence[Evaluation],
+    workloads: Sequence[str],
+    default: Configuration,
+    *,
+    general: int = FINALISTS,
+    each: int = FINALISTS_PER_WORKLOAD,
 ) -> Shortlist:
     """The best few by score and by each workload's own relative time; several, because the search saw only part of the cores.
 
@@ -56,20 +60,23 @@ def shortlist(
 
     by_score = best(lambda outcome: outcome.score, general)
     fastest = min((outcome.score for _, outcome in distinct.values()), default=0.0)
-    similar = [configuration for configuration, outcome in distinct.values() if outcome.score <= fastest * (1 + _SIMILAR)]
+    similar = [configuration for configuration, outcome in distinct.values() if outcome.score <= fastest * (1 + SIMILAR)]
     simple = sorted(similar, key=lambda c: complexity(c, default))[:each]
     return Shortlist(tuple(dict.fromkeys((*by_score, *simple))), {w: best(relative_on(w), each) for w in workloads})
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Winners:
+    """`as_fast` are those that `general` was chosen among, on other grounds than their times."""
+
     general: Configuration
     per_workload: Mapping[str, Configuration]
+    as_fast: tuple[Configuration, ...] = ()
 
 
 def choose(
-    tables: Mapping[str, Table[Configuration]], listed: Shortlist, weights: Mapping[str, float], default: Configuration
-) -> Choice:
+    tables: Mapping[str, TimeTable[Configuration]], listed: Shortlist, weights: Mapping[str, float], default: Configuration
+) -> Winners:
     """The general winner, the simplest of equals, and each workload's own.
 
     Without a gain the default configuration, which is the original, stays.
@@ -77,33 +84,14 @@ def choose(
     candidates = (default, *listed.general)
     logs = {workload: table.logs for workload, table in tables.items()}
     fastest = min(candidates, key=lambda c: overall(tables, weights, c))
-    general = simplest_of_equals(fastest, candidates, logs, weights, default)
+    equal = equals(fastest, candidates, logs, weights)
+    general = settled(equal, default)
     own = {w: (default, general, *listed.per_workload[w]) for w in weights}
-    return Choice(general, {w: min(some, key=tables[w].relative) for w, some in own.items()})
+    as_fast = tuple(dict.fromkeys(c for c in equal if c != general))
+    return Winners(general, {w: min(some, key=tables[w].relative) for w, some in own.items()}, as_fast)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is reported of one configuration on one workload, or over all of them."""
-
-    configuration: Configuration
-    median_us: float
-    baseline_us: float
-    speedup: Ratio
-    verdict: Verdict
-
-
-def claim(speedups: Speedups[Configuration], workload: str, configuration: Configuration, verdict: Verdict) -> Claim:
-    return Claim(
-        configuration,
-        speedups.median_us(workload, configuration),
-        speedups.median_us(workload, speedups.default),
-        speedups.over({workload: 1.0}, configuration),
-        verdict,
-    )
-
-
-def certain(choice: Choice, speedups: Speedups[Configuration], weights: Mapping[str, float]) -> Choice:
+def certain(choice: Winners, speedups: Speedups[Configuration], weights: Mapping[str, float]) -> Winners:
     """What the fresh processes did not show to be faster gives way to what was chosen before it, in the end to the original.
 
     A change that may be none gains nothing where it was measured, and elsewhere it may lose. They only accept or reject: the
@@ -121,7 +109,7 @@ def certain(choice: Choice, speedups: Speedups[Configuration], weights: Mapping[
         is_faster = speedups.over(alone, configuration, beside=general).low > 1
         return first_shown((configuration, general) if is_faster else (general, configuration), alone)
 
-    return Choice(general, {w: own(w, c) for w, c in choice.per_workload.items()})
+    return Winners(general, {w: own(w, c) for w, c in choice.per_workload.items()})
 
 
 def spread_between_processes(

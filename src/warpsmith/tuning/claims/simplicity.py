@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from warpsmith.core.configuration import Configuration, Value
+from warpsmith.measure.policy import EQUAL_DEVIATIONS, EQUAL_WITHIN
 from warpsmith.measure.statistics import Floats
 
-EQUAL_WITHIN = 0.02  # the most that is given up for simplicity, and only where measurements do not tell it from nothing
-_DEVIATIONS = 2.5
 _MAD_TO_DEVIATION, _MEAN_TO_MEDIAN = 1.4826, 1.2533
 
 
@@ -25,18 +24,24 @@ def complexity(configuration: Configuration, default: Configuration) -> tuple[in
     return len(distances), sum(distances)
 
 
-def simplest_of_equals(
+def equals(
     best: Configuration,
     candidates: Iterable[Configuration],
     logs: Mapping[str, Mapping[Configuration, Floats]],
     weights: Mapping[str, float],
-    default: Configuration,
-) -> Configuration:
-    """`logs` has, by workload and configuration, the log times of the rounds, in which all were measured one after the other."""
-    equal = [
+) -> list[Configuration]:
+    """The best, and what is as fast.
+
+    `logs` has, by workload and configuration, the log times of the rounds, in which all were measured one after the other.
+    """
+    return [
         c for c in candidates if c == best or _is_equal([logs[w][c] - logs[w][best] for w in weights], list(weights.values()))
     ]
-    return min(equal, key=lambda c: (complexity(c, default), c != best))
+
+
+def settled(equal: Iterable[Configuration], default: Configuration) -> Configuration:
+    """The simplest, then the first by its text: which of equals a machine happened to find the fastest decides nothing."""
+    return min(equal, key=lambda c: (complexity(c, default), c.key))
 
 
 def _is_equal(differences: Sequence[Floats], weights: Sequence[float]) -> bool:
@@ -44,7 +49,7 @@ def _is_equal(differences: Sequence[Floats], weights: Sequence[float]) -> bool:
     total = sum(weights)
     slower = sum(weight / total * float(np.median(d)) for weight, d in zip(weights, differences, strict=True))
     variance = sum((weight / total * _error(d)) ** 2 for weight, d in zip(weights, differences, strict=True))
-    return slower <= min(EQUAL_WITHIN, _DEVIATIONS * math.sqrt(variance))
+    return slower <= min(EQUAL_WITHIN, EQUAL_DEVIATIONS * math.sqrt(variance))
 
 
 def _error(differences: Floats) -> float:

@@ -9,12 +9,13 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import Evaluation
 from warpsmith.measure.bench import Candidate
+from warpsmith.measure.policy import COMPARISON_FINALISTS
+from warpsmith.record.result import ModelCost
 from warpsmith.record.run import RunRecord
 from warpsmith.record.store import Store
-from warpsmith.tuning.choices import choices_of
+from warpsmith.tuning.afterwards.choices import choices_of
+from warpsmith.tuning.agent.allowance import Allowance, Ledger
 from warpsmith.tuning.order import Mode
-
-FINALISTS = 3  # of each run: the search saw only part of the cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Contender:
     mode: Mode
     evaluations: tuple[Evaluation, ...]
     finalists: tuple[tuple[Configuration, Candidate], ...]
+    model: ModelCost | None = None  # what a language model took
 
 
 def contender(record: RunRecord, store: Store, pool: CompilePool) -> Contender:
@@ -35,11 +37,12 @@ def contender(record: RunRecord, store: Store, pool: CompilePool) -> Contender:
     default = kernel.default_configuration
     best = [e for e in sorted(evaluations, key=lambda e: e.score or float("inf")) if e.score is not None and e.score < 1]
     # Templates grow from round to round: what an earlier one did not have is at its default.
-    points = [default, *(Configuration.of({**default, **e.configuration}) for e in best[:FINALISTS])]
+    points = [default, *(Configuration.of({**default, **e.configuration}) for e in best[:COMPARISON_FINALISTS])]
     for point in points:
         builder.prefetch(point, kernel.workloads)
     built = [(point, builder.build(point, kernel.workloads)) for point in points]
-    return Contender(record, mode, evaluations, tuple((point, made) for point, made in built if isinstance(made, Candidate)))
+    ready = tuple((point, made) for point, made in built if isinstance(made, Candidate))
+    return Contender(record, mode, evaluations, ready, Ledger(Allowance(), store.messages(record.run)).spent)
 
 
 def course(evaluations: Sequence[Evaluation]) -> tuple[float, ...]:

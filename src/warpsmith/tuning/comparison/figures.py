@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.measure.policy import COMPARISON_RESAMPLES, TIE
 from warpsmith.measure.statistics import Ratio
+from warpsmith.record.result import ModelCost
 from warpsmith.tuning.order import Mode
 
 Floats: TypeAlias = NDArray[np.float64]
-
-_RESAMPLES = 10_000
-_TIE = 0.01  # of a speedup: closer than any measurement tells apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Final:
     failures: int
     seconds: float
     course: tuple[float, ...]  # best speedup so far after each evaluation, as searched
-    model: Mapping[str, Any] | None = None  # what a language model took, as in the run's result
+    model: ModelCost | None = None  # what a language model took, as in the run's result
 
 
 def summary(finals: Sequence[Final]) -> dict[str, Any]:
@@ -61,9 +60,9 @@ def taken(finals: Sequence[Final]) -> dict[str, Any] | None:
     if not found:
         return None
     return {
-        "tokens": sum(model["tokens"] for model in found),
-        "usd": round(sum(model["usd"] for model in found), 6),
-        "unpriced": any(model["unpriced"] for model in found),
+        "tokens": sum(model.tokens for model in found),
+        "usd": round(sum(model.usd for model in found), 6),
+        "unpriced": any(model.unpriced for model in found),
     }
 
 
@@ -89,7 +88,7 @@ def advantage(template: Floats, direct: Floats) -> Ratio:
 def wins(template: Floats, direct: Floats) -> dict[str, int]:
     """Over all pairs of a run of one mode and a run of the other: seeds of different modes have nothing in common."""
     ratios = template[:, None] / direct[None, :]
-    ahead, behind = int((ratios > 1 + _TIE).sum()), int((ratios < 1 - _TIE).sum())
+    ahead, behind = int((ratios > 1 + TIE).sum()), int((ratios < 1 - TIE).sum())
     return {"pairs": ratios.size, "template": ahead, "direct": behind, "ties": ratios.size - ahead - behind}
 
 
@@ -99,6 +98,6 @@ def courses(finals: Sequence[Final], length: int) -> Floats:
 
 
 def _medians(values: Floats, rng: np.random.Generator) -> Floats:
-    drawn: Floats = values[rng.integers(0, len(values), size=(_RESAMPLES, len(values)))]
+    drawn: Floats = values[rng.integers(0, len(values), size=(COMPARISON_RESAMPLES, len(values)))]
     medians: Floats = np.median(drawn, axis=1)
     return medians

@@ -23,7 +23,7 @@ RESULT_FILE = "compare.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComparisonPlan:
     """Both modes get the same kernel, agent, budget and seeds."""
 
     kernel: Kernel
@@ -37,7 +37,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
-            raise InputError(f"{self.seeds} seeds compare nothing", hint="a spread needs several: --seeds 10")
+            raise InputError(f"a comparison needs at least 1 seed, not {self.seeds}", hint="a spread needs several: --seeds 10")
         if self.agent == NO_AGENT:
             raise InputError("a comparison needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
 

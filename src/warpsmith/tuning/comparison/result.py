@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from warpsmith.core.jsonable import as_json
+from warpsmith.record.result import AboveRoofEntry
 from warpsmith.tuning.comparison.figures import Final, Floats, advantage, courses, summary, taken, wins
-from warpsmith.tuning.comparison.plan import RESULT_FILE, Plan
+from warpsmith.tuning.comparison.plan import RESULT_FILE, ComparisonPlan
 from warpsmith.tuning.order import Mode
 
 NAMES = {Mode.TEMPLATE: "template + search", Mode.DIRECT: "direct rewriting"}
@@ -21,10 +24,11 @@ class ComparisonResult:
     """`others` is the largest share of the cores that other programs took while the claims were measured."""
 
     name: str
-    plan: Plan
+    plan: ComparisonPlan
     finals: tuple[Final, ...]
     others: float | None
     seconds: float  # of this call: what an earlier, stopped one had done took no time again
+    above: Sequence[AboveRoofEntry] = ()  # the roof: as a run's result has it (`roofline.above`)
 
     def of(self, mode: Mode) -> list[Final]:
         return [final for final in self.finals if final.mode is mode]
@@ -48,6 +52,7 @@ class ComparisonResult:
             "advantage": {"value": round(ahead.value, 4), "ci95": [round(ahead.low, 4), round(ahead.high, 4)]},
             "wins": wins(template, direct),
             "others_share": round(self.others, 3) if self.others is not None else None,
+            "above_roof": as_json(self.above),
             "seconds": round(self.seconds, 1),
             "model": taken(self.finals),
             "runs": [_entry(final) for final in self.finals],
@@ -74,6 +79,7 @@ class ComparisonResult:
             "",
             f"Spread is the interquartile range over the median. The first median over the second: {median}.",
             f"Of {won['pairs']} pairs of runs, one of each, {pairs} (within 1 %).",
+            *(f"{'Out' if a.refused else 'Above the roof'} on {a.workload}: {a.reason}." for a in self.above),
             "",
             "![best so far and final speedups](compare.svg)",
             "",
@@ -129,5 +135,5 @@ def _entry(final: Final) -> dict[str, Any]:
         "failures": final.failures,
         "seconds": round(final.seconds, 1),
         "best_so_far": [round(value, 4) for value in final.course],
-        "model": final.model,
+        "model": as_json(final.model),
     }

@@ -10,13 +10,12 @@ from warpsmith.compile.pool import CompilePool
 from warpsmith.core.errors import InputError, Location
 from warpsmith.devices.base import HasMachineCode
 from warpsmith.measure.bench import Bench, Candidate
-from warpsmith.measure.paired import PairedTime, PairPlan, time_beside
+from warpsmith.measure.examined import Examiner
+from warpsmith.measure.paired import PairedTime, time_beside
+from warpsmith.measure.policy import NEUTRAL, NEUTRAL_ATTEMPTS, NEUTRAL_WITHIN
 from warpsmith.template import Certificate, first_difference
-from warpsmith.tuning.builder import Builder
+from warpsmith.tuning.evaluation.builder import Builder
 from warpsmith.verify.prepared import PreparedWorkload
-
-_NEUTRAL_WITHIN = 0.03
-_ATTEMPTS = 3  # noise alone must not refuse a template
 
 
 def certify(
@@ -79,10 +78,9 @@ def _same_machine_code(builder: Builder, pool: CompilePool) -> str | None:
 
 
 def _takes_no_longer(bench: Bench, workload: str, twin: Candidate, original: Candidate, rng: np.random.Generator) -> bool:
-    plan = PairPlan(beaten_above=np.inf, hopeless_above=np.inf)
-    for _ in range(_ATTEMPTS):
-        timed = time_beside(bench, workload, twin, original, plan=plan, rng=rng)
-        if isinstance(timed, PairedTime) and timed.ratio.low <= 1 + _NEUTRAL_WITHIN:
+    for _ in range(NEUTRAL_ATTEMPTS):
+        timed = time_beside(bench, workload, twin, original, examiner=Examiner(bench, original), plan=NEUTRAL, rng=rng)
+        if isinstance(timed, PairedTime) and timed.ratio.low <= 1 + NEUTRAL_WITHIN:
             return True
     return False
 

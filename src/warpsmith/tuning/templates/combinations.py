@@ -18,7 +18,7 @@ from warpsmith.refactor.base import Rule
 from warpsmith.refactor.drafting.combine import combined
 from warpsmith.refactor.drafting.draft import Draft
 from warpsmith.space.covering import covering_sample
-from warpsmith.tuning.templates.probes import Lab, Probe, Problem
+from warpsmith.tuning.templates.probes import Lab, Probe, ProbeProblem
 
 _FAILURES_AT_MOST = 12  # after which every combination that failed is excluded as widely as it can be
 
@@ -48,7 +48,7 @@ class Combinations:
             draft = self._excluded(draft, probe, *found, widely=attempt == _FAILURES_AT_MOST - 1)
         return draft
 
-    def _failure(self, probe: Probe) -> tuple[Configuration, Problem] | None:
+    def _failure(self, probe: Probe) -> tuple[Configuration, ProbeProblem] | None:
         """A configuration that fails, reduced to the parameters it takes."""
         kept = [configuration for configuration in self._drawn if configuration in probe.space]
         fresh = covering_sample(probe.space, self.count - len(kept), self.rng)
@@ -65,7 +65,7 @@ class Combinations:
                 return self._reduced(probe, configuration, problem)
         return None
 
-    def _reduced(self, probe: Probe, configuration: Configuration, problem: Problem) -> tuple[Configuration, Problem]:
+    def _reduced(self, probe: Probe, configuration: Configuration, problem: ProbeProblem) -> tuple[Configuration, ProbeProblem]:
         default = probe.space.default
         for name in away(configuration, default):
             simpler = Configuration.of({**configuration, name: default[name]})
@@ -73,7 +73,7 @@ class Combinations:
                 configuration, problem = simpler, seen
         return configuration, problem
 
-    def _excluded(self, draft: Draft, probe: Probe, failing: Configuration, problem: Problem, *, widely: bool) -> Draft:
+    def _excluded(self, draft: Draft, probe: Probe, failing: Configuration, problem: ProbeProblem, *, widely: bool) -> Draft:
         default = probe.space.default
         names = tuple(away(failing, default))
         self._failed[names] += 1

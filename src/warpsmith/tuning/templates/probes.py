@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
 from warpsmith.core.configuration import Configuration, Value
@@ -16,7 +18,7 @@ from warpsmith.core.outcome import TimedOut, Verdict, WrongResult
 from warpsmith.devices.base import CompileRequest, DeviceInfo
 from warpsmith.measure.bench import Bench, Candidate
 from warpsmith.measure.candidates import BuildOutcome
-from warpsmith.measure.races import are_looked_for, races
+from warpsmith.measure.watching import is_watched_on, watch
 from warpsmith.refactor.drafting.combine import Refactored
 from warpsmith.refactor.drafting.emit import template_path, template_text
 from warpsmith.refactor.drafting.values import space_of_refactored
@@ -25,14 +27,16 @@ from warpsmith.space import Space
 from warpsmith.spec.comments import used_identifiers
 from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.template import Template, first_difference, template_of
-from warpsmith.tuning.agent.adversaries import Adversaries
-from warpsmith.tuning.agent.odd_shapes import odd_shapes
-from warpsmith.tuning.builder import Builder
-from warpsmith.tuning.cores import all_cores
-from warpsmith.tuning.original import establish_original, require_right
+from warpsmith.tuning.evaluation.adversaries import Adversaries
+from warpsmith.tuning.evaluation.builder import Builder
+from warpsmith.tuning.evaluation.cores import all_cores
+from warpsmith.tuning.evaluation.odd_shapes import odd_shapes, odd_values
+from warpsmith.tuning.evaluation.original import establish_original, require_right
 from warpsmith.verify.inputs import nbytes_of
 from warpsmith.verify.prepared import PreparedWorkload, prepare_all
+from warpsmith.verify.seeds import fresh_seed
 
+_WRONG = "wrong result"
 _PROBE_DEADLINE_S = 20.0  # to compile: what takes longer is of no use to a search
 
 
@@ -65,7 +69,7 @@ def probe_workloads(kernel: Kernel) -> tuple[Workload, ...]:
 
 
 @contextmanager
-def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0) -> Iterator[Lab]:
+def laboratory(kernel: Kernel, device: str, *, binary_cache: Path) -> Iterator[Lab]:
     """A lab of its own, with the smallest workloads and odd shapes.
 
     Raises InputError or BaselineError when the original does not work.
@@ -79,8 +83,13 @@ def laboratory(kernel: Kernel, device: str, *, binary_cache: Path, seed: int = 0
         info = pool.describe()
         require_language(kernel, info)
         builder = Builder(Binder(plain, info.limits), template_of(plain), pool)
+        seed = fresh_seed()
         prepared = prepare_all(builder.binder, probe_workloads(plain), seed, stack)
-        tested = Adversaries(odd_shapes(plain), (), builder, seed, stack)
+        drawn = np.random.default_rng([seed, *b"odd shapes"])
+        values = [
+            w for w in odd_values(plain, drawn) if not w.name.startswith("sparse-")
+        ]  # one sparse one; the others in the end
+        tested = Adversaries((*odd_shapes(plain, drawn), *values), (), builder, seed, stack)
         bench = stack.enter_context(Bench(device, [*prepared.values(), *tested.ready.values()]))
         original = establish_original(builder, bench, prepared)
         for ready in prepared.values():
@@ -98,11 +107,12 @@ def require_language(kernel: Kernel, info: DeviceInfo) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProbeProblem:
     """What keeps a configuration from being right; as a string, its first line."""
 
     text: str
     is_slow: bool = False  # to compile: nothing is known of its results
+    is_wrong: bool = False  # it compiled and ran
 
     def __str__(self) -> str:
         return self.text.strip().split("\n")[0]
@@ -124,13 +134,15 @@ class Probe:
 
     def difference(self) -> str | None:
         """Where the template at its defaults is not the original, token by token; None when it is."""
-        workload, requests = self._workloads[0], self._builder.requests
-        original = self._lab.original_tokens(requests.original(workload))
+        original = self._lab.original_tokens(self._builder.requests.original(self._workloads[0]))
         try:
-            template = self._lab.pool.preprocess(requests.templated(self.space.default, workload))
+            return first_difference(original, self.tokens())
         except WarpsmithError as error:
             return error.message
-        return first_difference(original, template)
+
+    def tokens(self) -> list[str]:
+        """What the preprocessor makes of it at its defaults."""
+        return self._lab.pool.preprocess(self._builder.requests.templated(self.space.default, self._workloads[0]))
 
     def prefetch(self, configurations: Iterable[Configuration]) -> None:
         for configuration in configurations:
@@ -140,24 +152,33 @@ class Probe:
         names = self._builder.binder.names
         return [*self._workloads, *(w for w in self._lab.adversaries if self.space.allows(names(configuration, w)))]
 
-    def problem(self, configuration: Configuration) -> Problem | None:
+    def problem(self, configuration: Configuration) -> ProbeProblem | None:
         """Why this configuration is not right; None when it compiled and its outputs were."""
         workloads = self._tried_on(configuration)
         built = self._builder.build(configuration, workloads)
         found = problem_with(built, workloads, self._lab.bench)
-        return None if found is None else Problem(found, isinstance(built, TimedOut))
+        return None if found is None else ProbeProblem(found, isinstance(built, TimedOut), found.startswith(_WRONG))
 
-    def race(self, configuration: Configuration) -> str | None:
-        """What threads do to each other here and not in the original; None if there is nothing, or nobody to look."""
-        if not are_looked_for(self._lab.pool.device):
+    def build(self, configuration: Configuration, workloads: Iterable[Workload]) -> BuildOutcome:
+        return self._builder.build(configuration, workloads)
+
+    def instructions(self, configuration: Configuration) -> list[str] | str:
+        """The machine code on the first workload; or why it cannot be shown."""
+        return self._lab.pool.instructions(self._builder.requests.templated(configuration, self._workloads[0]))
+
+    def unseen_problem(self, configuration: Configuration) -> str | None:
+        """What checkers find here and not in the original, which no output shows; None if there is nothing, or nobody to look."""
+        if not is_watched_on(self._lab.pool.device):
             return None
-        found = self._races(configuration)
-        return found if found is None or self._races(self.space.default) is None else None
+        found = self._watched(configuration)
+        accepted = self._watched(self.space.default) if found else {}
+        return next((problem for check, problem in found.items() if check not in accepted), None)
 
-    def _races(self, configuration: Configuration) -> str | None:
+    def _watched(self, configuration: Configuration) -> dict[str, str]:
+        """By check, in words."""
         workloads = [self._lab.prepared[workload.name] for workload in self._workloads]
-        report = races(self._lab.info.name, self._builder.build_watched(configuration, self._workloads), workloads)
-        return report.problems[0] if report.problems else None
+        reports = watch(self._lab.info.name, self._builder.build_watched(configuration, self._workloads), workloads)
+        return {check: f"{check}: {report.problems[0]}" for check, report in reports.items() if report.problems}
 
     def explain(self, values: Mapping[str, Value]) -> list[str]:
         """What a configuration with these values breaks, the rest at their defaults."""
@@ -182,7 +203,8 @@ def problem_with(built: BuildOutcome, workloads: Iterable[Workload], bench: Benc
         if not isinstance(verdict, Verdict):
             return f"does not run on {workload.name}: {verdict.reason.strip()}"
         if not verdict.passed:
-            return f"wrong result: {WrongResult(verdict).reason.strip()}"
+            sizes = ", ".join(f"{name} = {size}" for name, size in workload.sizes.items())
+            return f"{_WRONG}: {WrongResult(verdict).reason.strip()} ({workload.name}: {sizes})"
     return None
 
 
@@ -196,6 +218,7 @@ def _kernel_of(found: Refactored) -> Kernel:
         likely=found.likely,
         template_source=template_path(kernel.source.parent, kernel),
         template_entry=found.entry,
+        template_foreign=found.draft.is_foreign,
     )
 
 

@@ -18,6 +18,7 @@ from warpsmith.refactor.drafting.combine import combined
 from warpsmith.refactor.drafting.draft import Application, Draft
 from warpsmith.refactor.drafting.emit import check_folder, write_template
 from warpsmith.refactor.registry import in_order
+from warpsmith.source.decided_branches import DecidedBranches
 from warpsmith.space import space_of
 from warpsmith.spec.document import read_source
 from warpsmith.spec.kernel import Kernel
@@ -27,11 +28,11 @@ from warpsmith.template.difference import difference
 from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, ignore
 from warpsmith.tuning.templates.effort import Effort
 from warpsmith.tuning.templates.probes import Lab, Probe, require_language
-from warpsmith.tuning.templates.trial import Trial
+from warpsmith.tuning.templates.trial import PassTrial
 
 
 @dataclass(frozen=True, slots=True)
-class Templated:
+class MadeTemplate:
     """A template that lies in a folder, and how it came about. `kernel` is loaded from there: any command takes it."""
 
     kernel: Kernel
@@ -53,7 +54,7 @@ def templatize(
     folder: Path,
     effort: Effort = Effort(),  # noqa: B008 - it is frozen
     emit: Emit = ignore,
-) -> Templated:
+) -> MadeTemplate:
     """Raises InputError when the device does not take the kernel's language, or the original breaks one of its limits."""
     require_language(kernel, lab.info)
     check_folder(folder, kernel)
@@ -63,7 +64,7 @@ def templatize(
     assert difference is None, difference  # every pass was held to it
     written = load_kernel(write_template(found, folder))
     certificate = Certificate("tokens", "same tokens after preprocessing")
-    return Templated(written, replace(template_of(written), certificate=certificate), certificate, found.parameters, draft)
+    return MadeTemplate(written, replace(template_of(written), certificate=certificate), certificate, found.parameters, draft)
 
 
 def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], effort: Effort, emit: Emit = ignore) -> Draft:
@@ -71,7 +72,7 @@ def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], effort: E
     started = time.monotonic()
     ordered = in_order(passes)
     emit(StageStarted("template", len(ordered) + 1))
-    trial = Trial(_untouched(kernel, lab), lab)
+    trial = PassTrial(_untouched(kernel, lab), lab, proved_only=effort.proved_only)
     for number, transform in enumerate(ordered):
         if effort.leaves_out(transform, trial.draft, time.monotonic() - started):
             continue
@@ -82,13 +83,20 @@ def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], effort: E
 
 
 def _untouched(kernel: Kernel, lab: Lab) -> Draft:
-    """With macros written out where the device's own preprocessor makes the same tokens of that."""
+    """With macros written out and `#if`s settled where the device's own preprocessor makes the same tokens of that."""
     draft = Draft.of(kernel, lab.info.limits)
     is_same = draft.branches[0].variant.text == read_source(kernel.source)
-    return draft if is_same or Probe(combined(draft), lab).difference() is None else draft.as_written()
+    if not is_same and Probe(combined(draft), lab).difference() is not None:
+        draft = draft.as_written()
+    text = draft.branches[0].variant.text
+    branches = DecidedBranches(text, draft.kernel.entry, draft.kernel.defines)
+    if not branches:
+        return draft
+    settled = draft.with_text(branches.settled(Probe(combined(draft), lab, form=branches.marked).tokens()))
+    return draft if Probe(combined(settled), lab).difference() is not None else settled
 
 
-def template_entry(made: Templated) -> dict[str, Any]:
+def template_entry(made: MadeTemplate) -> dict[str, Any]:
     """The facts of `warpsmith templatize --json`."""
     original, template = made.draft.kernel.source, made.template
     space = space_of(made.kernel, template, made.draft.limits)
@@ -102,6 +110,7 @@ def template_entry(made: Templated) -> dict[str, Any]:
                 "values": list(p.values),
                 "default": p.default,
                 "meaning": p.meaning,
+                "assumes": p.assumes,
                 "pass": made.draft.origins[p.name],
                 "line": p.line,
             }

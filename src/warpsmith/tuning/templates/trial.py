@@ -34,10 +34,11 @@ class _Untried:
     configuration: Configuration
 
 
-class Trial:
-    def __init__(self, draft: Draft, lab: Lab) -> None:
+class PassTrial:
+    def __init__(self, draft: Draft, lab: Lab, *, proved_only: bool = False) -> None:
         self.draft = draft
         self._lab = lab
+        self._proved_only = proved_only
         self._tried: dict[tuple[str, int], Configuration] = {}
         self._foreseen: dict[str, tuple[Draft, Draft]] = {}
 
@@ -50,6 +51,9 @@ class Trial:
         probe = Probe(combined(after), self._lab)
         new = [name for name in after.origins if name not in before.origins]
         self.draft = after
+        self._tried = {
+            key: found for key, found in self._tried.items() if key[0] not in new
+        }  # of another pass, which was dropped
         first = self._first_of_each(self._untried(probe, new))
         probe.prefetch(untried.configuration for untried in first)
         probe.prefetch(configuration for _, configuration in self._new_forms(probe, before))
@@ -62,8 +66,10 @@ class Trial:
             return
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
+            self._drop_refuted(first)
             dropped += self._drop_values(probe, self._untried(probe, new))
         dropped += self._drop_forms(probe, before)
+        dropped += self._drop_unseen(probe, new)
         if transform.stage is not Stage.RESTRUCTURE:  # what another form is good for may show with later passes only
             dropped += self._drop_idle(probe, new)
         if any(name in self.draft.origins for name in new):
@@ -85,13 +91,17 @@ class Trial:
 
     def _applied(self, transform: Pass) -> Draft:
         before, after = self._foreseen.pop(transform.name, (None, None))
-        return after if after is not None and before == self.draft else apply_pass(self.draft, transform)
+        return after if after is not None and before == self.draft else self._made(self.draft, transform)
+
+    def _made(self, draft: Draft, transform: Pass) -> Draft:
+        after = apply_pass(draft, transform)
+        return after.proved() if self._proved_only else after
 
     def _foresee(self, coming: Iterable[Pass]) -> None:
         """What the passes up to the next that applies make of the draft, should nothing of it be dropped."""
         draft = self.draft
         for transform in coming:
-            after = apply_pass(draft, transform)
+            after = self._made(draft, transform)
             self._foreseen[transform.name] = (draft, after)
             if after.applications[-1].applied:
                 break
@@ -103,17 +113,19 @@ class Trial:
             for p in probe.found.parameters
             if p.name in names and p.name in self.draft.origins
             for value in p.values
-            if value != p.default and (p.name, value) not in self._tried
+            if value in self.draft.alternatives(p.name) and (p.name, value) not in self._tried
             if (configuration := nearest_with(probe.space, p.name, value)) is not None
         ]
 
     def _first_of_each(self, untried: Sequence[_Untried]) -> list[_Untried]:
-        """One for each parameter, and for each form that it selects."""
+        """One for each parameter, and for each form that it selects; of a conjecture's values the first and the last."""
+        conjectured = self.draft.conjectures
         forms = {(name, v): key for name, groups in self.draft.groups.items() for key, vs in groups.items() for v in vs}
-        found: dict[tuple[str, int | None], _Untried] = {}
+        found: dict[tuple[str, int | None], list[_Untried]] = {}
         for each in untried:
-            found.setdefault((each.name, forms.get((each.name, each.value))), each)
-        return list(found.values())
+            found.setdefault((each.name, forms.get((each.name, each.value))), []).append(each)
+        ends = (([some[0], some[-1]] if name in conjectured else [some[0]]) for (name, _), some in found.items())
+        return list(dict.fromkeys(each for some in ends for each in some))
 
     def _drop_values(self, probe: Probe, waiting: Sequence[_Untried]) -> list[str]:
         """Try them; what was dropped and why."""
@@ -121,12 +133,38 @@ class Trial:
         found: dict[tuple[str, str], list[str]] = {}  # by parameter and kind of problem: the first in full, others by value
         for untried in waiting:
             name, value = untried.name, untried.value
-            self._tried[name, value] = untried.configuration
-            if (problem := probe.problem(untried.configuration)) is not None:
+            if (problem := probe.problem(untried.configuration)) is None:
+                self._tried[name, value] = untried.configuration
+            else:
                 alike = found.setdefault((name, str(problem).partition(":")[0]), [])
                 alike.append(str(value) if alike else f"{name}={value} {problem}")
                 self.draft = self.draft.without(name, value)
         return [first + (f" (and so for {', '.join(others)})" if others else "") for first, *others in found.values()]
+
+    def _drop_refuted(self, tried: Sequence[_Untried]) -> None:
+        """A conjecture of which no value that was tried is right: the others need not be."""
+        right = {name for name, _ in self._tried}
+        for name in {each.name for each in tried} & self.draft.conjectures.keys() - right:
+            self.draft = self.draft.without_parameter(name)
+
+    def _drop_unseen(self, probe: Probe, names: Iterable[str]) -> list[str]:
+        """Watch what was conjectured: right outputs do not show races, nor reads past an end. All together where that can be."""
+        tried: dict[str, Configuration] = {}
+        for name in names:
+            left = self.draft.alternatives(name) if name in self.draft.conjectures else frozenset()
+            found = next((found for value, found in self._tried_of(name).items() if value in left), None)
+            if found is not None:
+                tried[name] = found
+        together = Configuration.of({**probe.space.default, **{name: found[name] for name, found in tried.items()}})
+        if len(tried) > 1 and together in probe.space and probe.unseen_problem(together) is None:
+            return []
+        dropped = []
+        for name, found in tried.items():
+            unseen = probe.unseen_problem(found)
+            if unseen is not None:
+                dropped.append(f"{name} is right here, but {unseen}")
+                self.draft = self.draft.without_parameter(name)
+        return dropped
 
     def _drop_idle(self, probe: Probe, names: Iterable[str]) -> list[str]:
         """Leave out parameters that make no difference on this device, whatever they may do on another."""

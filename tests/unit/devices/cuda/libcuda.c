@@ -39,6 +39,7 @@ Status cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 4: *value = 64; break;
     case 5: *value = 2147483647; break;
     case 6: case 7: *value = 65535; break;
+    case 8: *value = 49152; break;
     case 10: *value = 32; break;
     case 16: *value = 132; break;
     case 38: *value = 50 << 20; break;

@@ -54,6 +54,7 @@ def test_a_target_describes_itself_and_cannot_be_opened() -> None:
     device = load_device("cuda:sm_90")
     info = device.describe()
     assert info.limits.shared_bytes_per_block == 227 * 1024
+    assert info.limits.static_shared_bytes_per_block == 48 * 1024
     assert set(info.versions) == {"nvrtc", "bindings", "headers"}
     with pytest.raises(UnavailableError, match="cuda:sm_90 is a target to compile for, not a GPU"):
         device.open()

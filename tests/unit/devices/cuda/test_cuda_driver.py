@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,8 @@ from warpsmith.core.errors import UnavailableError
 from warpsmith.devices._clang.binary import clang_binary
 from warpsmith.devices._gpu.session import open_session
 from warpsmith.devices.base import ContextLost, LaunchError
-from warpsmith.devices.cuda import driver
+from warpsmith.devices.cuda import driver, nodes
+from warpsmith.devices.cuda.hints import hint_for
 
 _PROLOGUE = """
 from dataclasses import replace
@@ -105,4 +107,61 @@ def test_a_gpu_that_cannot_be_had_is_not_a_candidates_fault(error: Exception) ->
         raise error
 
     with pytest.raises(UnavailableError, match=f"the GPU does not open: {error}"):
-        open_session(taken)  # type: ignore[arg-type]
+        open_session(taken, pauses_s=())  # type: ignore[arg-type]
+
+
+def test_an_error_that_the_bindings_do_not_know_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cuLaunchKernel() -> None:
+        raise ValueError("12345 is not a valid CUresult")
+
+    monkeypatch.setattr(driver, "driver", lambda: SimpleNamespace(cuLaunchKernel=cuLaunchKernel))
+    with pytest.raises(ContextLost, match="cuLaunchKernel: 12345 is not a valid CUresult"):
+        driver.call("cuLaunchKernel")
+
+
+def test_what_a_second_try_may_mend_gets_one() -> None:
+    results = pytest.importorskip("cuda.bindings.driver").CUresult
+    answers = [results.CUDA_ERROR_UNKNOWN, results.CUDA_SUCCESS]
+    module = SimpleNamespace(CUresult=results, cuInit=lambda _flags: (answers.pop(0),))
+    assert driver._started(module, pauses_s=(0, 0)) is None  # type: ignore[arg-type]
+    answers = [results.CUDA_ERROR_NO_DEVICE, results.CUDA_SUCCESS]
+    assert driver._started(module, pauses_s=(0, 0)) == "CUDA_ERROR_NO_DEVICE"  # type: ignore[arg-type]
+
+
+def test_a_gpu_whose_last_owner_is_still_going_is_asked_again() -> None:
+    refusals = [LaunchError("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY")]
+
+    def connect() -> SimpleNamespace:
+        if refusals:
+            raise refusals.pop()
+        return SimpleNamespace(cache_bytes=0, allocate=lambda nbytes: nbytes)
+
+    assert open_session(connect, pauses_s=(0,)).api.cache_bytes == 0
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """One whose kernel module is loaded, and that nobody has used since it was started."""
+    for name in ("proc/driver/nvidia/version", "dev/nvidiactl", "dev/nvidia0"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def test_a_missing_node_is_made_by_who_may(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = machine / "bin" / "nvidia-modprobe"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$*" = "-c 0 -u" ] && touch {machine}/dev/nvidia-uvm\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert nodes.is_uvm_missing(machine)
+    nodes.make_nodes(machine)
+    assert not nodes.is_uvm_missing(machine)
+
+
+def test_what_to_do_where_the_driver_does_not_start(machine: Path) -> None:
+    assert "nvidia-modprobe -c 0 -u" in hint_for("CUDA_ERROR_UNKNOWN", machine)
+    (machine / "dev/nvidia-uvm").touch()
+    assert "nvidia-modprobe" not in hint_for("CUDA_ERROR_UNKNOWN", machine)
+    assert "WARPSMITH_CONFINEMENT=off" in hint_for("CUDA_ERROR_OPERATING_SYSTEM")
+    assert not nodes.is_uvm_missing(machine / "elsewhere")  # no kernel module of NVIDIA's, no node to miss

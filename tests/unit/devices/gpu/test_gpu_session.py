@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from warpsmith.core.dtype import DType
@@ -14,6 +15,7 @@ from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading, Res
 from warpsmith.devices._gpu.requests import require_fitting
 from warpsmith.devices._gpu.session import VARIABLE, GpuSession
 from warpsmith.devices.base import Binary, CompileError, LaunchError, ParameterType
+from warpsmith.devices.memory import Contents, Filling
 from warpsmith.measure.jobs import Load, Time, Unload
 from warpsmith.measure.worker import _Memory, _Run, _Worker
 
@@ -49,6 +51,12 @@ class HostGpu:
 
     def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None:
         ctypes.memmove(host_address, memory, nbytes)
+
+    def pin(self, host_address: int, nbytes: int) -> None:
+        raise LaunchError("these pages are not to be had")
+
+    def unpin(self, host_address: int) -> None:
+        raise LaunchError("these pages are not pinned")
 
     def fill(self, memory: Any, nbytes: int) -> None:
         self.log.append(f"fill {nbytes}")
@@ -117,6 +125,25 @@ def test_a_launch_copies_there_and_back_and_times_only_the_kernel(gpu: HostGpu) 
     assert gpu.log == [f"allocate {flush}", "allocate 4", f"fill {flush}", "start", "launch", "stop"]
 
 
+@pytest.mark.parametrize("looked_at", [True, False])
+def test_of_timed_launches_at_most_the_last_is_copied_back(gpu: HostGpu, looked_at: bool) -> None:
+    worker, buffer = _Worker(), bytearray([0, 0, 0, 0])
+    worker._session = GpuSession(gpu)
+    worker.load(Load("p", Binary(b"", "k", Resources())), (b"code",), ())
+    view = memoryview(buffer)
+    worker._memories["w"] = _Memory({"x": view}, np.zeros(0, np.uint8), (), (), {})
+    worker._runs[1] = _Run("p", "w", (view, number(1)), GEOMETRY)
+    assert worker.time(Time((1, 1, 1), (0, 0, 0), looked_at=looked_at), (), ()) == ([1234] * 3, ())
+    assert gpu.log.count("launch") == 3
+    assert list(buffer) == [looked_at] * 4, "nothing fills buffers on this device: each launch found the host's"
+
+
+def test_where_there_is_little_memory_less_is_filled_more_often(gpu: HostGpu) -> None:
+    gpu.memory_bytes = 100 << 20
+    GpuSession(gpu).empty_caches()
+    assert gpu.log == [f"allocate {16 << 20}", *[f"fill {16 << 20}"] * 16]
+
+
 def test_guards_lie_around_a_buffer_on_the_device_too(gpu: HostGpu) -> None:
     memory = bytearray(range(20))
     session = GpuSession(gpu)
@@ -156,6 +183,14 @@ def test_workloads_that_do_not_fit_together_take_turns(gpu: HostGpu) -> None:
         loaded.launch((memoryview(bytearray(9)), number(1)), GEOMETRY)
 
 
+def test_inputs_are_made_on_the_host_where_the_device_has_no_room_for_their_pool(gpu: HostGpu) -> None:
+    session, buffer, pool = GpuSession(gpu), memoryview(bytearray(4)), np.zeros(64, np.uint8)
+    session.fill_with(Binary(b"code", "fill", Resources(shared_bytes=0)))
+    gpu.memory_bytes = 60
+    assert not session.fill([buffer], [Filling(buffer, pool, Contents(0), is_changed=False)])
+    assert gpu.memory_bytes == 56, "the buffer itself is there"
+
+
 def test_null_pointers_and_constants(gpu: HostGpu) -> None:
     loaded, buffer = program(gpu), bytearray(4)
     loaded.launch((None, number(1)), GEOMETRY)
@@ -177,9 +212,9 @@ def test_a_program_that_the_worker_unloads_leaves_the_device(gpu: HostGpu) -> No
 def test_no_launch_takes_no_time() -> None:
     worker = _Worker()
     worker._programs["p"] = SimpleNamespace(launch=lambda _arguments, _geometry: 0)  # type: ignore[assignment]
-    worker._memories["w"] = _Memory({}, (), (), {})
+    worker._memories["w"] = _Memory({}, np.empty(0, np.uint8), (), (), {})
     worker._runs[1] = _Run("p", "w", (), GEOMETRY)
-    assert worker.time(Time((1, 1)), (), ()) == ([1, 1], ())
+    assert worker.time(Time((1, 1), (7, 8)), (), ()) == ([1, 1], ())
 
 
 def test_a_kernel_must_take_what_its_declaration_gives() -> None:

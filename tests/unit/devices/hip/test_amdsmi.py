@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -61,3 +62,14 @@ def test_a_library_that_is_older_than_its_package_gives_no_readings(monkeypatch:
 
 def test_the_bus_is_named_as_the_library_wants_it() -> None:
     assert amdsmi.bus_id(SimpleNamespace(pciDomainID=1, pciBusID=0xC1, pciDeviceID=0)) == "0001:c1:00.0"
+
+
+def test_the_library_locks_for_its_own_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its other lock is a file in /dev/shm, which a confined worker may not make."""
+    monkeypatch.setenv("RSMI_MUTEX_THREAD_ONLY", "0")  # put back afterwards
+    monkeypatch.delenv("RSMI_MUTEX_THREAD_ONLY")
+    asked: list[str | None] = []
+    stand_in = SimpleNamespace(amdsmi_init=lambda: asked.append(os.environ.get("RSMI_MUTEX_THREAD_ONLY")))
+    monkeypatch.setitem(sys.modules, "amdsmi", stand_in)  # type: ignore[arg-type]
+    assert amdsmi._library.__wrapped__() is stand_in
+    assert asked == ["1"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 
 import pytest
 
 from binding_calls import calls_of
+from warpsmith.core.errors import UnavailableError
 from warpsmith.devices.hip import api, gpu, runtime
 
 
@@ -17,3 +19,11 @@ def test_calls_and_errors_are_those_of_the_bindings() -> None:
         assert signature is not None, name
         assert len([part for part in signature[1].split(",") if part.strip()]) == count, name
     assert {error.name for error in bindings.hipError_t} >= runtime.FATAL
+
+
+def test_bindings_of_an_older_form_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("hip")
+    monkeypatch.setattr(metadata, "version", lambda _name: "7.2.2.562.43")
+    with pytest.raises(UnavailableError, match=r"hip-python 7\.2\.2\.562\.43 is too old") as caught:
+        runtime.runtime.__wrapped__()
+    assert caught.value.hint == "pip install 'hip-python>=10'"

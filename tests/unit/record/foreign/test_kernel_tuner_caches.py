@@ -245,5 +245,20 @@ def test_a_time_beyond_all_numbers_is_refused_with_its_entry(write_cache: WriteC
     def huge(block: int, tile: int, padding: int) -> dict[str, Any]:
         return {"time": 1.0, "compile_time": 10**400 if (block, tile, padding) == (64, 1, 0) else 1.0}
 
-    with pytest.raises(InputError, match="compile_time of entry '64,1,0' is no time"):
+    with pytest.raises(InputError, match="compile_time of entry '64,1,0' is not a time"):
         load_recording(write_cache(result=huge))
+
+
+@pytest.mark.parametrize("names", [5, True, 1.5, {"a": 1}, "block"])
+def test_names_that_are_no_list(tmp_path: Path, names: Any):
+    path = tmp_path / "cache.json"
+    path.write_text(json.dumps({"tune_params_keys": names, "cache": {"1": {"block": 1, "time": 1.0}}}))
+    with pytest.raises(InputError):
+        load_recording(path)
+
+
+def test_numbers_too_large_for_a_float_are_values(tmp_path: Path):
+    path = tmp_path / "cache.json"
+    entries = {str(block): {"block": block, "time": 1.0} for block in (10**400, 2, 0.5)}
+    path.write_text(json.dumps({"tune_params_keys": ["block"], "tune_params": {}, "cache": entries}))
+    assert load_recording(path).space.parameters[0].values == (0.5, 2, 10**400)

@@ -108,7 +108,7 @@ def test_mistakes_are_named(tmp_path: Path, results: Any, words: str):
         ({"times": {"runtimes": 5}}, '"runtimes" of result 1 is 5'),
         ({"measurements": {"a": 1}}, '"measurements" of result 1 is'),
         ({"objectives": "time"}, "\"objectives\" of result 1 is 'time'"),
-        ({"times": {"compilation": 10**400}}, "compilation of result 1 is no time"),
+        ({"times": {"compilation": 10**400}}, "compilation of result 1 is not a time"),
     ],
 )
 def test_a_malformed_result_is_refused_with_its_number(tmp_path: Path, more: dict[str, Any], said: str):

@@ -170,6 +170,17 @@ def test_forms_are_bounded_and_the_defaults_come_first(start: Draft) -> None:
     assert f"left out, since a template has at most {MOST_BRANCHES} forms" in after.applications[-1].notes[0]
 
 
+def test_a_pass_apart_has_the_first_form_alone_and_room_of_its_own(start: Draft) -> None:
+    class Apart(Choosing):
+        apart = True
+
+    full = apply_pass(start, Choosing(GUARD, {v: f"if (i < n && {v}) {{" for v in range(1, MOST_BRANCHES + 2)}))
+    after = apply_pass(full, Apart(ADD, {1: "form1();", 2: "form2();"}, parameter="PATH", name="apart"))
+    assert len(after.branches) == MOST_BRANCHES + 2
+    assert [branch.guard["MAP"] for branch in after.branches if branch.guard["PATH"]] == [0, 0]
+    assert not after.applications[-1].notes
+
+
 def test_an_alternative_that_breaks_a_promise_is_left_out_alone(start: Draft) -> None:
     twice = (Tunable("U", (1, 2), 1, "?"), Tunable("U", (1, 2), 1, "?"))
     (alone,) = apply_pass(start, Choosing(ADD, {1: "x(U);"}, tunables=twice)).applications

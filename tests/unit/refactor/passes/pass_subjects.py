@@ -75,9 +75,13 @@ def applied(transform: Pass, subject: Subject) -> Rewrite:
 
 
 def declined(transform: Pass, subject: Subject) -> str:
+    """Why nothing was proved; what was conjectured all the same says it, too."""
     answer = transform.apply(subject)
-    assert isinstance(answer, Declined), answer
-    return answer.reason
+    if isinstance(answer, Declined):
+        return answer.reason
+    new = [t for t in (*answer.variant.tunables, answer.choice) if t is not None and t not in subject.variant.tunables]
+    assert all(tunable.assumes for tunable in new), answer
+    return "; ".join(tunable.assumes for tunable in new)
 
 
 def squeezed(text: str) -> str:

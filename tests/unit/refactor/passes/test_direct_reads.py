@@ -77,7 +77,7 @@ def test_only_what_is_left_must_fit():
     lifted = Subject(subject.kernel, subject.limits, applied(LiftConstants(), subject).variant)
     rewrite = applied(DirectReads(), lifted)
     fits = [[r.expression for r in form.rules if "shared_bytes" in r.expression] for form in rewrite.alternatives.values()]
-    shared = " <= shared_bytes_per_block"
+    shared = " <= static_shared_bytes_per_block"
     assert fits == [[f"4 * TILE_K * TILE_N{shared}"], [f"4 * TILE_K * TILE_M{shared}"], []]
 
 
@@ -92,11 +92,11 @@ def test_only_what_is_left_must_fit():
         (FILL, "first(tile)", "as a whole"),
         (FILL + " " + FILL.replace("x[(", "x[1 + ("), "tile[0][0]", "in different ways"),
         ("if (n & 1) " + FILL, "tile[0][0]", "more than comparisons"),
-        ("for (int t = 0; t < n; ++t) { if (t < 1) " + FILL + " out[t] = tile[0][0]; }", "1", "keeps what it had"),
+        ("for (int t = 0; t < n; ++t) { if (t < 1) " + FILL + " out[t] = tile[0][0]; }", "1", "keeps stale values"),
         (
             "for (int t = 0; t < n; ++t) { if (t < 1) { if (t < n) " + FILL + f" else {PADDING} }} out[t] = tile[0][0]; }}",
             "1",
-            "keeps what it had",  # where the outer condition does not hold
+            "keeps stale values",  # where the outer condition does not hold
         ),
         ("if (threadIdx.x < n) " + FILL + " else tile[threadIdx.y][0] = 0;", "tile[0][0]", "in different ways"),
         ("if (threadIdx.x < n) " + FILL + f" else {{ {PADDING} out[0] = 1; }}", "tile[0][0]", "also changes"),

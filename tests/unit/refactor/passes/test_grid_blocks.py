@@ -27,6 +27,14 @@ def test_a_fixed_number_of_blocks_may_also_grow():
     assert made.tunables[0].values == (8, 32, 128)
 
 
+def test_of_as_many_blocks_as_the_launch_computes_a_part_will_do():
+    found = applied(GridBlocks(), small(_kernel(_STRIDED), grid=("rows", "2"))).variant
+    assert found.grid == ("ceildiv(rows, GRID_PART)", "2")
+    (part,) = found.tunables
+    assert (part.default, part.values) == (1, (1, 2, 4, 8, 16))
+    assert part.assumes.startswith("results do not depend on how many blocks there are")
+
+
 def test_it_goes_with_the_size_of_the_block():
     subject = bundled("reduction")
     first = applied(GridBlocks(), subject).variant
@@ -37,7 +45,8 @@ def test_it_goes_with_the_size_of_the_block():
 @pytest.mark.parametrize(
     ("body", "grid", "reason"),
     [
-        (_STRIDED, "rows", "grid.x = rows is no number"),
+        (_STRIDED.replace("gridDim.x", "4"), "rows", "grid.x = rows is not a number"),
+        (_STRIDED, "ceildiv(rows, 16)", "only 4 blocks"),
         (_STRIDED, "2", "only 2 blocks"),
         ("  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];", "32", "no loop strides over the whole grid"),
         (_STRIDED + "\n  out[blockIdx.x] = 1.0f;", "32", "a block's place is used for more"),

@@ -133,3 +133,10 @@ def test_declines_when_a_function_knows_the_block():
 
 def test_declines_when_there_are_few_rows():
     assert "without work" in declined(RowsPerBlock(), small(_kernel(_COPY), sizes={"rows": 3, "n": 4000}))
+
+
+def test_what_is_not_looked_into_is_assumed_to_know_no_block():
+    text = '#include "mine.h"\n' + _kernel("out[blockIdx.x] = strange(x[blockIdx.x]);")
+    answer = applied(RowsPerBlock(), small(text))
+    assert answer.choice is not None
+    assert answer.choice.assumes.startswith("strange does not depend on which block runs it")

@@ -24,7 +24,7 @@ def test_a_column_that_nobody_uses_is_the_parameter():
     variant = applied(SharedPadding(), subject("32 + 1")).variant
     assert "__shared__ float tile[8][32 + PAD];" in variant.text
     assert [(t.name, t.default, t.values) for t in variant.tunables] == [("PAD", 1, (0, 1, 4))]
-    assert [rule.expression for rule in variant.rules] == ["32 * (PAD + 32) <= shared_bytes_per_block"]
+    assert [rule.expression for rule in variant.rules] == ["32 * (PAD + 32) <= static_shared_bytes_per_block"]
 
 
 def test_columns_that_are_used_are_not_padding():

@@ -107,8 +107,8 @@ __kernel void k(__global float* out, __global const float* x, int n) {
         ({"first": "if (i & 1) row[i] = from[i];"}, "not written in every step"),
         ({"first": "row[i] = from[i]; if (i > 5) break;"}, "can be left"),
         ({"first": "row[i] = from[i]; row[i] += 1.0f;"}, "changed in place"),
-        ({"first": "row[i / 2] = from[i];"}, "cannot be shown"),
-        ({"first": "row[i + threadIdx.x] = from[i];"}, "cannot be shown"),
+        ({"first": "row[i / 2] = from[i];"}, "cannot prove"),
+        ({"first": "row[i + threadIdx.x] = from[i];"}, "cannot prove"),
         ({"second": "to[j] = first(row);"}, "used as a whole"),
         (
             {"second": "to[j] = row[j]; } for (int j = threadIdx.x; j < n / 2; j += blockDim.x) { to[j] += row[j];"},

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pass_subjects import CPU_LIMITS, applied, bundled, declined, small, squeezed
 
+from warpsmith.core.dtype import DType
+from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Language
 from warpsmith.refactor.base import Subject, Tunable
 from warpsmith.refactor.passes.grid_share import GridShare
 from warpsmith.refactor.passes.unroll import Unroll
 from warpsmith.refactor.passes.whole_steps import WholeSteps
+from warpsmith.spec.kernel import Scalar
 
 
 def _kernel(body: str, parameters: str = "float* out, const float* x, int n") -> str:
@@ -201,3 +206,14 @@ def test_loops_are_unrolled_from_within():
     inner = "#pragma unroll\n    for (int j = 0; j < 9; ++j) {\n      out[0] += x[i * 9 + j];\n    }"
     answer = applied(Unroll(), small(_kernel(f"  for (int i = 0; i < 9; ++i) {{\n{inner}\n  }}")))
     assert [rule.expression for rule in answer.variant.rules] == ["UNROLL_I == 0 or UNROLL_J == 0"]
+
+
+@pytest.mark.parametrize("bound", ["limit", "10 % n"])
+def test_bounds_without_a_whole_number_of_steps(bound: str):
+    """A floating-point argument, and what has no value on a workload."""
+    subject = small(_kernel(f"  for (int t = 0; t < {bound}; ++t) {{\n    out[0] += t;\n  }}"), scalars={"n": "n - 4000"})
+    limit = Scalar("limit", DType("f32"), Expression.parse("1.5"))
+    subject.kernel = replace(subject.kernel, arguments=(*subject.kernel.arguments, limit))
+    text = subject.variant.text.replace("int n)", "int n, float limit)")
+    subject.variant = replace(subject.variant, text=text)
+    assert [t.values for t in applied(Unroll(), subject).variant.tunables] == [(0, 1, 2, 4)]

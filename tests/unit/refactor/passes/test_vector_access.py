@@ -152,7 +152,7 @@ __kernel void k(__global float* out, const __global float* x, const int n) {
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("out[blockIdx.x] = x[blockIdx.x];", "no loop whose steps are dealt out"),
+        ("out[blockIdx.x] = x[blockIdx.x];", "no loop whose steps are distributed"),
         ("float s = 0.0f;\n  " + _STRIDED + " s += x[i];\n  out[threadIdx.x] = s;", "s is carried"),
         (_STRIDED + " { if (x[i] < 0.0f) continue; out[i] = x[i]; }", "can end early"),
         (_STRIDED + " { if (x[i] < 0.0f) break; out[i] = x[i]; }", "can leave the loop"),

@@ -27,7 +27,7 @@ def test_a_kernel_in_a_branch_that_is_not_taken():
     words = said(from_acme, "hidden", source="twins.cu")
     assert "twins.cu:12" in words
     assert "-D NAME=VALUE" in words
-    assert from_acme("hidden", source="twins.cu", defines={"ACME_EXTRA": "1"}).entry == "hidden"
+    assert from_acme("hidden", source="twins.cu", defines={"ACME_EXTRA": "2"}).entry == "hidden"
 
 
 def test_two_kernels_of_one_name():

@@ -197,3 +197,52 @@ def test_other_things_of_pytorch_are_missed(tmp_path: Path):
 def test_the_toolkits_libraries_have_the_toolkits_version(tmp_path: Path):
     text = "#include <cub/cub.cuh>\n#if CUB_VERSION >= 200800\n#define NEW 1\n#else\n#define NEW 0\n#endif\n"
     assert "#define NEW 1" in from_text(tmp_path, text + "__global__ void k(int* x) { x[0] = NEW; }\n").source_text
+
+
+@pytest.mark.parametrize("place", ["own/includes/twice.h", "own/inc/twice.h"])
+def test_other_names_of_the_folder_with_headers(tmp_path: Path, place: str):
+    written(tmp_path, {"own/part/k.cu": f'#include "twice.h"\n{KERNEL}', place: TWICE})
+    assert "return 2 * x" in taken(tmp_path / "own" / "part" / "k.cu").source_text
+
+
+def test_a_header_that_includes_nothing_is_read_with_what_includes_it(tmp_path: Path):
+    whole = f'#define MANY 3\n{TWICE}#include "part/k.cuh"\n'
+    written(tmp_path, {"own/whole.cu": whole, "own/part/k.cuh": "__global__ void k(int* x) { x[0] = twice(MANY); }\n"})
+    found = taken(tmp_path / "own" / "part" / "k.cuh")
+    assert "return 2 * x" in found.source_text
+    assert "#define MANY 3" in found.source_text
+
+
+def test_a_build_that_switches_the_kernel_on(tmp_path: Path):
+    text = f"#ifdef USE_CUDA\n#if defined(FAST_MATH)\n{TWICE}{KERNEL}#endif\n#endif\n"
+    found = from_text(tmp_path, text)
+    assert found.assumed == {"USE_CUDA": "1", "FAST_MATH": "1"}
+    assert "-D USE_CUDA=1" in found.source_text
+
+
+@pytest.mark.parametrize("condition", ["#ifdef USE_ROCM", "#ifndef USE_CUDA\n#else", "#if LEVEL > 2", "#ifdef A\n#else"])
+def test_no_other_condition_is_guessed(tmp_path: Path, condition: str):
+    defined = "".join(f"#define {name} 1\n" for name in ("A",) if name in condition.split())
+    with pytest.raises(InputError, match="no kernel"):
+        from_text(tmp_path, f"{defined}{condition}\n{TWICE}{KERNEL}#endif\n".replace("USE_CUDA\n", "USE_CUDA\nint a;\n"))
+
+
+def test_what_the_hosts_compiler_says_of_the_machine(tmp_path: Path):
+    ordered = "#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n#error unknown order of bytes\n#endif\n"
+    assert "return 2 * x" in from_text(tmp_path, ordered + TWICE + KERNEL).source_text
+
+
+def test_types_of_the_toolkit_by_their_short_names(tmp_path: Path):
+    assert "#include <cuda_fp16.h>" in from_text(tmp_path, "__global__ void k(half* x) { x[0] = half(2); }\n").source_text
+
+
+def test_macros_behind_a_member(tmp_path: Path):
+    text = "#define BY_DEFAULT = default\nstruct V { float x; __device__ V() BY_DEFAULT; };\n"
+    assert "#define BY_DEFAULT" in from_text(tmp_path, f"{text}__global__ void k(V* x) {{ V v; x[0] = v; }}\n").source_text
+
+
+def test_functions_of_memory_have_their_header(tmp_path: Path):
+    text = "__global__ void k(float* x) { float y; std::memcpy(&y, x, 4); x[1] = std::abs(y); }\n"
+    found = from_text(tmp_path, text).source_text
+    assert "#include <cstring>" in found
+    assert "#include <cmath>" in found

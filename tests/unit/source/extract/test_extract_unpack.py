@@ -42,7 +42,7 @@ def test_template_arguments_are_put_in(tmp_path):
     assert "    U* x,\n    int p_n,\n    int n) {\n  P<U> p{x, p_n};" in found
 
 
-@pytest.mark.parametrize("member", ["int x[4];", "int x : 3;", "int x = 1, y;"])
+@pytest.mark.parametrize("member", ["int x[9];", "int x[4][2];", "int x : 3;", "int x = 1, y;"])
 def test_what_cannot_be_unpacked_is_said(tmp_path, member: str):
     with pytest.raises(InputError, match=r"source\.cu:2: .*cannot be unpacked"):
         unpacked(tmp_path, f"struct P {{\n  {member}\n}};\n__global__ void k(P p) {{}}\n")
@@ -73,3 +73,36 @@ def test_nothing_to_unpack(tmp_path):
     assert "__global__ void k(int* x) {}" in found.source_text
     assert found.had_nothing_to_unpack
     assert not unpacked(tmp_path, "struct P { int* x; };\n__global__ void k(P p) {}\n").had_nothing_to_unpack
+
+
+def test_arrays_structures_and_bases_become_their_parts(tmp_path):
+    text = """struct Base { const float* x; int n; };
+struct Size { int rows, columns; };
+struct P : public Base { Size size; float weights[2]; float* out; };
+__global__ void k(const P p, int n) {
+  if (threadIdx.x < p.n) p.out[threadIdx.x] = p.x[threadIdx.x] * p.weights[1] + p.size.columns + p.weights[0] * p.size.rows + n;
+}
+"""
+    found = unpacked(tmp_path, text)
+    assert list(tomllib.loads(found.kernel_toml)["arguments"]) == [
+        "x", "p_n", "size_rows", "size_columns", "weights_0", "weights_1", "out", "n"
+    ]  # fmt: skip
+    assert "const P p{{x, p_n}, {size_rows, size_columns}, {weights_0, weights_1}, out};" in found.source_text
+
+
+def test_types_of_a_base(tmp_path):
+    text = "struct Base { using index_t = unsigned; index_t n; };\nstruct P : Base { index_t m; int* x; };\n"
+    found = unpacked(tmp_path, text + "__global__ void k(P p) { p.x[p.n] = p.m; }\n").source_text
+    assert "    unsigned n,\n    unsigned m,\n    int* x) {\n  P p{{n}, m, x};" in found
+
+
+def test_a_base_that_is_none_of_the_code_bases(tmp_path):
+    with pytest.raises(InputError, match="base class that is no plain structure"):
+        unpacked(tmp_path, "struct P : std::pair<int, int> { int n; };\n__global__ void k(P p, int* x) { x[0] = p.n; }\n")
+
+
+def test_pytorchs_name_for_atomic_additions(tmp_path):
+    text = "__global__ void k(float* x) { gpuAtomicAdd(x, 1.0f); }\n"
+    assert "#define gpuAtomicAdd atomicAdd" in unpacked(tmp_path, text).source_text
+    own = "__device__ void gpuAtomicAdd(float* x, float y) { *x += y; }\n"
+    assert "#define gpuAtomicAdd" not in unpacked(tmp_path, own + text).source_text

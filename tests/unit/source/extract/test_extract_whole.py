@@ -233,3 +233,15 @@ def test_what_only_the_usual_build_forgives_is_mended(tmp_path):
     text = from_text(tmp_path, LAUNCHED.replace("LAUNCH", ""), instance="k<int>").source_text
     assert "template <typename T> struct Marked" in text, "a mark before a type means nothing, and NVRTC does not take it"
     assert "#include <cuda/atomic>" in text, "though no header of the code base includes it"
+
+
+def test_types_by_other_names_in_the_skeleton(tmp_path):
+    named = (
+        "typedef int32_t count_t;\nusing word_t = std::uint32_t;\ntypedef unsigned long long wide_t;\nusing many_t = count_t;\n"
+    )
+    text = "__global__ void k(count_t* out, const word_t* x, many_t n, std::size_t m, wide_t w, const std::uint8_t* y) "
+    found = from_text(tmp_path, f"{named}{text}{{ out[n] = x[m] + w + y[0]; }}\n")
+    arguments = tomllib.loads(found.kernel_toml)["arguments"]
+    assert {name: argument["dtype"] for name, argument in arguments.items()} == {
+        "out": "i32", "x": "u32", "n": "i32", "m": "u64", "w": "u64", "y": "u8"
+    }  # fmt: skip

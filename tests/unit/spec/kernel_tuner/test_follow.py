@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warpsmith.spec.kernel_tuner.python.follow import Follower
+from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower
 from warpsmith.spec.kernel_tuner.python.values import (
-    Array,
     Dotted,
     FilePath,
-    Function,
     Listed,
     Nothing,
-    Number,
+    ScriptArray,
+    ScriptFunction,
+    ScriptNumber,
+    ScriptTable,
     SourceText,
-    Table,
     Unknown,
 )
 
@@ -60,17 +60,17 @@ SNIPPETS = [
 
 def plain(value: object) -> object:  # noqa: PLR0911
     match value:
-        case Number(value=number):
+        case ScriptNumber(value=number):
             return number
         case Listed(items=items):
             return [plain(item) for item in items]
-        case Table(entries=entries):
+        case ScriptTable(entries=entries):
             return {key: plain(entry) for key, entry in entries.items()}
         case FilePath(text=text):
             return text
         case Nothing():
             return None
-        case Array(dtype=dtype, shape=shape):
+        case ScriptArray(dtype=dtype, shape=shape):
             return (None if dtype is None else dtype.numpy, tuple(extent.value for extent in shape))
         case _:
             return value
@@ -96,7 +96,7 @@ def real(value: object) -> object:
 def test_names_are_what_python_makes_them(snippet: str):
     expected: dict[str, object] = {"__name__": "__main__", "__file__": FILE}
     exec(snippet, expected)
-    found = Follower(ast.parse(snippet), FILE).globals.names
+    found = ScriptFollower(ast.parse(snippet), FILE).globals.names
     for name in {"x", "y", "z", "w", "t"} & expected.keys():
         assert plain(found[name]) == real(expected[name]), name
 
@@ -115,7 +115,7 @@ def test_names_are_what_python_makes_them(snippet: str):
     ],
 )
 def test_what_only_a_run_knows_has_a_guess(snippet: str, expected: object):
-    assert plain(Follower(ast.parse(snippet), FILE).globals.names["x"]) == expected
+    assert plain(ScriptFollower(ast.parse(snippet), FILE).globals.names["x"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_only_a_run_knows_has_a_guess(snippet: str, expected: object):
      "def f():\n    if unknown:\n        return 1\n    else:\n        return 2\nx = f()", "x = sorted(['b', 'a'])", "x = '%q' % 1"],
 )  # fmt: skip
 def test_the_rest_is_unknown(snippet: str):
-    assert isinstance(Follower(ast.parse(snippet), FILE).globals.names["x"], Unknown)
+    assert isinstance(ScriptFollower(ast.parse(snippet), FILE).globals.names["x"], Unknown)
 
 
 def test_a_function_that_nobody_calls_is_followed_too():
@@ -134,15 +134,15 @@ def test_a_function_that_nobody_calls_is_followed_too():
         "from kernel_tuner import tune_kernel as tk\nclass A:\n    def tune(self, n=4):\n        tk('k', 's.cu', n, [], {})\n"
     )
     script += "def other(tuner):\n    tuner.tune_kernel('l', 's.cu', 5, [], {})\n"
-    calls = Follower(ast.parse(script), FILE).calls
+    calls = ScriptFollower(ast.parse(script), FILE).calls
     assert {call.values["kernel_name"]: plain(call.values["problem_size"]) for call in calls} == {"k": 4, "l": 5}
 
 
 def test_a_function_of_that_name_is_not_it():
     script = "import kernel_tuner\ndef tune_kernel(n):\n    kernel_tuner.tune_kernel('k', 's.cu', n, [], {})\ntune_kernel(8)\n"
-    follower = Follower(ast.parse(script), FILE)
+    follower = ScriptFollower(ast.parse(script), FILE)
     assert [plain(call.values["problem_size"]) for call in follower.calls] == [8]
-    assert isinstance(follower.globals.names["tune_kernel"], Function)
+    assert isinstance(follower.globals.names["tune_kernel"], ScriptFunction)
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_a_function_of_that_name_is_not_it():
     ],
 )
 def test_what_doubles_at_every_step_ends(snippet: str):
-    assert Follower(ast.parse(snippet), FILE).globals.names["x"] is not None
+    assert ScriptFollower(ast.parse(snippet), FILE).globals.names["x"] is not None

@@ -14,29 +14,29 @@ from hypothesis import strategies as st
 from warpsmith.core.expression import Expression
 from warpsmith.spec.host.terms import roots
 from warpsmith.spec.host.wording import written
-from warpsmith.spec.kernel_tuner.conditions import Reader
-from warpsmith.spec.kernel_tuner.python.follow import Follower
-from warpsmith.spec.kernel_tuner.python.values import Array, Listed, Number, Scope, Unknown
+from warpsmith.spec.kernel_tuner.conditions import ConditionReader
+from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower
+from warpsmith.spec.kernel_tuner.python.values import Listed, ScriptArray, ScriptNumber, ScriptScope, Unknown
 
 NAMES = {"a": 7, "b": 32, "c": 100}
 
 
-def followed(script: str) -> Follower:
-    return Follower(ast.parse(script), "script.py")
+def followed(script: str) -> ScriptFollower:
+    return ScriptFollower(ast.parse(script), "script.py")
 
 
 def value_of(text: str, before: str = "") -> object:
     follower = followed(f"import numpy as np, math\n{before}\n")
-    return plain(follower.of(ast.parse(text, mode="eval").body, Scope({}, follower.globals)))
+    return plain(follower.of(ast.parse(text, mode="eval").body, ScriptScope({}, follower.globals)))
 
 
 def plain(value: object) -> object:
     match value:
-        case Number(value=number):
+        case ScriptNumber(value=number):
             return number
         case Listed(items=items):
             return [plain(item) for item in items]
-        case Array(dtype=dtype, shape=shape, fill=fill):
+        case ScriptArray(dtype=dtype, shape=shape, fill=fill):
             return (dtype, tuple(plain(extent) for extent in shape), fill.kind)
         case _:
             return value
@@ -85,7 +85,7 @@ def test_numbers_are_pythons_and_their_terms_agree(text: str):
         return
     if isinstance(found, Unknown):
         return  # `|` of a float, a shift by thousands
-    assert isinstance(found, Number)
+    assert isinstance(found, ScriptNumber)
     assert found.value == expected
     is_large = isinstance(expected, int) and (expected < 0 or expected.bit_length() > 60)
     if isinstance(expected, int) and not isinstance(expected, bool) and found.term is not None and not is_large:
@@ -115,7 +115,7 @@ def test_numbers_are_pythons_and_their_terms_agree(text: str):
     st.fixed_dictionaries({name: st.integers(1, 1024) for name in NAMES}),
 )
 def test_conditions_hold_where_pythons_do(text: str, values: dict[str, int]):
-    found = Reader(list(NAMES)).text(text)
+    found = ConditionReader(list(NAMES)).text(text)
     if found is None:
         return
     try:
@@ -151,7 +151,7 @@ def test_functions_of_the_parameters(script: str, expected: str | None):
 
     function = ast.parse(script, mode="eval").body
     assert isinstance(function, ast.Lambda)
-    assert Reader(list(NAMES), resolve).function(function) == expected
+    assert ConditionReader(list(NAMES), resolve).function(function) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_functions_of_the_parameters(script: str, expected: str | None):
 def test_bodies_that_only_decide(body: str, expected: str | None):
     (function,) = ast.parse(f"def restrict(p):\n{body}").body
     assert isinstance(function, ast.FunctionDef)
-    assert Reader(list(NAMES)).function(function) == expected
+    assert ConditionReader(list(NAMES)).function(function) == expected
 
 
 @pytest.mark.parametrize(

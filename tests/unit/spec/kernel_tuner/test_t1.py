@@ -6,7 +6,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from warpsmith.core.errors import InputError
@@ -109,11 +109,12 @@ def test_without_a_problem_size_the_grid_is_the_global_size(made):
     ("text", "words", "line"),
     [
         ("{", "not JSON", 1),
-        ("[]", "no T1 file: it has no ConfigurationSpace", None),
+        ("[]", "not a T1 file: it has no ConfigurationSpace", None),
         ('{"ConfigurationSpace": {}}', "it has no KernelSpecification", None),
         ('{"ConfigurationSpace": {}, "KernelSpecification": {}}', "has no KernelName", None),
         (json.dumps(T1).replace("blur.cu", "blurred.cu"), "'blurred.cu' is not there", None),
         (json.dumps(T1).replace('"CUDA", "Com', '"Vulkan", "Com'), "'Vulkan' is not a language", None),
+        (json.dumps(T1).replace('"Name": "unused"', '"Name": "\\ud800"'), r"\\ud800, half of a character", None),
         (json.dumps(T1).replace('"Name": "tile", ', ""), "a parameter has no Name", None),
     ],
 )
@@ -135,10 +136,29 @@ def paths(value, path=()):
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(path=("KernelSpecification", "Arguments", 4, "Name"), value="\ud800")
 @given(
     st.sampled_from([path for path in paths(T1) if path]),
     st.sampled_from(
-        [None, 0, -1, 1.5, True, "", "x", "9**9**9", "[1]*10**9", "__import__('os')", [], {}, [None], 10**30, "\0", "a\nb"]
+        [
+            None,
+            0,
+            -1,
+            1.5,
+            True,
+            "",
+            "x",
+            "9**9**9",
+            "[1]*10**9",
+            "__import__('os')",
+            [],
+            {},
+            [None],
+            10**30,
+            "\0",
+            "a\nb",
+            "\ud800",
+        ]
     ),
 )
 def test_odd_values_are_errors_or_marked_and_never_more(tmp_path, path, value):

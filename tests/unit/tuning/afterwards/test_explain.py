@@ -6,10 +6,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from warpsmith.core.configuration import Configuration
+from warpsmith.core.expression import Expression
 from warpsmith.core.hardware import Limits
+from warpsmith.core.outcome import ArgumentCheck, Evaluation, Measured, Verdict, WorkloadTime
 from warpsmith.record.run import RunHeader, RunRecord
+from warpsmith.space import Space
+from warpsmith.spec.kernel import Constraint, Launch, Parameter, Workload
 from warpsmith.spec.load import load_kernel
-from warpsmith.tuning.afterwards.explain import searched_space
+from warpsmith.tuning.afterwards.explain import importance_entry, mattered, searched_space
 
 KERNEL = """
 [kernel]
@@ -48,3 +52,29 @@ def test_limits_of_targets_are_in_the_explanation(tmp_path: Path):
 def _record(device_info: dict[str, object]) -> RunRecord:
     header = RunHeader("k", "kernel.toml", "", "cpu", "none", "gp", 0, {}, device_info)
     return RunRecord("k-1", header, 0.0, 0.0, "finished", None)
+
+
+def test_of_several_forms_the_fastest_is_explained_alone():
+    space = space_of_values({"FORM": (0, 1), "A": (1, 2, 4, 8, 16), "B": (1, 2, 3, 4)}, "FORM == 1 or A == 1")
+    known = [_measured({"FORM": 1, "A": a, "B": b}, 0.1 * a) for a in (1, 2, 4, 8, 16) for b in (1, 2, 3, 4)]
+    known += [_measured({"FORM": 0, "A": 1, "B": b}, 5.0 * b) for b in (1, 2, 3, 4)]
+    found, form = mattered(space, known)
+    assert form == 1
+    assert [effect.name for effect in found.parameters] == ["A", "B"]
+    assert found.parameters[0].share > 0.9
+    assert found.measured == 20
+    assert importance_entry(found, form)["form"] == 1
+    plain = space_of_values({"A": (1, 2, 4, 8, 16), "B": (1, 2, 3, 4)}, "1 == 1")
+    assert mattered(plain, [])[1] is None
+
+
+def space_of_values(values: dict[str, tuple[int, ...]], rule: str) -> Space:
+    one = Expression.parse(1)
+    parameters = tuple(Parameter(name, each, each[0]) for name, each in values.items())
+    rules = (Constraint(Expression.parse(rule), "as the test wants it"),)
+    return Space.build(parameters, rules, Launch((one,), (one,), Expression.parse(0)), (Workload("w", {}),), LARGE)
+
+
+def _measured(values: dict[str, int], score: float) -> Evaluation:
+    verdict = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
+    return Evaluation(Configuration.of(values), Measured(verdict, (WorkloadTime("w", 1.0, score, (score, score), 9),), score))

@@ -10,8 +10,8 @@ import pytest
 
 from warpsmith.core.configuration import Configuration
 from warpsmith.core.outcome import ArgumentCheck, Crashed, Evaluation, Measured, Verdict, WorkloadTime
-from warpsmith.tuning.claims.beside import ProcessMeasurement, Speedups, Table
-from warpsmith.tuning.claims.finalists import Choice, Shortlist, certain, choose, claim, shortlist, spread_between_processes
+from warpsmith.tuning.claims.finalists import Shortlist, Winners, certain, choose, shortlist, spread_between_processes
+from warpsmith.tuning.claims.interleaved import ProcessMeasurement, Speedups, TimeTable
 
 GOOD = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
 WEIGHTS = {"a": 1.0, "b": 1.0}
@@ -26,9 +26,9 @@ def evaluation(n: int, a: float, b: float) -> Evaluation:
     return Evaluation(config(n), Measured(GOOD, times, math.sqrt(a * b)))
 
 
-def tables(relative: dict[int, tuple[float, float]]) -> dict[str, Table]:
+def tables(relative: dict[int, tuple[float, float]]) -> dict[str, TimeTable]:
     return {
-        w: Table(
+        w: TimeTable(
             {config(n): np.log(np.full(5, r[i])) for n, r in relative.items()},
             {config(n): 100 * r[i] for n, r in relative.items()},
         )
@@ -82,18 +82,18 @@ def test_without_a_gain_the_original_stays():
 )
 def test_what_is_not_certainly_faster_gives_way_to_the_original(ratios: tuple[float, ...], stays: int):
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r), 2: (0.2, 3.0)}), {}, None) for r in ratios]
-    chosen = Choice(config(1), {"a": config(2), "b": config(1)})
+    chosen = Winners(config(1), {"a": config(2), "b": config(1)})
     found = certain(chosen, Speedups(processes, config(0), np.random.default_rng(0)), WEIGHTS)
-    assert found == Choice(config(stays), {"a": config(2), "b": config(stays)})
+    assert found == Winners(config(stays), {"a": config(2), "b": config(stays)})
 
 
 def test_claims_are_paired_and_the_baseline_claims_nothing():
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, 0.5)}), {}, None) for r in (0.25, 0.26, 0.24, 0.25, 0.25)]
     speedups = Speedups(processes, config(0), np.random.default_rng(0))
-    found = claim(speedups, "a", config(1), GOOD)
-    assert found.speedup.value == pytest.approx(4.0, rel=0.02)
-    assert found.speedup.low < 4.0 < found.speedup.high
-    assert found.baseline_us == pytest.approx(100)
+    found = speedups.over({"a": 1.0}, config(1))
+    assert found.value == pytest.approx(4.0, rel=0.02)
+    assert found.low < 4.0 < found.high
+    assert speedups.median_us("a", config(0)) == pytest.approx(100)
     overall = speedups.over(WEIGHTS, config(1))
     assert overall.value == pytest.approx(math.sqrt(8), rel=0.02)
     assert speedups.over(WEIGHTS, config(0)).value == 1.0
@@ -106,10 +106,10 @@ def test_the_interval_that_decides_is_the_one_reported():
         figures = np.exp(-0.02 + 0.02 * rng.standard_normal(5))
         processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (r, r)}), {}, None) for r in figures]
         speedups = Speedups(processes, config(0), rng)
-        found = certain(Choice(config(1), {"a": config(1)}), speedups, {"a": 2.0})
+        found = certain(Winners(config(1), {"a": config(1)}), speedups, {"a": 2.0})
         assert (found.general == config(1)) == (speedups.over({"a": 2.0}, config(1)).low > 1)
         assert found.per_workload["a"] == found.general
-        assert claim(speedups, "a", config(1), GOOD).speedup == speedups.over({"a": 2.0}, config(1))
+        assert speedups.over({"a": 1.0}, config(1)) == speedups.over({"a": 2.0}, config(1))
 
 
 @pytest.mark.parametrize(("faster", "own"), [(0.8, 2), (0.99, 1), (1.01, 1), (1.2, 1)])
@@ -117,4 +117,4 @@ def test_a_workloads_own_winner_is_certainly_faster_there_than_the_general_one(f
     noise = (1.0, 1.03, 0.98, 1.02, 0.97)
     processes = [ProcessMeasurement(tables({0: (1.0, 1.0), 1: (0.5, 0.5), 2: (0.5 * faster * n, 0.5)}), {}, None) for n in noise]
     speedups = Speedups(processes, config(0), np.random.default_rng(0))
-    assert certain(Choice(config(1), {"a": config(2)}), speedups, WEIGHTS).per_workload["a"] == config(own)
+    assert certain(Winners(config(1), {"a": config(2)}), speedups, WEIGHTS).per_workload["a"] == config(own)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warpsmith.core.configuration import Configuration
-from warpsmith.tuning.claims.simplicity import complexity, simplest_of_equals
+from warpsmith.tuning.claims.simplicity import complexity, equals, settled
 
 DEFAULT = Configuration.of({"BLOCK": 128, "EXP": 0, "LAYOUT": "row"})
 
@@ -34,5 +34,16 @@ def test_the_simplest_that_measurements_cannot_tell_from_the_best(simple: float,
     named = {"best": changed(BLOCK=4096, EXP=3), "simple": changed(EXP=3)}
     level = {named["best"]: -0.3, named["simple"]: -0.3 + simple, DEFAULT: 0.0}
     logs = {w: {c: at + rng.normal(0, noise, 30) * (c != DEFAULT) for c, at in level.items()} for w in ("a", "b")}
-    found = simplest_of_equals(named["best"], list(level), logs, {"a": 1.0, "b": 3.0}, DEFAULT)
+    found = settled(equals(named["best"], list(level), logs, {"a": 1.0, "b": 3.0}), DEFAULT)
     assert found == named[chosen]
+
+
+def test_near_ties_are_settled_alike_whoever_was_fastest():
+    one, other = changed(BLOCK=64), changed(BLOCK=256)  # as simple as each other
+    weights = {"a": 1.0}
+    for ahead in (-0.001, 0.001):
+        noise = np.random.default_rng(2).normal(0, 0.02, 30)
+        logs = {"a": {one: -0.3 + noise, other: -0.3 + ahead - noise}}
+        fastest = min((one, other), key=lambda c: float(np.median(logs["a"][c])))
+        for listed in ([one, other], [other, one]):
+            assert settled(equals(fastest, listed, logs, weights), DEFAULT) == other

@@ -1,4 +1,5 @@
-"""How the addresses of two accesses lie to each other, lane by lane: the arithmetic in their texts (`addresses`), as polynomials.
+"""How the addresses of two accesses lie to each other, lane by lane: the arithmetic in their texts (`addresses`), as polynomials
+(`core.algebra`): atoms are names, variables, and operations that are taken as they stand.
 
 s[t] and s[t + 128]: 128 lanes apart        s[k * (2 * t + 1)] and s[k * (2 * t + 2)]: never the same
 """
@@ -7,14 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from warpsmith.core.algebra import Monomial, Polynomial
 from warpsmith.devices.cpu.ir.points_to import operands
 
-# What is multiplied, in order: names, variables, and operations that are taken as they stand. () is a plain number.
-Product = tuple[str, ...]
 _OPERATION = re.compile(r"(\w+) (?:(?:nsw|nuw|exact|disjoint|nneg) )*i\d+ (.*)")
 _CAST = re.compile(r"(?:trunc|zext|sext) (?:(?:nsw|nuw|nneg) )*i\d+ (.*) to i\d+")
 _MOST_TERMS = 64
@@ -44,13 +43,12 @@ def distance(written: Place, read: Place, threads: Collection[str]) -> Distance 
     other, offset_other = _by_lane(reads, threads)
     if own is None or other is None:
         return None
-    offset = Counter(offset_own)
-    offset.subtract(offset_other)
-    factors = {factor for terms in (own, other, offset) for factor, count in terms.items() if count}
+    offset = offset_own - offset_other
+    factors = {*own.terms, *other.terms, *offset.terms}
     if len(factors) != 1:
         return None
     factor = factors.pop()
-    steps, other_steps, shift = own.get(factor, 0), other.get(factor, 0), offset.get(factor, 0)
+    steps, other_steps, shift = (each.terms.get(factor, 0) for each in (own, other, offset))
     if steps == other_steps and steps and shift % steps == 0 and max(written.width, read.width) <= abs(steps):
         return Distance(-shift // steps)
     # Where the places begin, seen from each other, modulo what lanes can make up for.
@@ -61,26 +59,26 @@ def distance(written: Place, read: Place, threads: Collection[str]) -> Distance 
     return Distance(None) if apart else None
 
 
-def _by_lane(polynomial: Counter[Product], threads: Collection[str]) -> tuple[Counter[Product] | None, Counter[Product]]:
+def _by_lane(address: Polynomial, threads: Collection[str]) -> tuple[Polynomial | None, Polynomial]:
     """What the address grows by from lane to lane, and the rest; None if it does not grow evenly."""
-    steps: Counter[Product] = Counter()
-    rest: Counter[Product] = Counter()
-    for product, count in polynomial.items():
+    steps, rest = dict[Monomial, int](), dict[Monomial, int]()
+    for product, count in address.terms.items():
         lanes = [name for name in product if any(thread in name for thread in threads)]
         if not lanes:
-            rest[product] += count
+            rest[product] = count
         elif len(lanes) == 1 and lanes[0] in threads:
-            steps[tuple(name for name in product if name != lanes[0])] += count
+            alone = tuple(name for name in product if name != lanes[0])
+            steps[alone] = steps.get(alone, 0) + count
         else:
-            return None, rest
-    return steps, rest
+            return None, Polynomial(rest)
+    return Polynomial({product: count for product, count in steps.items() if count}), Polynomial(rest)
 
 
-def _polynomial(text: str) -> Counter[Product] | None:
+def _polynomial(text: str) -> Polynomial | None:
     """None if it gets too long to be worth it."""
     text = text.strip()
     if re.fullmatch(r"-?\d+", text):
-        return Counter({(): int(text)})
+        return Polynomial.constant(int(text))
     if text.startswith("{") and text.endswith("}"):
         return _sum_of(text[1:-1])
     if text.startswith("(") and text.endswith(")"):
@@ -89,41 +87,30 @@ def _polynomial(text: str) -> Counter[Product] | None:
             return _polynomial(match[1])
         if (match := _OPERATION.fullmatch(body)) and len(parts := operands(match[2])) == 2:
             return _operation(match[1], parts[0], parts[1], text)
-    return Counter({(text,): 1})
+    return Polynomial.atom(text)
 
 
-def _sum_of(body: str) -> Counter[Product] | None:
+def _sum_of(body: str) -> Polynomial | None:
     """`base + constant + index * bytes + …`"""
-    total: Counter[Product] = Counter()
+    total = Polynomial.constant(0)
     for term in _split(body, " + "):
         index, _, step = term.rpartition(" * ") if re.search(r" \* \d+$", term) else (term, "", "1")
         part = _polynomial(index)
         if part is None:
             return None
-        for product, count in part.items():
-            total[product] += count * int(step)
+        total += part * Polynomial.constant(int(step))
     return total
 
 
-def _operation(name: str, left: str, right: str, text: str) -> Counter[Product] | None:
+def _operation(name: str, left: str, right: str, text: str) -> Polynomial | None:
     if name == "shl" and right.isdigit():
         name, right = "mul", str(1 << int(right))
     if name not in {"add", "sub", "mul"}:
-        return Counter({(text,): 1})
+        return Polynomial.atom(text)
     first, second = _polynomial(left), _polynomial(right)
-    if first is None or second is None or len(first) * len(second) > _MOST_TERMS:
+    if first is None or second is None or len(first.terms) * len(second.terms) > _MOST_TERMS:
         return None
-    result: Counter[Product] = Counter(first)
-    if name == "add":
-        result.update(second)
-    elif name == "sub":
-        result.subtract(second)
-    else:
-        result = Counter()
-        for a, x in first.items():
-            for b, y in second.items():
-                result[tuple(sorted((*a, *b)))] += x * y
-    return result
+    return first + second if name == "add" else first - second if name == "sub" else first * second
 
 
 def _split(text: str, separator: str) -> list[str]:

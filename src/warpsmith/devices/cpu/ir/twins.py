@@ -1,4 +1,4 @@
-"""Gives variables twins through a loop: equal to them, but different from thread to thread as far as an optimiser can tell.
+"""Shadows loop variables with copies: equal to them, but varying from thread to thread as far as the vectoriser can tell.
 
     before the loop        last = v; all = zero; own = v + zero
     after a write to v     all &= v; own += v - last + all; last = v

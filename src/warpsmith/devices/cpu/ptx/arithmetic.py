@@ -46,6 +46,12 @@ def operands(instruction: Instruction, count: int) -> tuple[str, ...]:
     return instruction.operands
 
 
+def at_least_one(instruction: Instruction) -> tuple[str, ...]:
+    if not instruction.operands:
+        raise UnknownPtxError
+    return instruction.operands
+
+
 def _calculation(instruction: Instruction, registers: Registers) -> str:
     kind = instruction.modifiers[-1] if instruction.modifiers else ""
     to, *given = operands(instruction, 1 + _OPERANDS.get(instruction.name, 2))
@@ -92,7 +98,7 @@ def _mad_wide(instruction: Instruction, registers: Registers) -> str:
 def _logic(instruction: Instruction, registers: Registers) -> str:
     kind = ".".join(instruction.modifiers)
     if kind == "pred" and instruction.name in {"and", "or", "xor", "not"}:
-        to, *given = (registers.variable(operand) for operand in instruction.operands)
+        to, *given = map(registers.variable, at_least_one(instruction))
         return f"{to} = {own(f'{instruction.name}_', *given)};"
     signed_shift = instruction.name == "shr" and _INTEGERS.fullmatch(kind)
     if not (_BITS.fullmatch(kind) or signed_shift):
@@ -148,7 +154,7 @@ def _select(instruction: Instruction, registers: Registers) -> str:
 def _convert(instruction: Instruction, registers: Registers) -> str:
     *how, to_kind, from_kind = instruction.modifiers if len(instruction.modifiers) > 1 else ("", "", "")
     rounding = tuple(word for word in how if word != "ftz")
-    to, *given = instruction.operands
+    to, *given = at_least_one(instruction)
     small = {"f16x2", "bf16x2", "e4m3x2", "e5m2x2"} & {to_kind, from_kind}
     registers.uses_small_floats |= bool(small)
     if small:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from warpsmith.core.hardware import Dim3
+from warpsmith.devices.cpu.shared_memory import DYNAMIC_SHARED
 from warpsmith.devices.cpu.watch import hooks
+from warpsmith.devices.cpu.watch.facts import Watch
 
 _FIELDS = 5
 _LOCAL_NAME = re.compile(r"(?:E|^_ZL)(\d+)(?=\D)")  # of a variable inside a function, or of a file's own: its length comes first
@@ -20,16 +22,16 @@ class Place:
 
     name: str
     is_shared: bool
+    nbytes: int | None = None
+
+    def __str__(self) -> str:
+        return f"shared memory {variable_name(self.name)!r}" if self.is_shared else f"{self.name!r}"
 
 
-def described(
-    words: Sequence[int], places: Sequence[Place], lines: Sequence[int], blocks: Sequence[int], block: Dim3
-) -> list[str]:
+def races(words: Sequence[int], places: Sequence[Place], lines: Sequence[int], blocks: Sequence[int], block: Dim3) -> list[str]:
     """One sentence for each pair of places in the source. `words` is what the device wrote: how many, then the findings."""
-    count = min(words[0], hooks.MAX_FINDINGS)
     found: dict[tuple[int, ...], str] = {}
-    for start in range(1, 1 + count * _FIELDS, _FIELDS):
-        kind, earlier, later, place, offset = words[start : start + _FIELDS]
+    for kind, earlier, later, place, offset in _findings(words):
         first, second = _Access.of(earlier, lines), _Access.of(later, lines)
         key = (kind, place, first.line, second.line)
         if key not in found:
@@ -37,11 +39,51 @@ def described(
     return list(found.values())
 
 
+def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: Sequence[int], block: Dim3) -> list[str]:
+    """One sentence for each place in the source that reaches outside of what it is meant for, or not where its type may lie."""
+    found: dict[tuple[int, ...], str] = {}
+    for kind, tag, nbytes, place, raw in _findings(words):
+        access = _Access.of(tag, watch.lines)
+        at = f" at line {access.line}" if access.line else ""
+        who = _thread(access.thread, block) + (f" of block {blocks[access.watched_block]}" if len(blocks) > 1 else "")
+        if kind == hooks.STRAY_OWN and access.site in watch.assumptions:
+            found.setdefault((kind, access.line), f"{who} comes to what the compiler was told never to happen{at}")
+            continue
+        if kind == hooks.STRAY_OWN:
+            found.setdefault((kind, access.line), f"an array of the thread's own: {who} indexes it out of bounds{at}")
+            continue
+        offset = raw - (1 << 64) if raw >> 63 else raw
+        if kind == hooks.INPUT_WRITE:
+            told = f"{places[place]}, an input: {who} writes bytes {offset} to {offset + nbytes - 1}{at}"
+            found.setdefault((kind, access.line, place), told)
+            continue
+        if kind == hooks.MISALIGNED:
+            last = offset + (nbytes & hooks.MOST_BYTES) - 1
+            told = f"{places[place]}: {who} accesses bytes {offset} to {last}{at}, as what must be aligned to {nbytes >> 32}"
+            found.setdefault((kind, access.line, place), told)
+            continue
+        size = places[place].nbytes
+        does = "reads" if kind == hooks.STRAY_READ else "writes"
+        beyond = f"{offset + nbytes - size} bytes past its end" if size is not None else "past its end"
+        beyond = f"{-offset} bytes before its beginning" if offset < 0 else beyond
+        if size == 0:
+            beyond = "which is empty"
+        told = f"{places[place]}: {who} {does} bytes {offset} to {offset + nbytes - 1}{at}, {beyond}"
+        found.setdefault((kind, access.line, place), told)
+    return list(found.values())
+
+
+def _findings(words: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    for start in range(1, 1 + min(words[0], hooks.MAX_FINDINGS) * _FIELDS, _FIELDS):
+        yield tuple(words[start : start + _FIELDS])
+
+
 @dataclass(frozen=True, slots=True)
 class _Access:
     thread: int
     watched_block: int
     line: int
+    site: int
 
     @classmethod
     def of(cls, tag: int, lines: Sequence[int]) -> _Access:
@@ -50,18 +92,18 @@ class _Access:
             thread=tag >> hooks.SITE_BITS & ((1 << hooks.THREAD_BITS) - 1),
             watched_block=(tag >> hooks.BLOCK_AT & hooks.MAX_BLOCKS) - 1,
             line=lines[site - 1] if 0 < site <= len(lines) else 0,
+            site=site,
         )
 
 
 def _sentence(
     does: tuple[str, str], first: _Access, second: _Access, place: Place, offset: int, blocks: Sequence[int], block: Dim3
 ) -> str:
-    where = f"shared memory {variable_name(place.name)!r}" if place.is_shared else f"{place.name!r}"
     same_block = first.watched_block == second.watched_block
     who = [_thread(a.thread, block) + ("" if same_block else f" of block {blocks[a.watched_block]}") for a in (first, second)]
     at = [f" at line {a.line}" if a.line else "" for a in (first, second)]
-    missing = "no barrier between" if same_block else "and blocks run in any order"
-    return f"{where}: {who[0]} {does[0]} byte {offset}{at[0]}, {who[1]} {does[1]} it{at[1]}, {missing}"
+    missing = "no barrier between" if same_block else "and nothing orders the blocks"
+    return f"{place}: {who[0]} {does[0]} byte {offset}{at[0]}, {who[1]} {does[1]} it{at[1]}, {missing}"
 
 
 def _thread(number: int, block: Dim3) -> str:
@@ -76,4 +118,4 @@ def variable_name(symbol: str) -> str:
             length = int(match[1])
             if len(symbol) >= match.end() + length:
                 return symbol[match.end() : match.end() + length]
-    return {"__warpsmith_dynamic_shared": "extern"}.get(symbol, symbol.rpartition(".")[2] or symbol)
+    return {DYNAMIC_SHARED: "extern"}.get(symbol, symbol.rpartition(".")[2] or symbol)

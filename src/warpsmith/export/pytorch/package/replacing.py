@@ -50,7 +50,7 @@ class Replacement:
         try:
             found: Callable[..., Any] = getattr(importlib.import_module(place), name)
         except (ImportError, AttributeError) as error:
-            raise TypeError(self._said("", f"is no function of a module that is there: {error}")) from error
+            raise TypeError(self._said("", f"is not a function of a module that is there: {error}")) from error
         self.reading(found)
         return found
 

@@ -213,6 +213,7 @@ class Tuned:
                 "max_grid_x": 2**31 - 1,
                 "max_grid_y": 2**16 - 1,
                 "max_grid_z": 2**16 - 1,
+                "static_shared_bytes_per_block": 49152,
             }
             found = self._gpus[index] = Gpu(f"sm_{about.major}{about.minor}", limits)
         return found

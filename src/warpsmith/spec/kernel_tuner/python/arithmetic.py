@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from warpsmith.spec.host.expressions import ceiling, converted
-from warpsmith.spec.host.terms import Apply, Term, extreme, has_floats, length, operation, product
-from warpsmith.spec.kernel_tuner.python.values import Array, Fill, Number
+from warpsmith.spec.host.terms import Apply, SizeTerm, extreme, has_floats, length, operation, product
+from warpsmith.spec.kernel_tuner.python.values import ArrayFill, ScriptArray, ScriptNumber
 
 MAX_BITS = 4096  # of a number; `9**9**9` would eat the machine
 _MAX_LENGTH = 200  # of a term
@@ -43,7 +43,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
 _CAUGHT = (ArithmeticError, ValueError, TypeError)
 
 
-def combined(sign: ast.operator, left: Number, right: Number) -> Number | None:
+def combined(sign: ast.operator, left: ScriptNumber, right: ScriptNumber) -> ScriptNumber | None:
     """None where there is no result, or one too large to be meant."""
     try:
         value = _value(sign, left.value, right.value)
@@ -53,23 +53,23 @@ def combined(sign: ast.operator, left: Number, right: Number) -> Number | None:
         return None
     dtype = left.dtype or right.dtype
     is_kept = dtype is not None and dtype.is_float == isinstance(value, float)  # a quotient of np.int32 is a float
-    return Number(value, _bounded(_term(sign, left, right), value), dtype if is_kept else None)
+    return ScriptNumber(value, _bounded(_term(sign, left, right), value), dtype if is_kept else None)
 
 
-def compared(sign: ast.cmpop, left: Number | str, right: Number | str) -> bool | None:
-    if isinstance(left, Number) and isinstance(right, Number) and type(sign) in _COMPARISONS:
+def compared(sign: ast.cmpop, left: ScriptNumber | str, right: ScriptNumber | str) -> bool | None:
+    if isinstance(left, ScriptNumber) and isinstance(right, ScriptNumber) and type(sign) in _COMPARISONS:
         return _COMPARISONS[type(sign)](left.value, right.value)
     if isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Eq | ast.NotEq):
         return (left == right) == isinstance(sign, ast.Eq)
     return None
 
 
-def negated(number: Number) -> Number:
+def negated(number: ScriptNumber) -> ScriptNumber:
     term = product(-1, number.term) if number.is_whole and number.term is not None else None
-    return Number(-number.value, term, number.dtype)
+    return ScriptNumber(-number.value, term, number.dtype)
 
 
-def as_whole(number: Number, *, is_up: bool = False) -> Number | None:
+def as_whole(number: ScriptNumber, *, is_up: bool = False) -> ScriptNumber | None:
     """`int(x)`, or with `is_up` the ceiling."""
     try:
         value = math.ceil(number.value) if is_up else int(number.value)
@@ -78,10 +78,10 @@ def as_whole(number: Number, *, is_up: bool = False) -> Number | None:
     term = number.term
     if term is not None and has_floats(term):
         term = ceiling(term) if is_up else converted(term, is_float=False)
-    return Number(value, _bounded(term, value)) if value.bit_length() <= MAX_BITS else None
+    return ScriptNumber(value, _bounded(term, value)) if value.bit_length() <= MAX_BITS else None
 
 
-def extreme_of(which: str, found: list[Number]) -> Number:
+def extreme_of(which: str, found: list[ScriptNumber]) -> ScriptNumber:
     """`min` or `max`."""
     chosen = (min if which == "min" else max)(found, key=lambda number: number.value)
     terms = [number.term for number in found if number.is_whole and number.term is not None]
@@ -90,40 +90,42 @@ def extreme_of(which: str, found: list[Number]) -> Number:
     return replace(chosen, term=_bounded(extreme(which, *terms), chosen.value))
 
 
-def product_of(found: list[Number]) -> Number | None:
-    result: Number | None = Number(1, 1)
+def product_of(found: list[ScriptNumber]) -> ScriptNumber | None:
+    result: ScriptNumber | None = ScriptNumber(1, 1)
     for number in found:
         result = combined(ast.Mult(), result, number) if result is not None else None
     return replace(result, dtype=None) if result is not None else None
 
 
-def array_combined(sign: ast.operator, left: Array | Number, right: Array | Number, line: int) -> Array:
+def array_combined(
+    sign: ast.operator, left: ScriptArray | ScriptNumber, right: ScriptArray | ScriptNumber, line: int
+) -> ScriptArray:
     """The shape of the one with more axes. A uniform filling stays one where a number scales or shifts it."""
-    arrays = [operand for operand in (left, right) if isinstance(operand, Array)]
+    arrays = [operand for operand in (left, right) if isinstance(operand, ScriptArray)]
     largest = max(arrays, key=lambda array: len(array.shape))
     dtypes = [array.dtype for array in arrays if array.dtype is not None]
     dtype = max(dtypes, key=lambda dtype: (dtype.is_float, dtype.itemsize)) if len(dtypes) == len(arrays) else None
-    fill = Fill()
-    number = right if isinstance(right, Number) else left if isinstance(left, Number) else None
+    fill = ArrayFill()
+    number = right if isinstance(right, ScriptNumber) else left if isinstance(left, ScriptNumber) else None
     if (
         number is not None
         and isinstance(sign, ast.Add | ast.Sub | ast.Mult | ast.Div)
         and (number is right or type(sign) not in {ast.Sub, ast.Div})
     ):
         fill = _scaled(largest.fill, sign, number)
-    return Array(dtype, largest.shape, fill, line)
+    return ScriptArray(dtype, largest.shape, fill, line)
 
 
-def _scaled(fill: Fill, sign: ast.operator, number: Number) -> Fill:
+def _scaled(fill: ArrayFill, sign: ast.operator, number: ScriptNumber) -> ArrayFill:
     if fill.kind == "zeros" and isinstance(sign, ast.Mult | ast.Div):
         return fill
     if fill.kind == "ones" and isinstance(sign, ast.Mult) and number.value in {0, 1}:
-        return Fill("ones" if number.value else "zeros")
+        return ArrayFill("ones" if number.value else "zeros")
     if fill.kind != "uniform":
-        return Fill()
-    ends = [combined(sign, Number(end), number) for end in (fill.low or 0.0, 1.0 if fill.high is None else fill.high)]
+        return ArrayFill()
+    ends = [combined(sign, ScriptNumber(end), number) for end in (fill.low or 0.0, 1.0 if fill.high is None else fill.high)]
     values = sorted(end.value for end in ends if end is not None)
-    return Fill("uniform", *values) if len(values) == 2 and values[0] < values[1] else Fill()
+    return ArrayFill("uniform", *values) if len(values) == 2 and values[0] < values[1] else ArrayFill()
 
 
 def _value(sign: ast.operator, left: float, right: float) -> float | None:
@@ -139,7 +141,7 @@ def _value(sign: ast.operator, left: float, right: float) -> float | None:
             return known(left, right) if known is not None else None
 
 
-def _term(sign: ast.operator, left: Number, right: Number) -> Term | None:  # noqa: PLR0911 - one return for each operator
+def _term(sign: ast.operator, left: ScriptNumber, right: ScriptNumber) -> SizeTerm | None:  # noqa: PLR0911 - one return for each operator
     if left.term is None or right.term is None or has_floats(left.term) or has_floats(right.term):
         return None
     if any(isinstance(n.value, int) and n.value.bit_length() > _MAX_SHIFT for n in (left, right)):
@@ -157,7 +159,7 @@ def _term(sign: ast.operator, left: Number, right: Number) -> Term | None:  # no
             return None
 
 
-def _bounded(term: Term | None, value: float) -> Term | None:
+def _bounded(term: SizeTerm | None, value: float) -> SizeTerm | None:
     """A number whose origin is lost, or too long to read, is just that number."""
     if term is not None and length(term) <= _MAX_LENGTH:
         return term

@@ -10,23 +10,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
 from warpsmith.spec.kernel_tuner.python import arithmetic
-from warpsmith.spec.kernel_tuner.python.arrays import Given
+from warpsmith.spec.kernel_tuner.python.arrays import GivenArguments
 from warpsmith.spec.kernel_tuner.python.functions import called, items_of
 from warpsmith.spec.kernel_tuner.python.members import attribute, method
 from warpsmith.spec.kernel_tuner.python.operators import binary, contains
 from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
-    Bound,
     Dotted,
     FilePath,
-    Function,
     Listed,
     Nothing,
-    Number,
-    Scope,
-    Table,
+    ScriptFunction,
+    ScriptMethod,
+    ScriptNumber,
+    ScriptScope,
+    ScriptTable,
+    ScriptValue,
     Unknown,
-    Value,
     whole,
 )
 
@@ -37,16 +37,16 @@ _BUILTINS = frozenset(
 )
 
 
-class Expressions(ABC):
+class ScriptExpressions(ABC):
     def __init__(self) -> None:
         self._steps = 0
         self._depth = 0
 
     @abstractmethod
-    def applied(self, function: Function, given: Given) -> Value:
+    def applied(self, function: ScriptFunction, given: GivenArguments) -> ScriptValue:
         """What a function of the script's own gives."""
 
-    def of(self, node: ast.expr, scope: Scope) -> Value:
+    def of(self, node: ast.expr, scope: ScriptScope) -> ScriptValue:
         self._steps += 1
         if self._steps > _MAX_STEPS or self._depth > _MAX_DEPTH:
             return Unknown(node.lineno)
@@ -60,10 +60,10 @@ class Expressions(ABC):
     def is_spent(self) -> bool:
         return self._steps > _MAX_STEPS
 
-    def truth(self, node: ast.expr, scope: Scope) -> bool | None:
+    def truth(self, node: ast.expr, scope: ScriptScope) -> bool | None:
         """None where it is not known."""
         match self.of(node, scope):
-            case Number(value=value):
+            case ScriptNumber(value=value):
                 return bool(value)
             case Nothing():
                 return False
@@ -71,12 +71,12 @@ class Expressions(ABC):
                 return bool(text)
             case Listed(items=items):
                 return bool(items)
-            case Table(entries=entries):
+            case ScriptTable(entries=entries):
                 return bool(entries)
             case _:
                 return None
 
-    def _of_kind(self, node: ast.expr, scope: Scope) -> Value:  # noqa: C901, PLR0911, PLR0912 - one return for each kind
+    def _of_kind(self, node: ast.expr, scope: ScriptScope) -> ScriptValue:  # noqa: C901, PLR0911, PLR0912 - one return for each kind
         match node:
             case ast.Constant(value=value):
                 return _constant(value, node.lineno)
@@ -94,10 +94,10 @@ class Expressions(ABC):
                 return binary(self.of(left, scope), sign, self.of(right, scope), node.lineno)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 holds = self.truth(operand, scope)
-                return Number(not holds) if holds is not None else Unknown(node.lineno)
+                return ScriptNumber(not holds) if holds is not None else Unknown(node.lineno)
             case ast.UnaryOp(op=sign, operand=operand):
                 number = self.of(operand, scope)
-                if isinstance(number, Number) and isinstance(sign, ast.USub | ast.UAdd):
+                if isinstance(number, ScriptNumber) and isinstance(sign, ast.USub | ast.UAdd):
                     return arithmetic.negated(number) if isinstance(sign, ast.USub) else number
                 return Unknown(node.lineno)
             case ast.BoolOp(op=sign, values=operands):
@@ -112,11 +112,11 @@ class Expressions(ABC):
             case ast.Call():
                 return self._call(node, scope)
             case ast.ListComp(elt=element, generators=generators) | ast.GeneratorExp(elt=element, generators=generators):
-                items: list[Value] = []
+                items: list[ScriptValue] = []
                 complete = self._loop(generators, scope, lambda inner: items.append(self.of(element, inner)))
                 return Listed(items) if complete else Unknown(node.lineno)
             case ast.Lambda():
-                return Function(node, scope, self.defaults(node.args, scope))
+                return ScriptFunction(node, scope, self.defaults(node.args, scope))
             case ast.JoinedStr(values=parts):
                 return self._joined(parts, node.lineno, scope)
             case ast.NamedExpr(target=ast.Name(id=name), value=inner):
@@ -125,18 +125,18 @@ class Expressions(ABC):
             case _:
                 return Unknown(node.lineno)
 
-    def given(self, node: ast.Call, scope: Scope) -> Given:
+    def given(self, node: ast.Call, scope: ScriptScope) -> GivenArguments:
         """A call's arguments; what stands under names that could not be followed is left out."""
-        named: dict[str, Value] = {}
+        named: dict[str, ScriptValue] = {}
         for keyword in node.keywords:
             value = self.of(keyword.value, scope)
             if keyword.arg is not None:
                 named[keyword.arg] = value
-            elif isinstance(value, Table):
+            elif isinstance(value, ScriptTable):
                 named |= value.entries
-        return Given(list(self._items(node.args, scope)), named, node.lineno)
+        return GivenArguments(list(self._items(node.args, scope)), named, node.lineno)
 
-    def defaults(self, arguments: ast.arguments, scope: Scope) -> dict[str, Value]:
+    def defaults(self, arguments: ast.arguments, scope: ScriptScope) -> dict[str, ScriptValue]:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         found = {
             name: self.of(node, scope)
@@ -147,7 +147,7 @@ class Expressions(ABC):
                 found[argument.arg] = self.of(default, scope)
         return found
 
-    def _items(self, nodes: list[ast.expr], scope: Scope) -> Iterator[Value]:
+    def _items(self, nodes: list[ast.expr], scope: ScriptScope) -> Iterator[ScriptValue]:
         for node in nodes:
             if isinstance(node, ast.Starred):
                 items = items_of(self.of(node.value, scope))
@@ -155,12 +155,12 @@ class Expressions(ABC):
             else:
                 yield self.of(node, scope)
 
-    def _dictionary(self, node: ast.Dict, scope: Scope) -> Value:
-        table = Table({})
+    def _dictionary(self, node: ast.Dict, scope: ScriptScope) -> ScriptValue:
+        table = ScriptTable({})
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self.of(value_node, scope)
             key = self.of(key_node, scope) if key_node is not None else None
-            if key is None and isinstance(value, Table):
+            if key is None and isinstance(value, ScriptTable):
                 table.take(value)
             elif isinstance(key, str):
                 table.entries[key] = value
@@ -169,7 +169,7 @@ class Expressions(ABC):
                 table.missing.append(value_node.lineno)
         return table
 
-    def _logic(self, is_and: bool, operands: list[ast.expr], scope: Scope) -> Value:
+    def _logic(self, is_and: bool, operands: list[ast.expr], scope: ScriptScope) -> ScriptValue:
         for operand in operands[:-1]:
             holds = self.truth(operand, scope)
             if holds is None:
@@ -178,7 +178,7 @@ class Expressions(ABC):
                 return self.of(operand, scope)
         return self.of(operands[-1], scope)
 
-    def _comparison(self, node: ast.Compare, scope: Scope) -> Value:
+    def _comparison(self, node: ast.Compare, scope: ScriptScope) -> ScriptValue:
         values = [self.of(operand, scope) for operand in (node.left, *node.comparators)]
         for sign, left, right in zip(node.ops, values, values[1:], strict=False):
             if isinstance(sign, ast.Is | ast.IsNot) and isinstance(right, Nothing) and not isinstance(left, Unknown):
@@ -187,48 +187,48 @@ class Expressions(ABC):
                 holds = contains(right, left)
                 holds = holds if holds is None else holds == isinstance(sign, ast.In)
             else:
-                both = isinstance(left, Number | str) and isinstance(right, Number | str)
+                both = isinstance(left, ScriptNumber | str) and isinstance(right, ScriptNumber | str)
                 holds = arithmetic.compared(sign, left, right) if both else None  # type: ignore[arg-type]
             if holds is None:
                 return Unknown(node.lineno)
             if not holds:
-                return Number(False)
-        return Number(True)
+                return ScriptNumber(False)
+        return ScriptNumber(True)
 
-    def _element(self, node: ast.Subscript, scope: Scope) -> Value:
+    def _element(self, node: ast.Subscript, scope: ScriptScope) -> ScriptValue:
         owner = self.of(node.value, scope)
         if isinstance(node.slice, ast.Slice):
             ends = [
                 self.of(end, scope) if end is not None else NONE for end in (node.slice.lower, node.slice.upper, node.slice.step)
             ]
-            cuts = [int(end.value) if isinstance(end, Number) and end.is_whole else None for end in ends]
-            is_known = all(isinstance(end, Number | Nothing) for end in ends) and cuts[2] != 0
+            cuts = [int(end.value) if isinstance(end, ScriptNumber) and end.is_whole else None for end in ends]
+            is_known = all(isinstance(end, ScriptNumber | Nothing) for end in ends) and cuts[2] != 0
             return Listed(owner.items[slice(*cuts)]) if isinstance(owner, Listed) and is_known else Unknown(node.lineno)
         key = self.of(node.slice, scope)
         match owner, key:
-            case Listed(items=items), Number(value=int(place)) if -len(items) <= place < len(items):
+            case Listed(items=items), ScriptNumber(value=int(place)) if -len(items) <= place < len(items):
                 return items[place]
-            case Table(entries=entries), str() if key in entries:
+            case ScriptTable(entries=entries), str() if key in entries:
                 return entries[key]
             case _:
                 return Unknown(node.lineno)
 
-    def _call(self, node: ast.Call, scope: Scope) -> Value:
+    def _call(self, node: ast.Call, scope: ScriptScope) -> ScriptValue:
         function, given = self.of(node.func, scope), self.given(node, scope)
         try:
             match function:
                 case Dotted(path=path):
                     return called(path, given)
-                case Bound():
+                case ScriptMethod():
                     return method(function, given)
-                case Function():
+                case ScriptFunction():
                     return self.applied(function, given)
                 case _:
                     return Unknown(node.lineno)
         except (ArithmeticError, ValueError):  # numbers that Python itself would refuse: nan as a bound, 10**400 as a float
             return Unknown(node.lineno)
 
-    def _loop(self, generators: list[ast.comprehension], scope: Scope, visit: Callable[[Scope], None]) -> bool:
+    def _loop(self, generators: list[ast.comprehension], scope: ScriptScope, visit: Callable[[ScriptScope], None]) -> bool:
         """Whether every turn could be followed."""
         if not generators:
             visit(scope)
@@ -238,7 +238,7 @@ class Expressions(ABC):
         if items is None:
             return False
         for item in list(items):
-            inner = Scope({}, scope)
+            inner = ScriptScope({}, scope)
             bind(generator.target, item, inner)
             conditions = [self.truth(condition, inner) for condition in generator.ifs]
             if None in conditions or self.is_spent:
@@ -247,12 +247,12 @@ class Expressions(ABC):
                 return False
         return True
 
-    def _joined(self, parts: list[ast.expr], line: int, scope: Scope) -> Value:
+    def _joined(self, parts: list[ast.expr], line: int, scope: ScriptScope) -> ScriptValue:
         texts = []
         for part in parts:
             value = self.of(part.value if isinstance(part, ast.FormattedValue) else part, scope)
             is_plain = not isinstance(part, ast.FormattedValue) or part.format_spec is None
-            if isinstance(value, Number) and is_plain:
+            if isinstance(value, ScriptNumber) and is_plain:
                 texts.append(str(value.value))
             elif isinstance(value, str | FilePath) and is_plain:
                 texts.append(value if isinstance(value, str) else value.text)
@@ -261,7 +261,7 @@ class Expressions(ABC):
         return "".join(texts)
 
 
-def bind(target: ast.expr, value: Value, scope: Scope) -> None:
+def bind(target: ast.expr, value: ScriptValue, scope: ScriptScope) -> None:
     """Gives names their values, as a loop or an assignment of several does."""
     match target:
         case ast.Name(id=name):
@@ -275,10 +275,10 @@ def bind(target: ast.expr, value: Value, scope: Scope) -> None:
             pass
 
 
-def _constant(value: object, line: int) -> Value:
+def _constant(value: object, line: int) -> ScriptValue:
     match value:
         case bool() | float():
-            return Number(value)
+            return ScriptNumber(value)
         case int() if value.bit_length() <= arithmetic.MAX_BITS:
             return whole(value)
         case str():

@@ -10,21 +10,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from warpsmith.spec.kernel_tuner.python.arrays import Given, constant_fill
+from warpsmith.spec.kernel_tuner.python.arrays import GivenArguments, constant_fill
 from warpsmith.spec.kernel_tuner.python.assignments import Assignments
 from warpsmith.spec.kernel_tuner.python.expressions import bind
 from warpsmith.spec.kernel_tuner.python.functions import items_of
 from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
-    Array,
-    Bound,
     Dotted,
-    Function,
     Listed,
-    Scope,
-    Table,
+    ScriptArray,
+    ScriptFunction,
+    ScriptMethod,
+    ScriptScope,
+    ScriptTable,
+    ScriptValue,
     Unknown,
-    Value,
 )
 
 _TUNE = "tune_kernel"
@@ -42,25 +42,25 @@ class TuneCall:
     """`values` by the names of Kernel Tuner's parameters; `nodes` are the same as they are written."""
 
     line: int
-    values: Mapping[str, Value]
+    values: Mapping[str, ScriptValue]
     nodes: Mapping[str, ast.expr]
-    scope: Scope
+    scope: ScriptScope
     is_unpacked: bool  # a `**` that could not be followed
 
 
-class Follower(Assignments):
+class ScriptFollower(Assignments):
     def __init__(self, tree: ast.Module, file: str) -> None:
         super().__init__()
         self.calls: list[TuneCall] = []
         self._entered: set[ast.AST] = set()
         self._inside = 0
         self._seen: set[ast.Call] = set()
-        self.globals = Scope({"__name__": "__main__", "__file__": file})
+        self.globals = ScriptScope({"__name__": "__main__", "__file__": file})
         self._run(tree.body, self.globals)
         self._run_what_nobody_called(tree)
 
-    def applied(self, function: Function, given: Given) -> Value:
-        scope = Scope({}, function.scope)
+    def applied(self, function: ScriptFunction, given: GivenArguments) -> ScriptValue:
+        scope = ScriptScope({}, function.scope)
         arguments = function.node.args
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         scope.names |= {name: Unknown(function.node.lineno) for name in (*names, *(a.arg for a in arguments.kwonlyargs))}
@@ -71,7 +71,7 @@ class Follower(Assignments):
         if arguments.vararg is not None:
             scope.names[arguments.vararg.arg] = Listed(list(given.positional[len(names) :]))
         if arguments.kwarg is not None:
-            scope.names[arguments.kwarg.arg] = Table({n: v for n, v in given.named.items() if n not in scope.names})
+            scope.names[arguments.kwarg.arg] = ScriptTable({n: v for n, v in given.named.items() if n not in scope.names})
         if self._inside >= _MAX_CALLS:
             return Unknown(given.line)
         self._inside += 1
@@ -84,7 +84,7 @@ class Follower(Assignments):
         finally:
             self._inside -= 1
 
-    def _call(self, node: ast.Call, scope: Scope) -> Value:
+    def _call(self, node: ast.Call, scope: ScriptScope) -> ScriptValue:
         if not self._is_tuning(node.func, scope):
             return super()._call(node, scope)
         if node not in self._seen:
@@ -92,22 +92,22 @@ class Follower(Assignments):
             self._note(node, scope)
         return Listed([Unknown(node.lineno), Unknown(node.lineno)])
 
-    def _is_tuning(self, function: ast.expr, scope: Scope) -> bool:
+    def _is_tuning(self, function: ast.expr, scope: ScriptScope) -> bool:
         value = self.of(function, scope)
         if isinstance(value, Dotted):
             return value.path.rpartition(".")[2] == _TUNE
         name = function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-        return name == _TUNE and isinstance(value, Unknown | Bound)
+        return name == _TUNE and isinstance(value, Unknown | ScriptMethod)
 
-    def _note(self, node: ast.Call, scope: Scope) -> None:
+    def _note(self, node: ast.Call, scope: ScriptScope) -> None:
         given = self.given(node, scope)
         values = dict(zip(_PARAMETERS, given.positional, strict=False)) | dict(given.named)
         nodes = dict(zip(_PARAMETERS, node.args, strict=False)) if not any(isinstance(a, ast.Starred) for a in node.args) else {}
         nodes |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         unpacked = [self.of(k.value, scope) for k in node.keywords if k.arg is None]
-        is_unpacked = any(not isinstance(value, Table) or value.missing for value in unpacked)
+        is_unpacked = any(not isinstance(value, ScriptTable) or value.missing for value in unpacked)
         # Lists and dictionaries may change after the call.
-        values = {name: value.copied() if isinstance(value, Listed | Table) else value for name, value in values.items()}
+        values = {name: value.copied() if isinstance(value, Listed | ScriptTable) else value for name, value in values.items()}
         self.calls.append(TuneCall(node.lineno, values, nodes, scope, is_unpacked))
 
     def _run_what_nobody_called(self, tree: ast.Module) -> None:
@@ -116,11 +116,14 @@ class Follower(Assignments):
         aliases = {name for name, value in known if isinstance(value, Dotted) and value.path.endswith(f".{_TUNE}")}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node not in self._entered and _mentions(node, aliases | {_TUNE}):
-                self.applied(Function(node, self.globals, self.defaults(node.args, self.globals)), Given([], {}, node.lineno))
+                self.applied(
+                    ScriptFunction(node, self.globals, self.defaults(node.args, self.globals)),
+                    GivenArguments([], {}, node.lineno),
+                )
 
     # ── statements ──
 
-    def _run(self, body: list[ast.stmt], scope: Scope) -> Value | None:
+    def _run(self, body: list[ast.stmt], scope: ScriptScope) -> ScriptValue | None:
         """What is returned, if anything is."""
         for statement in body:
             self._steps += 1
@@ -131,7 +134,7 @@ class Follower(Assignments):
                 return result
         return None
 
-    def _statement(self, node: ast.stmt, scope: Scope) -> Value | None:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
+    def _statement(self, node: ast.stmt, scope: ScriptScope) -> ScriptValue | None:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
         match node:
             case ast.Assign(targets=targets, value=value):
                 found = self.of(value, scope)
@@ -146,7 +149,7 @@ class Follower(Assignments):
             case ast.Return(value=value):
                 return NONE if value is None else self.of(value, scope)
             case ast.FunctionDef(name=name):
-                scope.names[name] = Function(node, scope, self.defaults(node.args, scope))
+                scope.names[name] = ScriptFunction(node, scope, self.defaults(node.args, scope))
             case ast.Import(names=aliases):
                 for alias in aliases:
                     first = alias.name.partition(".")[0]
@@ -177,7 +180,7 @@ class Follower(Assignments):
                 pass
         return None
 
-    def _branch(self, node: ast.If, scope: Scope) -> Value | None:
+    def _branch(self, node: ast.If, scope: ScriptScope) -> ScriptValue | None:
         holds = self.truth(node.test, scope)
         if holds is not None:
             return self._run(node.body if holds else node.orelse, scope)
@@ -196,11 +199,11 @@ class Follower(Assignments):
         results = [r for r in (first, second) if r is not None]
         return Unknown(node.lineno) if len(results) == 2 else None
 
-    def _expression(self, node: ast.expr, scope: Scope) -> None:
+    def _expression(self, node: ast.expr, scope: ScriptScope) -> None:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="fill"), args=[argument]):
                 value, array = self.of(argument, scope), scope.find(name)
-                if isinstance(array, Array):
+                if isinstance(array, ScriptArray):
                     self.changed_array(name, array, replace(array, fill=constant_fill(value), line=node.lineno), scope)
             case _:
                 self.of(node, scope)

@@ -9,19 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from warpsmith.spec.kernel_tuner.python import arithmetic
-from warpsmith.spec.kernel_tuner.python.arrays import DTYPES, Given, dtype_of, typed
+from warpsmith.spec.kernel_tuner.python.arrays import DTYPES, GivenArguments, dtype_of, typed
 from warpsmith.spec.kernel_tuner.python.drawn import made
 from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
-    Array,
+    ArrayFill,
     Dotted,
     FilePath,
-    Fill,
     Listed,
-    Number,
-    Table,
+    ScriptArray,
+    ScriptNumber,
+    ScriptTable,
+    ScriptValue,
     Unknown,
-    Value,
     numbers,
     whole,
 )
@@ -38,12 +38,12 @@ _PATHS: dict[str, Callable[[str], str]] = {
 }
 
 
-def items_of(value: Value) -> list[Value] | None:
+def items_of(value: ScriptValue) -> list[ScriptValue] | None:
     """What iterating gives."""
     match value:
         case Listed(items=items):
             return items
-        case Table(entries=entries):
+        case ScriptTable(entries=entries):
             return list(entries)
         case str() if len(value) <= MAX_ITEMS:
             return list(value)
@@ -51,7 +51,7 @@ def items_of(value: Value) -> list[Value] | None:
             return None
 
 
-def called(path: str, given: Given) -> Value:  # noqa: C901, PLR0911 - one return for each kind of function
+def called(path: str, given: GivenArguments) -> ScriptValue:  # noqa: C901, PLR0911 - one return for each kind of function
     """What a function of a module gives."""
     module, _, name = path.rpartition(".")
     first = given.positional[0] if given.positional else None
@@ -79,8 +79,8 @@ def called(path: str, given: Given) -> Value:  # noqa: C901, PLR0911 - one retur
     result = known(given) if known is not None else None
     if known is not None:
         return Unknown(given.line) if result is None else result
-    if root in _ARRAY_MODULES and isinstance(first, Array):
-        return replace(first, fill=Fill(), line=given.line)  # sin, sqrt, …: an array like it, with values of its own
+    if root in _ARRAY_MODULES and isinstance(first, ScriptArray):
+        return replace(first, fill=ArrayFill(), line=given.line)  # sin, sqrt, …: an array like it, with values of its own
     return Unknown(given.line)
 
 
@@ -88,28 +88,28 @@ def file_name(value: str | FilePath) -> str:
     return value if isinstance(value, str) else value.text
 
 
-def _table(given: Given) -> Table:
-    table = Table({})
+def _table(given: GivenArguments) -> ScriptTable:
+    table = ScriptTable({})
     update(table, given)
     return table
 
 
-def update(table: Table, given: Given) -> None:
+def update(table: ScriptTable, given: GivenArguments) -> None:
     for value in given.positional:
-        pairs = value.entries.items() if isinstance(value, Table) else _pairs(value)
+        pairs = value.entries.items() if isinstance(value, ScriptTable) else _pairs(value)
         if pairs is None:
             table.missing.append(given.line)
             continue
         table.entries.update(pairs)
         table.lines.update(dict.fromkeys((key for key, _ in pairs), given.line))
-        if isinstance(value, Table):
+        if isinstance(value, ScriptTable):
             table.take(value)
     for key, entry in given.named.items():
         table.entries[key] = entry
         table.lines[key] = given.line
 
 
-def _pairs(value: Value) -> list[tuple[str, Value]] | None:
+def _pairs(value: ScriptValue) -> list[tuple[str, ScriptValue]] | None:
     found = []
     for item in value.items if isinstance(value, Listed) else [value]:
         match item:
@@ -120,7 +120,7 @@ def _pairs(value: Value) -> list[tuple[str, Value]] | None:
     return found
 
 
-def _range(given: Given) -> Value | None:
+def _range(given: GivenArguments) -> ScriptValue | None:
     ends = numbers(Listed(list(given.positional)))
     if not ends or len(ends) > 3 or not all(end.is_whole for end in ends):
         return None
@@ -132,28 +132,28 @@ def _range(given: Given) -> Value | None:
     return Listed([whole(value) for value in found]) if not found[MAX_ITEMS:] else None
 
 
-def _items(given: Given) -> list[Value] | None:
+def _items(given: GivenArguments) -> list[ScriptValue] | None:
     return items_of(given.positional[0]) if len(given.positional) == 1 else list(given.positional) or None
 
 
-def _list(given: Given) -> Value | None:
+def _list(given: GivenArguments) -> ScriptValue | None:
     found = items_of(given.positional[0]) if given.positional else []
     return Listed(list(found)) if found is not None else None
 
 
-def _sorted(given: Given) -> Value | None:
+def _sorted(given: GivenArguments) -> ScriptValue | None:
     found = numbers(given.positional[0]) if given.positional and "key" not in given.named else None
     if found is None:
         return None
     order = given.named.get("reverse")
-    is_down = isinstance(order, Number) and bool(order.value)
+    is_down = isinstance(order, ScriptNumber) and bool(order.value)
     found.sort(key=lambda number: number.value, reverse=is_down)
     return Listed([*found])
 
 
-def _length(given: Given) -> Value | None:
+def _length(given: GivenArguments) -> ScriptValue | None:
     match given.positional:
-        case [Array(shape=shape)] if shape:
+        case [ScriptArray(shape=shape)] if shape:
             return shape[0]
         case [value] if (items := items_of(value)) is not None:
             return whole(len(items))
@@ -161,31 +161,31 @@ def _length(given: Given) -> Value | None:
             return None
 
 
-def _extreme(which: str) -> Callable[[Given], Value | None]:
-    def found(given: Given) -> Value | None:
+def _extreme(which: str) -> Callable[[GivenArguments], ScriptValue | None]:
+    def found(given: GivenArguments) -> ScriptValue | None:
         items = numbers(Listed(list(_items(given) or []))) if not given.named else None
         return arithmetic.extreme_of(which, items) if items else None
 
     return found
 
 
-def _product(given: Given) -> Value | None:
+def _product(given: GivenArguments) -> ScriptValue | None:
     items = numbers(Listed(list(_items(given) or [])))
     return arithmetic.product_of(items) if items is not None else None
 
 
-def _sum(given: Given) -> Value | None:
+def _sum(given: GivenArguments) -> ScriptValue | None:
     items = numbers(Listed(list(_items(given) or [])))
-    total: Number | None = whole(0)
+    total: ScriptNumber | None = whole(0)
     for item in items or ():
         total = arithmetic.combined(ast.Add(), total, item) if total is not None else None
     return total if items is not None else None
 
 
-def _rounded(*, is_up: bool) -> Callable[[Given], Value | None]:
-    def found(given: Given) -> Value | None:
+def _rounded(*, is_up: bool) -> Callable[[GivenArguments], ScriptValue | None]:
+    def found(given: GivenArguments) -> ScriptValue | None:
         match given.positional:
-            case [Number() as number, *_]:
+            case [ScriptNumber() as number, *_]:
                 return arithmetic.as_whole(number, is_up=is_up)
             case [str() as text] if text.strip().lstrip("-").isdecimal() and len(text) < 100:
                 return whole(int(text))
@@ -195,25 +195,25 @@ def _rounded(*, is_up: bool) -> Callable[[Given], Value | None]:
     return found
 
 
-def _floating(compute: Callable[[float], float]) -> Callable[[Given], Value | None]:
-    def found(given: Given) -> Value | None:
+def _floating(compute: Callable[[float], float]) -> Callable[[GivenArguments], ScriptValue | None]:
+    def found(given: GivenArguments) -> ScriptValue | None:
         match given.positional:
-            case [Number(value=value)]:
+            case [ScriptNumber(value=value)]:
                 try:
-                    return Number(compute(float(value)))
+                    return ScriptNumber(compute(float(value)))
                 except (ValueError, OverflowError):
                     return None
-            case [Array() as array]:
-                return replace(array, fill=Fill(), line=given.line)
+            case [ScriptArray() as array]:
+                return replace(array, fill=ArrayFill(), line=given.line)
             case _:
                 return None
 
     return found
 
 
-def _said(given: Given) -> Value | None:
+def _said(given: GivenArguments) -> ScriptValue | None:
     match given.positional:
-        case [Number(value=value)] if not isinstance(value, int) or value.bit_length() <= 1024:
+        case [ScriptNumber(value=value)] if not isinstance(value, int) or value.bit_length() <= 1024:
             return str(value)
         case [str() | FilePath() as text]:
             return file_name(text)
@@ -221,7 +221,7 @@ def _said(given: Given) -> Value | None:
             return None
 
 
-def _zipped(given: Given) -> Value | None:
+def _zipped(given: GivenArguments) -> ScriptValue | None:
     lists = [items_of(value) for value in given.positional]
     known = [items for items in lists if items is not None]
     if len(known) < len(lists):
@@ -229,28 +229,28 @@ def _zipped(given: Given) -> Value | None:
     return Listed([Listed(list(row)) for row in zip(*known, strict=False)])
 
 
-def _enumerated(given: Given) -> Value | None:
+def _enumerated(given: GivenArguments) -> ScriptValue | None:
     items = items_of(given.positional[0]) if given.positional else None
     return Listed([Listed([whole(i), item]) for i, item in enumerate(items)]) if items is not None else None
 
 
-def _absolute(given: Given) -> Value | None:
+def _absolute(given: GivenArguments) -> ScriptValue | None:
     match given.positional:
-        case [Number() as number]:
+        case [ScriptNumber() as number]:
             return number if number.value >= 0 else arithmetic.negated(number)
         case _:
             return None
 
 
-def _power(given: Given) -> Value | None:
+def _power(given: GivenArguments) -> ScriptValue | None:
     match given.positional:
-        case [Number() as base, Number() as exponent]:
+        case [ScriptNumber() as base, ScriptNumber() as exponent]:
             return arithmetic.combined(ast.Pow(), base, exponent)
         case _:
             return None
 
 
-_FUNCTIONS: dict[str, Callable[[Given], Value | None]] = {
+_FUNCTIONS: dict[str, Callable[[GivenArguments], ScriptValue | None]] = {
     "range": _range, "list": _list, "tuple": _list, "set": _list, "sorted": _sorted, "len": _length, "min": _extreme("min"),
     "max": _extreme("max"), "amax": _extreme("max"), "amin": _extreme("min"), "prod": _product, "product": _product, "sum": _sum,
     "int": _rounded(is_up=False), "floor": _rounded(is_up=False), "ceil": _rounded(is_up=True), "float": _floating(float),

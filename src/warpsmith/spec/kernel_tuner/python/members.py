@@ -6,20 +6,20 @@ import os.path
 from dataclasses import replace
 
 from warpsmith.spec.kernel_tuner.python.arithmetic import product_of
-from warpsmith.spec.kernel_tuner.python.arrays import Given, cast, dtype_of, reshaped, typed
+from warpsmith.spec.kernel_tuner.python.arrays import GivenArguments, cast, dtype_of, reshaped, typed
 from warpsmith.spec.kernel_tuner.python.functions import MAX_ITEMS, items_of, update
 from warpsmith.spec.kernel_tuner.python.values import (
     NONE,
-    Array,
-    Bound,
     Dotted,
     FilePath,
     Listed,
-    Number,
+    ScriptArray,
+    ScriptMethod,
+    ScriptNumber,
+    ScriptTable,
+    ScriptValue,
     SourceText,
-    Table,
     Unknown,
-    Value,
     whole,
 )
 
@@ -27,20 +27,20 @@ _MAX_TEXT = 10**7
 _SAME_ARRAY = frozenset({"copy", "cuda", "contiguous", "squeeze", "get"})
 
 
-def attribute(owner: Value, name: str, line: int) -> Value:  # noqa: PLR0911 - one return for each kind
+def attribute(owner: ScriptValue, name: str, line: int) -> ScriptValue:  # noqa: PLR0911 - one return for each kind
     """`owner.name`; a method, which is not called yet, is `Bound`."""
     match owner:
         case Dotted(path=path):
             return Dotted(f"{path}.{name}")
-        case Array(shape=shape) if name == "shape":
+        case ScriptArray(shape=shape) if name == "shape":
             return Listed(list(shape))
-        case Array(shape=shape) if name == "size":
+        case ScriptArray(shape=shape) if name == "size":
             return product_of(list(shape)) or Unknown(line)
-        case Array(shape=shape) if name == "T":
+        case ScriptArray(shape=shape) if name == "T":
             return replace(owner, shape=shape[::-1])
-        case Array(dtype=dtype) if name == "dtype" and dtype is not None:
+        case ScriptArray(dtype=dtype) if name == "dtype" and dtype is not None:
             return Dotted(f"numpy.{dtype.numpy.name}")
-        case Array(dtype=dtype, shape=shape) if name in {"nbytes", "itemsize"} and dtype is not None:
+        case ScriptArray(dtype=dtype, shape=shape) if name in {"nbytes", "itemsize"} and dtype is not None:
             sizes = [*(shape if name == "nbytes" else ()), whole(dtype.itemsize)]
             return product_of(sizes) or Unknown(line)
         case FilePath(text=text) if name == "parent":
@@ -48,28 +48,28 @@ def attribute(owner: Value, name: str, line: int) -> Value:  # noqa: PLR0911 - o
         case Unknown():
             return owner
         case _:
-            return Bound(owner, name)
+            return ScriptMethod(owner, name)
 
 
-def method(bound: Bound, given: Given) -> Value:  # noqa: C901, PLR0911, PLR0912 - one return for each kind of method
+def method(bound: ScriptMethod, given: GivenArguments) -> ScriptValue:  # noqa: C901, PLR0911, PLR0912 - one return for each kind of method
     """What a method of a value gives; lists and dictionaries change by it."""
     owner, name = bound.owner, bound.name
     first = given.positional[0] if given.positional else None
     match owner:
-        case Array() if name in {"astype", "to", "type"}:
+        case ScriptArray() if name in {"astype", "to", "type"}:
             return cast(owner, dtype_of(given.of("dtype", 0)))
-        case Array() if name in {"reshape", "view"}:
+        case ScriptArray() if name in {"reshape", "view"}:
             return reshaped(owner, given)
-        case Array() if name in {"flatten", "ravel"}:
-            return reshaped(owner, Given([whole(-1)], {}, given.line))
-        case Array() if name == "transpose" and not given.positional:
+        case ScriptArray() if name in {"flatten", "ravel"}:
+            return reshaped(owner, GivenArguments([whole(-1)], {}, given.line))
+        case ScriptArray() if name == "transpose" and not given.positional:
             return replace(owner, shape=owner.shape[::-1])
-        case Array() if name in _SAME_ARRAY:
+        case ScriptArray() if name in _SAME_ARRAY:
             return owner
-        case Array() if name in {"sum", "max", "min", "mean", "dot"}:
+        case ScriptArray() if name in {"sum", "max", "min", "mean", "dot"}:
             return Unknown(given.line)
-        case Number() if name == "astype" and (dtype := dtype_of(first)) is not None:
-            return typed(dtype, Given([owner], {}, given.line))
+        case ScriptNumber() if name == "astype" and (dtype := dtype_of(first)) is not None:
+            return typed(dtype, GivenArguments([owner], {}, given.line))
         case Listed() if name == "append" and first is not None and len(owner.items) < MAX_ITEMS:
             owner.items.append(first)
             return NONE
@@ -78,18 +78,18 @@ def method(bound: Bound, given: Given) -> Value:  # noqa: C901, PLR0911, PLR0912
             return NONE
         case Listed() if name in {"copy", "tolist"}:
             return owner.copied()
-        case Table() if name == "update":
+        case ScriptTable() if name == "update":
             update(owner, given)
             return NONE
-        case Table() if name == "keys":
+        case ScriptTable() if name == "keys":
             return Listed(list(owner.entries))
-        case Table() if name == "values":
+        case ScriptTable() if name == "values":
             return Listed(list(owner.entries.values()))
-        case Table() if name == "items":
+        case ScriptTable() if name == "items":
             return Listed([Listed([key, value]) for key, value in owner.entries.items()])
-        case Table() if name == "copy":
+        case ScriptTable() if name == "copy":
             return owner.copied()
-        case Table() if name in {"get", "pop"} and isinstance(first, str):
+        case ScriptTable() if name in {"get", "pop"} and isinstance(first, str):
             found = owner.entries.get(first, given.positional[1] if len(given.positional) > 1 else NONE)
             if name == "pop":
                 owner.entries.pop(first, None)
@@ -107,7 +107,7 @@ def method(bound: Bound, given: Given) -> Value:  # noqa: C901, PLR0911, PLR0912
             return Unknown(given.line)
 
 
-def _text_method(owner: str, name: str, given: Given) -> Value:
+def _text_method(owner: str, name: str, given: GivenArguments) -> ScriptValue:
     texts = [value for value in given.positional if isinstance(value, str)]
     match name, texts:
         case "replace", [old, new] if old and len(owner) * (len(new) + 1) < _MAX_TEXT:

@@ -7,18 +7,26 @@ import os.path
 
 from warpsmith.spec.kernel_tuner.python import arithmetic
 from warpsmith.spec.kernel_tuner.python.functions import MAX_ITEMS
-from warpsmith.spec.kernel_tuner.python.values import Array, FilePath, Listed, Number, Table, Unknown, Value
+from warpsmith.spec.kernel_tuner.python.values import (
+    FilePath,
+    Listed,
+    ScriptArray,
+    ScriptNumber,
+    ScriptTable,
+    ScriptValue,
+    Unknown,
+)
 
 _MAX_TEXT = 10**6
 
 
-def binary(left: Value, sign: ast.operator, right: Value, line: int) -> Value:  # noqa: PLR0911 - one for each kind
+def binary(left: ScriptValue, sign: ast.operator, right: ScriptValue, line: int) -> ScriptValue:  # noqa: PLR0911 - one for each kind
     match left, right:
-        case Number(), Number():
+        case ScriptNumber(), ScriptNumber():
             return arithmetic.combined(sign, left, right) or Unknown(line)
-        case Array() as array, Array() | Number() as other:
+        case ScriptArray() as array, ScriptArray() | ScriptNumber() as other:
             return arithmetic.array_combined(sign, array, other, line)
-        case Number() as number, Array() as array:
+        case ScriptNumber() as number, ScriptArray() as array:
             return arithmetic.array_combined(sign, number, array, line)
         case str(), str() if isinstance(sign, ast.Add) and len(left) + len(right) <= _MAX_TEXT:
             return left + right
@@ -26,9 +34,9 @@ def binary(left: Value, sign: ast.operator, right: Value, line: int) -> Value:  
             return _formatted(left, right) or Unknown(line)
         case Listed(items=first), Listed(items=second) if isinstance(sign, ast.Add) and len(first) + len(second) <= MAX_ITEMS:
             return Listed([*first, *second])
-        case Listed(items=items), Number(value=int(count)) if isinstance(sign, ast.Mult):
+        case Listed(items=items), ScriptNumber(value=int(count)) if isinstance(sign, ast.Mult):
             return Listed(items * count) if 0 <= count * len(items) <= MAX_ITEMS else Unknown(line)
-        case Table(), Table() if isinstance(sign, ast.BitOr):
+        case ScriptTable(), ScriptTable() if isinstance(sign, ast.BitOr):
             both = left.copied()
             both.take(right)
             return both
@@ -38,22 +46,22 @@ def binary(left: Value, sign: ast.operator, right: Value, line: int) -> Value:  
             return Unknown(line)
 
 
-def contains(owner: Value, item: Value) -> bool | None:
-    if isinstance(owner, Table) and isinstance(item, str):
+def contains(owner: ScriptValue, item: ScriptValue) -> bool | None:
+    if isinstance(owner, ScriptTable) and isinstance(item, str):
         return item in owner.entries if not owner.missing else None
     if isinstance(owner, str) and isinstance(item, str):
         return item in owner
-    if not isinstance(owner, Listed) or not isinstance(item, Number | str):
+    if not isinstance(owner, Listed) or not isinstance(item, ScriptNumber | str):
         return None
-    known = [entry for entry in owner.items if isinstance(entry, Number | str)]
+    known = [entry for entry in owner.items if isinstance(entry, ScriptNumber | str)]
     found = any(arithmetic.compared(ast.Eq(), item, entry) for entry in known)
     return found if found or len(known) == len(owner.items) else None
 
 
-def _formatted(pattern: str, value: Value) -> str | None:
+def _formatted(pattern: str, value: ScriptValue) -> str | None:
     """`"text %s %d" % values`."""
     values = value.items if isinstance(value, Listed) else [value]
-    plain = [v.value if isinstance(v, Number) else v for v in values if isinstance(v, Number | str)]
+    plain = [v.value if isinstance(v, ScriptNumber) else v for v in values if isinstance(v, ScriptNumber | str)]
     if len(plain) < len(values) or pattern.count("%") != len(plain) or pattern.count("%s") + pattern.count("%d") != len(plain):
         return None
     try:

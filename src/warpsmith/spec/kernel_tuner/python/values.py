@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, Union
 
 from warpsmith.core.dtype import DType
-from warpsmith.spec.host.terms import Term
+from warpsmith.spec.host.terms import SizeTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ScriptNumber:
     """`dtype` is that of a NumPy scalar. A float has a term only where a division may yet be rounded to a whole number."""
 
     value: int | float
-    term: Term | None = None
+    term: SizeTerm | None = None
     dtype: DType | None = None
 
     @property
@@ -35,7 +35,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class ArrayFill:
     """How an array begins, in kernel.toml's words; no kind where there is no word for it."""
 
     kind: str | None = None
@@ -44,12 +44,12 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ScriptArray:
     """`dtype` is None for element types that kernel.toml lacks."""
 
     dtype: DType | None
-    shape: tuple[Number, ...]
-    fill: Fill
+    shape: tuple[ScriptNumber, ...]
+    fill: ArrayFill
     line: int
 
 
@@ -76,10 +76,10 @@ class SourceText:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ScriptMethod:
     """A method, with what it belongs to."""
 
-    owner: Value
+    owner: ScriptValue
     name: str
 
 
@@ -87,40 +87,40 @@ class Bound:
 class Listed:
     """A list or a tuple; lists change, and all names of one see it."""
 
-    items: list[Value]
+    items: list[ScriptValue]
 
     def copied(self) -> Listed:
         return Listed(list(self.items))
 
 
 @dataclass(eq=False, slots=True)
-class Table:
+class ScriptTable:
     """A dictionary with text for keys. `lines` says where an entry was made, `unsure` which conditions it depends on."""
 
-    entries: dict[str, Value]
+    entries: dict[str, ScriptValue]
     lines: dict[str, int] = field(default_factory=dict)
     unsure: dict[str, int] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)  # lines that add entries which could not be followed
 
-    def take(self, other: Table) -> None:
+    def take(self, other: ScriptTable) -> None:
         """The entries of another, with all that is known of them."""
         self.entries |= other.entries
         self.lines |= other.lines
         self.unsure |= other.unsure
         self.missing += other.missing
 
-    def copied(self) -> Table:
-        return Table(dict(self.entries), dict(self.lines), dict(self.unsure), list(self.missing))
+    def copied(self) -> ScriptTable:
+        return ScriptTable(dict(self.entries), dict(self.lines), dict(self.unsure), list(self.missing))
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
-    names: dict[str, Value]
-    outer: Scope | None = None
+class ScriptScope:
+    names: dict[str, ScriptValue]
+    outer: ScriptScope | None = None
 
-    def find(self, name: str) -> Value | None:
+    def find(self, name: str) -> ScriptValue | None:
         """None where nothing has the name: `NONE` is the value None."""
-        scope: Scope | None = self
+        scope: ScriptScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
@@ -129,10 +129,10 @@ class Scope:
 
 
 @dataclass(eq=False, slots=True)
-class Function:
+class ScriptFunction:
     node: ast.FunctionDef | ast.Lambda
-    scope: Scope
-    defaults: Mapping[str, Value]
+    scope: ScriptScope
+    defaults: Mapping[str, ScriptValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +141,29 @@ class Nothing:
 
 
 NONE = Nothing()
-Value: TypeAlias = Union[  # noqa: UP007 - a name in quotes needs it
-    Unknown, Number, Array, Dotted, FilePath, SourceText, Bound, Listed, Table, Function, Nothing, str
+ScriptValue: TypeAlias = Union[  # noqa: UP007 - a name in quotes needs it
+    Unknown,
+    ScriptNumber,
+    ScriptArray,
+    Dotted,
+    FilePath,
+    SourceText,
+    ScriptMethod,
+    Listed,
+    ScriptTable,
+    ScriptFunction,
+    Nothing,
+    str,
 ]
 
 
-def whole(value: int) -> Number:
-    return Number(value, value)
+def whole(value: int) -> ScriptNumber:
+    return ScriptNumber(value, value)
 
 
-def numbers(value: Value) -> list[Number] | None:
+def numbers(value: ScriptValue) -> list[ScriptNumber] | None:
     """Of a list that has nothing else."""
     if not isinstance(value, Listed):
         return None
-    found = [item for item in value.items if isinstance(item, Number)]
+    found = [item for item in value.items if isinstance(item, ScriptNumber)]
     return found if len(found) == len(value.items) else None

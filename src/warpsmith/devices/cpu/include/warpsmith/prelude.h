@@ -25,6 +25,7 @@
 #include "warpsmith/dpx.h"
 #include "warpsmith/warp.h"
 #include "warpsmith/atomics.h"
+#include "warpsmith/nv_atomics.h"
 #include "warpsmith/host_api.h"
 #ifdef WARPSMITH_HIP
 #include "warpsmith/hip.h"

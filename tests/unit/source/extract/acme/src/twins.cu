@@ -8,6 +8,6 @@ namespace acme::second {
 __global__ void fill(float* out) { out[threadIdx.x] = 2.0f; }
 }  // namespace acme::second
 
-#ifdef ACME_EXTRA
+#if ACME_EXTRA > 1
 __global__ void hidden(float* out) { out[0] = 0.0f; }
 #endif

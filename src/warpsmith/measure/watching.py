@@ -1,0 +1,48 @@
+"""Runs a watched candidate: workloads are launched once each, block by block, and what its checkers find is told by checker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from warpsmith.core.outcome import LaunchFailed
+from warpsmith.devices.base import INITCHECK, MEMCHECK, RACECHECK, CheckReport, ChecksFailed, Device, watches
+from warpsmith.measure.bench import Bench, Candidate
+from warpsmith.measure.candidates import BuildOutcome
+from warpsmith.measure.policy import CHECKED_DEADLINE_S, WATCHED_S
+from warpsmith.settings import are_races_checked
+from warpsmith.verify.prepared import PreparedWorkload, smallest_first
+
+WATCHED_CHECKS = (RACECHECK, MEMCHECK, INITCHECK)
+
+
+def is_watched_on(device: Device) -> bool:
+    """Whether the device watches, and nobody said that it should not."""
+    return watches(device) and are_races_checked()
+
+
+def watch(device: str, watched: BuildOutcome, workloads: Sequence[PreparedWorkload]) -> Mapping[str, CheckReport]:
+    """Of what was compiled from watched requests, on a device that `Watches`: a report for each of WATCHED_CHECKS.
+
+    The smallest workloads first, as many as there is time for: mistakes of these kinds rarely need large ones.
+    """
+    if not isinstance(watched, Candidate):
+        return _all(CheckReport(failure=f"it does not compile to be watched: {watched.reason}"))
+    began = time.monotonic()
+    problems: dict[str, tuple[str, ...]] = {}
+    with Bench(device, workloads, compute_units=1, launch_deadline_s=CHECKED_DEADLINE_S) as bench:
+        for number, workload in enumerate(smallest_first(workloads)):
+            if number and time.monotonic() - began > WATCHED_S:
+                break
+            ran = bench.run_once(watched, workload.name)
+            found = ChecksFailed.read(ran.reason) if isinstance(ran, LaunchFailed) else None
+            if found is not None:
+                problems = {check: (f"{text} (workload {workload.name!r})",) for check, text in found.items()} | problems
+            elif not isinstance(ran, int):
+                unseen = CheckReport(failure=f"{ran.reason} (watched, workload {workload.name!r})")
+                return {check: CheckReport(problems[check]) if check in problems else unseen for check in WATCHED_CHECKS}
+    return {check: CheckReport(problems.get(check, ())) for check in WATCHED_CHECKS}
+
+
+def _all(report: CheckReport) -> Mapping[str, CheckReport]:
+    return dict.fromkeys(WATCHED_CHECKS, report)

@@ -1,0 +1,1 @@
+"""Tiles in shared memory: what they are filled from, and which element a thread reads."""

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pass_subjects import CPU_LIMITS, applied, declined, small, squeezed
+
+from warpsmith.refactor.base import Subject, Variant
+from warpsmith.refactor.passes.serial_warps import SerialWarps
+
+_SUM = """__device__ float sum(float v) {
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+"""
+
+
+def _subject(body: str, *, block: str = "128", before: str = _SUM) -> Subject:
+    made = small(f"{before}__global__ void k(float* out, const float* x, int n) {{\n{body}}}\n", block=(block,))
+    return Subject(made.kernel, CPU_LIMITS, made.variant)
+
+
+def _forms(body: str, *, block: str = "128") -> dict[int, Variant]:
+    found = applied(SerialWarps(), _subject(body, block=block))
+    assert found.choice is not None
+    assert "lanes of a warp meet only where they exchange values" in found.choice.assumes
+    return dict(found.alternatives)
+
+
+_ROW = """  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  float s = 0.f;
+  for (int i = lane; i < n; i += 32) s += x[warp * n + i];
+  s = sum(s) * 2.f;
+  if (lane == 0) out[warp] = s;
+"""
+
+
+def test_lanes_are_loops_and_what_outlasts_them_arrays():
+    made = squeezed(_forms(_ROW)[1].text)
+    assert "float sum_of_lanes(const float* v_given) { float v[32];" in made
+    assert "for (int first_i = 0; first_i < n; first_i += 32) {" in made
+    assert "s[lane_of_warp] += x[warp * n + i];" in made
+    assert "const int warp = static_cast<int>(threadIdx.x);" in made
+    assert _forms(_ROW)[1].block == ("4",)
+
+
+def test_what_is_the_same_in_all_lanes_is_done_once():
+    made = squeezed(_forms(_ROW)[1].text)
+    assert "const auto sum_result = sum_of_lanes(s); float s_of_all = sum_result * 2.f;" in made
+    assert "if (lane == 0) out[warp] = s_of_all;" in made
+
+
+def test_what_lanes_share_is_declared_where_some_have_left():
+    body = """  const int row = blockIdx.x * 32 + threadIdx.x;
+  if (row >= n) return;
+  const int width = n / 8;
+  out[row] = x[row * width];
+"""
+    made = squeezed(_forms(body)[2].text)
+    assert "if (row >= n) continue; const int width = n / 8; out[row] = x[row * width];" in made
+
+
+def test_a_block_of_one_warp_needs_no_barrier_and_goes_through_a_row_in_order():
+    body = """  const int first = blockIdx.x * n;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[first + i] = x[first + i];
+  __syncthreads();
+"""
+    forms = _forms(body)
+    assert list(forms) == [2]
+    assert forms[2].block == ("1",)
+    assert "for (int i = 0; i < n; ++i) {" in forms[2].text
+    assert "__syncthreads" not in forms[2].text
+    assert "float* __restrict__ out, const float* __restrict__ x" in forms[2].text
+
+
+def test_a_function_of_a_type_only_shares_the_name():
+    before = f"struct Pair {{ __device__ static float sum(float a, float b) {{ return a + b; }} }};\nnamespace w {{\n{_SUM}}}\n"
+    subject = _subject(
+        "  const float s = w::sum(x[threadIdx.x]);\n  if (threadIdx.x % 32 == 0) out[0] = Pair::sum(s, 1.f);\n", before=before
+    )
+    made = squeezed(applied(SerialWarps(), subject).alternatives[1].text)
+    assert "const auto sum_result = w::sum_of_lanes(given); const float s = sum_result;" in made
+    assert "out[0] = Pair::sum(s, 1.f);" in made
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("  if (threadIdx.x < 8) out[0] = sum(x[0]);\n", "not all of them come alike"),
+        ("  if (x[threadIdx.x] > 0.f) return;\n  out[0] = sum(x[0]);\n", "a lane returns before others are done"),
+        ("  for (int i = threadIdx.x; i < n; i += 32) out[0] = sum(x[i]);\n", "not all of them come alike"),
+        ("  out[0] = n > 3 ? sum(x[threadIdx.x]) : 0.f;\n", "where a condition holds"),
+    ],
+)
+def test_lanes_that_do_not_come_together(body: str, reason: str):
+    assert reason in declined(SerialWarps(), _subject(body))
+
+
+def test_on_a_gpu_lanes_work_side_by_side_already():
+    subject = _subject(_ROW)
+    limits = replace(CPU_LIMITS, shared_banks=32)
+    assert "side by side" in declined(SerialWarps(), Subject(subject.kernel, limits, subject.variant))
+
+
+def test_a_block_of_one_thread_has_no_lanes():
+    assert "no lanes exchange values" in declined(SerialWarps(), _subject("out[0] = x[0];\n", block="1"))
