@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import multiprocessing
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import numpy as np
 from warpsmith.core.configuration import Value
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Dim3, Geometry, Language
-from warpsmith.devices.base import Binary, CompileRequest, Device, ParameterType, Session
+from warpsmith.devices.base import Binary, ChecksFailed, CompileRequest, Device, ParameterType, Session
 from warpsmith.devices.registry import load_device
 
 _DTYPES = {dtype.numpy: dtype for dtype in DType}
@@ -26,12 +28,6 @@ def device(name: str = "cpu") -> Device:
 @cache
 def session(name: str = "cpu") -> Session:
     return device(name).open()
-
-
-@cache
-def session_of_one_unit() -> Session:
-    """Blocks run one after another there, which checkers count on."""
-    return device().open(compute_units=1)
 
 
 def dim3(size: int | tuple[int, ...]) -> Dim3:
@@ -89,3 +85,31 @@ def launch(source: str, arguments: list, *, on: str = "cpu", **options) -> np.nd
     passed = tuple(page_aligned(a) if isinstance(a, np.ndarray) else None if a is None else a.tobytes() for a in arguments)
     program.launch(passed, asked.geometry)
     return np.frombuffer(passed[0], arguments[0].dtype).reshape(arguments[0].shape).copy()
+
+
+@cache
+def _process_of_one_unit() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+
+
+def found_by_checkers(asked: CompileRequest, arguments: list) -> dict[str, str]:
+    """What is said, by checker, of one launch.
+
+    Checkers count on blocks that run one after another. A process decides how many cores the runtime has when it loads it, and other
+    tests have loaded it here: the launch is made in a process of its own.
+    """
+    return _process_of_one_unit().submit(_found_by_checkers, asked, arguments).result()
+
+
+@cache
+def _session_of_one_unit() -> Session:
+    return device().open(compute_units=1)
+
+
+def _found_by_checkers(asked: CompileRequest, arguments: list) -> dict[str, str]:
+    program = _session_of_one_unit().load(device().compile(asked))
+    try:
+        program.launch(tuple(page_aligned(a) for a in arguments), asked.geometry)
+    except ChecksFailed as failed:
+        return ChecksFailed.read(str(failed)) or {}
+    return {}

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cpu_support import device, page_aligned, request, session_of_one_unit
+from cpu_support import found_by_checkers, request
 
 from warpsmith.core.hardware import Language
-from warpsmith.devices.base import ChecksFailed
 
 THREADS = 64
 OPENCL_HEAD = "__kernel void k(__global T* out, __global const T* in)"
@@ -39,12 +38,7 @@ def found_in(
     asked = request(source, arguments, language=language, shared_bytes=shared_bytes, grid=grid)
     out, given = asked.parameters
     parameters = (replace(out, is_initialised=False), replace(given, is_written=False))
-    program = session_of_one_unit().load(device().compile(replace(asked, watched=True, parameters=parameters)))
-    try:
-        program.launch(tuple(page_aligned(a) for a in arguments), asked.geometry)
-    except ChecksFailed as failed:
-        return ChecksFailed.read(str(failed)) or {}
-    return {}
+    return found_by_checkers(replace(asked, watched=True, parameters=parameters), arguments)
 
 
 OPENCL = {"language": Language.OPENCL}

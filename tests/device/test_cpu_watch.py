@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cpu_support import device, page_aligned, request, session_of_one_unit
+from cpu_support import found_by_checkers, request
 
 from warpsmith.core.hardware import Language
-from warpsmith.devices.base import ChecksFailed
 
 THREADS = 64
 
@@ -33,15 +32,9 @@ def found_in(
     values = np.random.default_rng(0).permutation(grid * THREADS).astype(np.int32) + 1
     arguments = [np.zeros_like(values), values]
     asked = request(source, arguments, grid=grid, block=block, language=language, shared_bytes=shared_bytes)
-    program = session_of_one_unit().load(device().compile(replace(asked, watched=True)))
-    try:
-        program.launch(tuple(page_aligned(a) for a in arguments), asked.geometry)
-    except ChecksFailed as failed:
-        found = ChecksFailed.read(str(failed))
-        assert found is not None
-        assert "memcheck" not in found, found
-        return found["racecheck"]
-    return ""
+    found = found_by_checkers(replace(asked, watched=True), arguments)
+    assert "memcheck" not in found, found
+    return found.get("racecheck", "")
 
 
 SHARED = "__shared__ int s[64]; s[t] = in[t];"
