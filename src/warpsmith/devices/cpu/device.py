@@ -119,5 +119,5 @@ def _open_session(compute_units: int | None) -> ClSession:
     cl = load_cpu_runtime(compute_units)
     for platform in platforms(cl):
         for device in platform.get_devices(cl.device_type.CPU):
-            return ClSession(cl, device)
+            return ClSession(cl, device, one_thread=compute_units == 1)
     raise UnavailableError("the OpenCL CPU runtime shows no device", hint="pip install intel-cmplr-lib-rt tbb")

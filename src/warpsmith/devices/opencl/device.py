@@ -102,4 +102,5 @@ def _part_of(session: ClSession, compute_units: int) -> ClSession:
     cl, device = session.cl, session.device
     if compute_units >= device.max_compute_units or not device.type & cl.device_type.CPU:
         return session
-    return ClSession(cl, device.create_sub_devices([cl.device_partition_property.BY_COUNTS, compute_units, 0])[0])
+    part, *_ = device.create_sub_devices([cl.device_partition_property.BY_COUNTS, compute_units, 0])
+    return ClSession(cl, part, one_thread=compute_units == 1)
