@@ -152,3 +152,37 @@ def test_warps_of_a_block(pool: CompilePool, workshop: Path):
     kernel, plain = foreign(workshop / "serial_warps", _BLOCK.replace("s / most", "most"), toml)
     made = rewritten(SerialWarps(), kernel, plain, pool.describe().limits)
     Runner(pool, kernel, plain).check([(form, {}) for form in made.alternatives.values()])
+
+
+# Sums over columns, which lanes go through row by row together: whole groups of them, the rest, and several values a lane.
+_COLUMNS = """
+__global__ void k(float* out, const float* x, const float* w, int n)
+{
+  __shared__ float weights[64];
+  for (int i = threadIdx.x; i < 64; i += blockDim.x) weights[i] = w[i] * 2.f;
+  __syncthreads();
+  const float* mine = x + blockIdx.x * 64 * n;
+  for (int c = threadIdx.x; c < n; c += blockDim.x) {
+    float total = 0.f, most = -1e30f;
+    const float first = mine[c];
+    for (int i = 0; i < 64; ++i) {
+      const float v = weights[i] * mine[i * n + c];
+      if (v < first) continue;
+      total += v;
+      most = fmaxf(most, v);
+    }
+    for (int i = 0; i < 64; i += 2) total -= mine[i * n + c] * 0.5f;
+    out[blockIdx.x * n + c] = total + most;
+  }
+}
+"""
+
+
+def test_loops_over_rows_inside_of_columns(pool: CompilePool, workshop: Path):
+    toml = _BLOCK_TOML.replace("BLOCK", "128").replace(
+        'x   = { dtype = "f32", shape = ["rows", "n"]', 'x   = { dtype = "f32", shape = ["64 * rows", "n"]'
+    )
+    kernel, plain = foreign(workshop / "serial_columns", _COLUMNS, toml.replace("shape = [4]", "shape = [64]"))
+    made = rewritten(SerialWarps(), kernel, plain, pool.describe().limits)
+    assert all("lanes_here == 32" in form.text for form in made.alternatives.values())
+    Runner(pool, kernel, plain).check([(form, {}) for form in made.alternatives.values()])

@@ -253,7 +253,7 @@ class Lanes:
         while growing:
             growing = False
             for variable, sources, place in changes:
-                if variable not in self._varying and (any(map(self.differs, sources)) or self._is_chosen(place)):
+                if variable not in self._varying and (any(map(self.differs, sources)) or self._is_chosen(place, variable)):
                     self._varying.add(variable)
                     growing = True
 
@@ -306,11 +306,11 @@ class Lanes:
         found = self.declared(use)
         return found is not None and any(True for _ in of_kind(found.node, "array_declarator"))
 
-    def _is_chosen(self, place: Node) -> bool:
-        """Whether lanes may differ about doing it."""
-        before = place
+    def _is_chosen(self, place: Node, variable: Variable) -> bool:
+        """Whether of the lanes that have the variable some may do it and others not."""
+        before, found = place, self.declared(self.uses[variable][0])
         for outer in ancestors(place):
-            if outer == self.body:
+            if outer == self.body or (found is not None and outer == found.scope):
                 return False
             condition = outer.child_by_field_name("condition") if outer.type == "conditional_expression" else condition_of(outer)
             if condition is not None and not is_within(before, condition) and self.differs(condition):

@@ -11,7 +11,9 @@ from warpsmith.refactor.lanes.differing import Block, Lanes
 from warpsmith.refactor.lanes.exchanges import Step, calls, reduction_loop, reduction_run, shuffle_of, vote_of
 from warpsmith.refactor.preconditions import Unmet
 from warpsmith.source import Loop, loops_of
+from warpsmith.source.access_paths import place_of
 from warpsmith.source.dataflow import declarators, is_in_inner_loop, is_pure
+from warpsmith.source.polynomial import Polynomial
 from warpsmith.source.threads import is_shared
 from warpsmith.source.tree import LOOPS, ancestors, condition_of, is_within, of_kind, text_of
 from warpsmith.source.tree import field as child
@@ -63,10 +65,14 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A loop whose steps lanes take in turns: neighbours do neighbouring steps. `apart` is what lies between them."""
+    """A loop whose steps lanes take in turns: neighbours do neighbouring steps. `apart` is what lies between them.
+
+    `inside`: what lanes do in a step, where they go through its inner loops together.
+    """
 
     loop: Loop
     apart: int
+    inside: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,8 @@ class Planner:
         if node.type == "declaration" and is_shared(node, lanes.names.source):
             return part
         if node.type == "for_statement" and (apart := self._turns(node)) is not None:
-            return Shared(self._loops[node.start_byte], apart)
+            loop = self._loops[node.start_byte]
+            return Shared(loop, apart, tuple(self._block(loop.body)) if apart == 1 and self._is_interchanged(loop) else ())
         if self._goes_through(node):
             return self._nested(node)
         return Each((part,))
@@ -206,6 +213,27 @@ class Planner:
             return True
         inner = (n for n in of_kind(node, "for_statement", "while_statement") if n != node)
         return any(self._goes_through(n) or (n.type == "for_statement" and self._turns(n) is not None) for n in inner)
+
+    def _is_interchanged(self, loop: Loop) -> bool:
+        """Whether lanes go through the inner loops of their steps together, none leaving its step before."""
+        inner = list(of_kind(loop.body, "for_statement"))
+        jumps = (n for n in of_kind(loop.body, *_JUMPS) if not is_in_inner_loop(n, loop.body))
+        if any(True for _ in jumps) or any(self._turns(node) is not None for node in inner):
+            return False
+        return any(self._runs_along(node, loop) for node in inner)
+
+    def _runs_along(self, inner: Node, loop: Loop) -> bool:
+        """Whether lanes that take each step of an inner loop together read neighbouring elements, and its steps do not."""
+        stepped = self._loops.get(inner.start_byte)
+        if stepped is None or not self._goes_through(inner):
+            return False
+        names = self.lanes.names
+        places = (place_of(node, names) for node in of_kind(stepped.body, "subscript_expression"))
+        addresses = [address for place in places if place is not None for address in place.addresses]
+        unit = Polynomial.constant(1)
+        by_lane = sum(address.coefficient(loop.atom) == unit for address in addresses)
+        by_step = sum(address.coefficient(stepped.atom) == unit and address.mentions(loop.atom) for address in addresses)
+        return by_lane > by_step
 
     def _turns(self, node: Node) -> int | None:
         """What lies between neighbouring lanes' steps, where lanes take the loop's steps in turns."""

@@ -42,6 +42,7 @@ class Writer:
         self._lane = free.take("lane_of_warp")
         self._given: dict[int, str] = {}  # what stands for an exchange
         self._leaves = False
+        self._present, self._first = str(LANES), ""  # how many lanes there are, and what each begins with
         self._arrays = frozenset(self._found_arrays(plan))
 
     def body(self, before: Iterable[str] = ()) -> str:
@@ -129,8 +130,8 @@ class Writer:
 
     def _loop(self, inside: Sequence[str]) -> Iterator[str]:
         lane = self._lane
-        yield f"for (int {lane} = 0; {lane} < {LANES}; ++{lane}) {{"
-        yield from (line if line.startswith("#") else _UNIT + line for line in inside)
+        yield f"for (int {lane} = 0; {lane} < {self._present}; ++{lane}) {{"
+        yield from _indented(_with([self._first], inside) if self._first else inside)
         yield "}"
 
     def _own(self, part: Once) -> Iterator[str]:
@@ -237,7 +238,7 @@ class Writer:
         if self._is_plain(item, step):
             name = loop.variable
             yield f"for ({kind} {name} = {self._said(loop.start, None)}; {name} {sign} {bound}; ++{name}) {{"
-            yield from (line if line.startswith("#") else _UNIT + line for line in self._inside(loop))
+            yield from _indented(self._inside(loop))
             yield "}"
             return
         first, here = self._free.take(f"first_{loop.variable}"), self._free.take("lanes_here")
@@ -246,11 +247,23 @@ class Writer:
         left = f"{operand(bound)} - {first}" if loop.ends_below else f"{operand(bound)} - {first} + 1"
         count = left if item.apart == 1 else f"({left} + {item.apart - 1}) / {item.apart}"
         yield f"{_UNIT}const int {here} = {count} < {LANES} ? static_cast<int>({count}) : {LANES};"
-        yield f"{_UNIT}for (int {lane} = 0; {lane} < {here}; ++{lane}) {{"
         by = lane if item.apart == 1 else f"{lane} * {item.apart}"
-        lines = [f"const {kind} {loop.variable} = {first} + {by};", *_with(self._recomputed([loop.body]), self._inside(loop))]
-        yield from (line if line.startswith("#") else _UNIT * 2 + line for line in lines)
-        yield f"{_UNIT}}}"
+        begins = f"const {kind} {loop.variable} = {first} + {by};"
+        if item.inside:
+            yield from _indented(self._together(item.inside, begins, here))
+        else:
+            yield f"{_UNIT}for (int {lane} = 0; {lane} < {here}; ++{lane}) {{"
+            yield from _indented([begins, *_with(self._recomputed([loop.body]), self._inside(loop))], _UNIT * 2)
+            yield f"{_UNIT}}}"
+        yield "}"
+
+    def _together(self, items: Sequence[Item], begins: str, here: str) -> Iterator[str]:
+        """A step of each lane, part by part. Twice, since compilers make the best vectors of a number that they know."""
+        for head, lanes in ((f"if ({here} == {LANES}) {{", str(LANES)), ("} else {", here)):
+            yield head
+            self._present, self._first = lanes, begins
+            yield from _indented(list(self._items(items)))
+            self._present, self._first = str(LANES), ""
         yield "}"
 
     def _inside(self, loop: Loop) -> list[str]:
@@ -283,10 +296,10 @@ class Writer:
         body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
         head = "" if body is None else "".join(self._pieces(node, body.start_byte, None)).strip() + " "
         yield from f"{head}{{".split("\n")
-        yield from (line if line.startswith("#") else _UNIT + line for line in self._items(item.inside))
+        yield from _indented(self._items(item.inside))
         if item.otherwise:
             yield "} else {"
-            yield from (line if line.startswith("#") else _UNIT + line for line in self._items(item.otherwise))
+            yield from _indented(self._items(item.otherwise))
         yield "}"
 
     def _for_all(self, node: Node, exchanges: Sequence[Node]) -> Iterator[str]:
@@ -538,6 +551,11 @@ class Writer:
         return [line for text in found for line in text.split("\n")]
 
 
+def _indented(lines: Iterable[str], by: str = _UNIT) -> Iterator[str]:
+    """Directives stay at the margin."""
+    return (line if line.startswith("#") else by + line for line in lines)
+
+
 def _with(declared: Sequence[str], lines: Sequence[str]) -> list[str]:
     """The lines, behind the declarations that they need."""
     found = list(lines)
@@ -551,5 +569,8 @@ def _with(declared: Sequence[str], lines: Sequence[str]) -> list[str]:
 def _all(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         yield item
-        if isinstance(item, Nested):
-            yield from _all((*item.inside, *item.otherwise))
+        match item:
+            case Nested():
+                yield from _all((*item.inside, *item.otherwise))
+            case Shared():
+                yield from _all(item.inside)

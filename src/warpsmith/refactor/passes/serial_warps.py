@@ -98,7 +98,7 @@ def _of_one(subject: Subject) -> tuple[int, Variant]:
     require(tidy(threads) != str(LANES), "a block is a warp already")
     require(max(on_workloads(subject, threads)) > 1, "a block is one thread already")
     is_chosen = bool(Expression.parse(threads).names & {t.name for t in variant.tunables})
-    rules = (Rule(f"({threads}) <= {LANES}", "a block is a warp, which a thread does"),) if is_chosen else ()
+    rules = (Rule(f"({threads}) == {LANES}", "a block is a warp, which a thread does"),) if is_chosen else ()
     made = replace(
         variant,
         text=subject.source.edited(*serial_functions(names_of(subject), Block.ONE), *_apart(subject)),

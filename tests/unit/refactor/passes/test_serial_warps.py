@@ -104,3 +104,29 @@ def test_on_a_gpu_lanes_work_side_by_side_already():
 
 def test_a_block_of_one_thread_has_no_lanes():
     assert "no lanes exchange values" in declined(SerialWarps(), _subject("out[0] = x[0];\n", block="1"))
+
+
+_COLUMNS = """  __shared__ float w[512];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) w[i] = x[i];
+  __syncthreads();
+  for (int c = threadIdx.x; c < n; c += blockDim.x) {
+    float s = 0.f;
+    for (int i = 0; i < n; ++i) STEP
+    out[c] = s;
+  }
+"""
+
+
+def test_lanes_go_together_through_a_loop_over_rows_that_they_read_side_by_side():
+    made = squeezed(_forms(_COLUMNS.replace("STEP", "s += w[i] * x[i * n + c];"))[2].text)
+    assert "for (int i = 0; i < n; ++i) { for (int lane_of_warp = 0; lane_of_warp < 32; ++lane_of_warp) {" in made
+    assert "const int c = first_c + lane_of_warp; s[lane_of_warp] += w[i] * x[i * n + c]; } }" in made
+    assert "if (lanes_here == 32) {" in made
+
+
+@pytest.mark.parametrize(
+    ("step", "before"), [("s += w[i] * x[c * n + i];", ""), ("s += x[i * n + c];", "if (x[c] > s) continue;")]
+)
+def test_lanes_take_steps_one_by_one_that_run_along_memory_or_are_left_early(step: str, before: str):
+    made = squeezed(_forms(_COLUMNS.replace("STEP", step).replace("0.f;", f"0.f; {before}"))[2].text)
+    assert "lanes_here == 32" not in made
