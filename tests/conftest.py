@@ -1,7 +1,8 @@
-"""Examples of laws are not timed, winners not watched; and small recordings that tests make, in Kernel Tuner's cache format."""
+"""Laws are not timed, winners not watched, runs not reported; and small recordings that tests make, in Kernel Tuner's format."""
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import os
@@ -23,6 +24,15 @@ settings.load_profile("untimed")
 
 # Watching every winner would take minutes in all; tests that are about it say so.
 os.environ["WARPSMITH_RACECHECK"] = "off"
+# Nor does anybody look at most runs' reports.
+os.environ["WARPSMITH_REPORT"] = "off"
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all that was imported for them stay to the end: looking through them for garbage finds none."""
+    gc.collect()
+    gc.freeze()
+
 
 WriteCache = Callable[..., Path]
 PARAMETERS: Mapping[str, Sequence[Any]] = {"block": [32, 64, 128, 256], "tile": [1, 2, 3], "padding": [0, 1]}

@@ -10,6 +10,7 @@
 | `WARPSMITH_MODEL_CONTEXT`   | tokens that a language model holds at once (default: as its server tells) |
 | `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched by its checkers: `on` (default), `off` |
 | `WARPSMITH_SECOND_OPINION`  | whether the original is run plainly too, on the CPU device: `on` (default), `off` |
+| `WARPSMITH_REPORT`          | whether a run ends by writing its report: `on` (default), `off`           |
 | `WARPSMITH_SHARED`          | a folder or an object store (s3://…) to which runs are added, and where `--warm auto` looks |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
@@ -143,6 +144,11 @@ def are_races_checked() -> bool:
 def is_second_opinion_wanted() -> bool:
     """Raises InputError for what says neither yes nor no."""
     return _is_on("WARPSMITH_SECOND_OPINION")
+
+
+def is_report_wanted() -> bool:
+    """Raises InputError for what says neither yes nor no."""
+    return _is_on("WARPSMITH_REPORT")
 
 
 def shared_store() -> str | None:

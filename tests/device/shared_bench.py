@@ -30,9 +30,9 @@ def own_names(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
 
 
 @contextmanager
-def on_shared_bench(prepared: Sequence[PreparedWorkload]) -> Iterator[Bench]:
+def on_shared_bench(prepared: Sequence[PreparedWorkload], device: str = "cpu") -> Iterator[Bench]:
     """For workloads with names of their own, which are closed in the end."""
-    bench = _bench()
+    bench = _bench(device)
     bench._workloads.update({workload.name: workload for workload in prepared})
     try:
         yield bench
@@ -43,6 +43,6 @@ def on_shared_bench(prepared: Sequence[PreparedWorkload]) -> Iterator[Bench]:
 
 
 @cache
-def _bench() -> Bench:
+def _bench(device: str) -> Bench:
     """It ends with this process."""
-    return Bench("cpu", [])
+    return Bench(device, [])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from shared_bench import on_shared_bench
 
 from warpsmith.compile.binding import Binder
 from warpsmith.compile.pool import CompilePool
@@ -28,9 +30,9 @@ from warpsmith.verify.prepared import PreparedWorkload
 DEVICE = "standin"
 
 
-def check(name: str, pool: CompilePool, sampled: int) -> str:
+def check(name: str, pool: CompilePool, cpu: CompilePool, sampled: int) -> str:
     """On the held-out workloads, which are small and odd. What cannot be launched must be known before."""
-    kernel, info = load_kernel(name), pool.describe()
+    kernel, info = with_own_names(load_kernel(name)), pool.describe()
     builder = Builder(Binder(kernel, info.limits), template_of(kernel), pool)
     space = Space.build(kernel.parameters, kernel.constraints, kernel.launch, kernel.workloads, info.limits)
     default, workloads = kernel.default_configuration, kernel.heldout_workloads
@@ -39,7 +41,8 @@ def check(name: str, pool: CompilePool, sampled: int) -> str:
         builder.prefetch(configuration, workloads)
     prepared = [PreparedWorkload.prepare(kernel, w, 0, builder.binder.geometry(default, w)) for w in workloads]
     passed = 0
-    with Bench(DEVICE, prepared, launch_deadline_s=60) as bench:
+    with on_shared_bench(prepared, DEVICE) as bench:
+        bench.launch_deadline_s = 60
         for configuration in chosen:
             candidate = builder.build(configuration, workloads)
             assert isinstance(candidate, Candidate), (str(configuration), candidate)
@@ -50,8 +53,13 @@ def check(name: str, pool: CompilePool, sampled: int) -> str:
                 assert isinstance(verdict, Verdict), (str(configuration), verdict)
                 assert verdict.passed, (str(configuration), verdict.failure)
                 passed += 1
-        compared = alike(kernel, {w.name: launched(bench, builder.build(default, workloads), w.name) for w in workloads})
+        compared = alike(kernel, cpu, {w.name: launched(bench, builder.build(default, workloads), w.name) for w in workloads})
     return f"{name}: {passed} passed, {compared} alike"
+
+
+def with_own_names(kernel: Kernel) -> Kernel:
+    """One worker serves all kernels, and knows memory by the workload's name."""
+    return replace(kernel, workloads=tuple(replace(w, name=f"{kernel.name} {w.name}") for w in kernel.workloads))
 
 
 def launched(bench: Bench, candidate: object, workload: str) -> dict[str, Array]:
@@ -60,14 +68,13 @@ def launched(bench: Bench, candidate: object, workload: str) -> dict[str, Array]
     return bench.workload(workload).outputs()
 
 
-def alike(kernel: Kernel, outputs: Mapping[str, Mapping[str, Array]]) -> int:
+def alike(kernel: Kernel, cpu: CompilePool, outputs: Mapping[str, Mapping[str, Array]]) -> int:
     """How many outputs the original gives on the CPU device too: both may be as far from the truth as the tolerance goes."""
     default, workloads, compared = kernel.default_configuration, kernel.heldout_workloads, 0
-    with CompilePool("cpu", cache_dir=None, folders=kernel.folders) as pool:
-        builder = Builder(Binder(kernel, pool.describe().limits), template_of(kernel), pool)
-        candidate = builder.build(default, workloads)
+    builder = Builder(Binder(kernel, cpu.describe().limits), template_of(kernel), cpu)
+    candidate = builder.build(default, workloads)
     prepared = [PreparedWorkload.prepare(kernel, w, 0, builder.binder.geometry(default, w)) for w in workloads]
-    with Bench("cpu", prepared) as bench:
+    with on_shared_bench(prepared) as bench:
         for workload in prepared:
             here = launched(bench, candidate, workload.name)
             for buffer in outputs_of(kernel):
@@ -80,7 +87,8 @@ def alike(kernel: Kernel, outputs: Mapping[str, Mapping[str, Array]]) -> int:
 
 if __name__ == "__main__":
     names = [name for name in bundled_names() if load_kernel(name).language is not Language.OPENCL]
-    with CompilePool(DEVICE, cache_dir=None, folders={f for n in names for f in load_kernel(n).folders}) as pool:
+    folders = {folder for name in names for folder in load_kernel(name).folders}
+    with CompilePool(DEVICE, cache_dir=None, folders=folders) as pool, CompilePool("cpu", cache_dir=None, folders=folders) as cpu:
         for name in names:
-            print(check(name, pool, int(sys.argv[1])), flush=True)  # noqa: T201
+            print(check(name, pool, cpu, int(sys.argv[1])), flush=True)  # noqa: T201
     assert "libcuda" not in Path("/proc/self/maps").read_text(), "the driver is for workers: this process stands for the tuner"

@@ -167,7 +167,7 @@ def test_assistants_end_whatever_the_queue_does(monkeypatch):
 
         done = threading.Thread(target=assisted, daemon=True)
         done.start()
-        done.join(30)
+        done.join(120)
         assert not done.is_alive()
 
 
@@ -207,7 +207,7 @@ def test_a_killed_compiler_is_not_held_against_the_source():
             assert not outcome.done()
             time.sleep(0.01)
         kill_compiler_of(second.pid)
-        assert outcome.result(20).reason.startswith("its compiler was killed by SIGKILL")
+        assert outcome.result(120).reason.startswith("its compiler was killed by SIGKILL")
 
 
 def kill_compiler_of(worker: int) -> None:
@@ -266,7 +266,7 @@ def members(group: int) -> list[int]:
 
 
 def wait_until(condition) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -20,6 +20,15 @@ HERE = Path(__file__).parent
 # What only NVIDIA's own libraries tell.
 SKIPPED = {"a checker sees a write past the end", "counters make sense", "readings make sense"}
 
+DESCRIBED = """
+from warpsmith.compile.pool import describe_device
+from warpsmith.core.errors import WarpsmithError
+try:
+    print(describe_device("standin").description)
+except WarpsmithError as error:
+    print(error)
+"""
+
 
 def python(folder: Path, *command: str, **settings: object) -> str:
     environment = {**stand_in.environment(folder, **settings), "WARPSMITH_CLAIM_PROCESSES": "2"}
@@ -94,7 +103,13 @@ def test_a_timed_launch_finds_nothing_that_one_left_behind(tmp_path: Path, setti
     ],
 )
 def test_what_is_said_of_a_driver(tmp_path: Path, settings: dict[str, object], said: str) -> None:
-    assert said in python(tmp_path, "-m", "warpsmith", "devices", **settings)
+    assert said in python(tmp_path, "-c", DESCRIBED, **settings)
+
+
+def test_devices_are_listed_with_what_is_said_of_them(tmp_path: Path) -> None:
+    told = python(tmp_path, "-m", "warpsmith", "devices", capability=80)
+    assert "(sm_80)" in told
+    assert "Warpsmith Stand-In" in told
 
 
 def test_the_doctor_ends_in_a_launch(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def warpsmith(command: Callable[..., list[str]], environment: dict[str, str]) ->
         if arguments[0] in READING or expect == 2:
             done = _in_this_process(whole, environment)
         else:
-            done = subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=300, check=False)
+            done = subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=900, check=False)
         assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -32,6 +32,7 @@ def test_a_folder_is_tuned_killed_and_resumed(
     warpsmith: Callable[..., Any],
     small_guide_kernel: Path,
 ):
+    environment["WARPSMITH_REPORT"] = "on"
     folder = tmp_path / "kernels"
     shutil.copytree(small_guide_kernel, folder / "good")
     shutil.copytree(small_guide_kernel, folder / "group" / "broken")
@@ -46,7 +47,7 @@ def test_a_folder_is_tuned_killed_and_resumed(
 
     tune = command("tune", folder, "--evaluations", EVALUATIONS)
     process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 900
     while _evaluated(home) < 2:
         assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
         assert time.monotonic() < deadline

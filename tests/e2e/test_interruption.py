@@ -34,7 +34,7 @@ def _evaluated(home: Path) -> int:
 
 
 def _wait_for(home: Path, count: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 900
     while _evaluated(home) < count:
         assert process.poll() is None, "the run ended before it could be stopped"
         assert time.monotonic() < deadline
@@ -89,8 +89,8 @@ def test_a_stopped_run_is_kept(
         assert "another process" in warpsmith("resume", "last", expect=2).stderr
         assert as_json("show", "last")["status"] == "running"
     os.kill(process.pid, stop)
-    assert process.wait(timeout=30) == code
-    deadline = time.monotonic() + 10
+    assert process.wait(timeout=300) == code
+    deadline = time.monotonic() + 120
     while any(_alive(child) for child in children):
         assert time.monotonic() < deadline, "a worker outlived its tuner"
         time.sleep(0.02)

@@ -200,5 +200,5 @@ def test_http_is_for_those_who_have_the_token(environment: dict[str, str], tmp_p
             assert "start_tuning" in asyncio.run(names())
         finally:
             server.terminate()
-            output, _ = server.communicate(timeout=30)
+            output, _ = server.communicate(timeout=300)
     assert output == ""  # words are for stderr

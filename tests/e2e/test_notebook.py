@@ -15,7 +15,7 @@ def test_the_example(environment: dict[str, str], monkeypatch: pytest.MonkeyPatc
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = {cell["id"]: cell.get("outputs", []) for cell in notebook.cells}
     progress, shown = outputs["tune"]
     assert "done" in progress["data"]["text/html"]

@@ -36,8 +36,11 @@ def test_a_run_ends_in_a_page(
     as_json: Callable[..., Any],
     bundled: Path,
     home: Path,
+    environment: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
 ):
+    environment["WARPSMITH_REPORT"] = "on"
+    monkeypatch.setenv("WARPSMITH_REPORT", "on")
     result = as_json("tune", bundled, "--agent", "none", "--evaluations", 3)
     run, file = result["run"], Path(result["report"])
     assert file == home / "runs" / run / "report.html"
@@ -73,14 +76,19 @@ def test_a_run_ends_in_a_page(
     assert "There is no result yet" in page.text
     assert warpsmith("report", run).stdout.strip() == str(file)
 
-    # A folder in its place.
+    file.unlink()
+    monkeypatch.setenv("WARPSMITH_HOME", str(home))
+    monkeypatch.setenv("WARPSMITH_REPORT", "off")
     with Store(home / "runs.sqlite") as store:
         store.finish(run, "finished", {key: value for key, value in result.items() if key != "report"})
-    file.unlink()
+    assert api.resume(run) == {**result, "report": None}, "nobody wants it"
+    assert not file.exists()
+    monkeypatch.setenv("WARPSMITH_REPORT", "on")
+
+    # A folder in its place.
     assert as_json("show", run)["report"] is None
     file.mkdir()
     assert "is a folder" in warpsmith("report", run, expect=2).stderr
-    monkeypatch.setenv("WARPSMITH_HOME", str(home))
     said: list[Event] = []
     assert api.resume(run, emit=said.append) == {**result, "report": None}
     assert next(event.message for event in said if isinstance(event, Warned)).startswith("the report could not be written")

@@ -80,14 +80,14 @@ def test_killed_in_its_second_round_and_resumed(
 ):
     tune = command("tune", plain_kernel, "--evaluations", EVALUATIONS, "--rounds", 2, "--json")
     process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + 900
     second = "SELECT configuration, outcome FROM evaluations WHERE round = 2"
     while not (home / "runs.sqlite").exists() or len(_rows(home, second)) < 2:
         assert process.poll() is None, "the run ended before it could be stopped"
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
+    process.wait(timeout=300)
     everything = "SELECT number, round, configuration, outcome FROM evaluations ORDER BY number"
     before, planned = _rows(home, everything), _rows(home, "SELECT * FROM rounds")
     assert len(planned) == 2

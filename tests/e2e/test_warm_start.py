@@ -118,7 +118,7 @@ def _which_parameters_mattered(
 
 def _killed_after(count: int, process: subprocess.Popen[bytes], home: Path, other: str) -> list[Any]:
     """The evaluations recorded by the run that is not `other`, once its process is dead."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 900
     with Store(home / "runs.sqlite") as store:
         while (run := store.find("last").run) == other or len(store.evaluations(run)) < count:
             assert process.poll() is None, "the run ended before it could be killed"

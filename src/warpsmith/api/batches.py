@@ -14,7 +14,7 @@ from warpsmith.record.batches import Batches
 from warpsmith.record.faults import system_fault
 from warpsmith.record.store import Store
 from warpsmith.search.registry import DEFAULT_STRATEGY, load_strategy
-from warpsmith.settings import are_races_checked, claim_processes, read_settings
+from warpsmith.settings import are_races_checked, claim_processes, is_report_wanted, read_settings
 from warpsmith.spec.several import find_kernels
 from warpsmith.tuning.agent.allowance import Allowance
 from warpsmith.tuning.batch.options import BatchOptions
@@ -139,9 +139,11 @@ def is_batch(name: str) -> str | None:
 
 
 def _worked(batch: str, emit: Emit) -> dict[str, Any]:
-    settings = read_settings()
+    settings, wanted = read_settings(), is_report_wanted()
 
     def claimed(run: str) -> None:
+        if not wanted:
+            return
         try:
             report_run(run)
         except Exception as error:  # noqa: BLE001 - a run that took hours does not fail over its picture

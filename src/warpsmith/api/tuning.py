@@ -17,7 +17,7 @@ from warpsmith.record.run import NO_AGENT
 from warpsmith.record.shared import SharedStore
 from warpsmith.record.store import Store
 from warpsmith.search.registry import DEFAULT_STRATEGY
-from warpsmith.settings import read_settings, shared_store
+from warpsmith.settings import is_report_wanted, read_settings, shared_store
 from warpsmith.spec.kernel import Kernel
 from warpsmith.tuning import run as tuning_run
 from warpsmith.tuning.agent.agents import RULES, default_agent
@@ -65,7 +65,7 @@ def tune(
     With `knowledge` the agent is told what earlier runs learnt on similar kernels.
     `emit` gets the run's events; without it a notebook's cell shows them.
     """
-    emit = emit or notebook_progress()
+    emit, wanted = emit or notebook_progress(), is_report_wanted()
     settings = read_settings()
     with Store(settings.database, reading=True) as store:
         named = list(warm)
@@ -95,13 +95,13 @@ def tune(
         proved_only=proved_only,
         knowledge=knowledge,
     )
-    return _with_report(tuning_run.start(order, settings, emit), emit)
+    return _with_report(tuning_run.start(order, settings, emit), emit, wanted=wanted)
 
 
 def resume(run: str = "last", *, emit: Emit | None = None) -> Result:
     """Go on with a stopped run; a finished one is returned as it is recorded."""
-    emit = emit or notebook_progress()
-    return _with_report(tuning_run.resume(run, read_settings(), emit), emit)
+    emit, wanted = emit or notebook_progress(), is_report_wanted()
+    return _with_report(tuning_run.resume(run, read_settings(), emit), emit, wanted=wanted)
 
 
 def compare(
@@ -136,8 +136,10 @@ def compare(
     return {**result.as_dict(), "output": str(output or kept)}
 
 
-def _with_report(result: RunResult | SearchedRun, emit: Emit) -> Result:
+def _with_report(result: RunResult | SearchedRun, emit: Emit, *, wanted: bool) -> Result:
     """The result, which is on record already, with its report: what keeps that from being written is a note."""
+    if not wanted:
+        return Result({**result.as_json(), "report": None})
     try:
         return Result({**result.as_json(), "report": report_run(result.run)["report"]})
     except KeyboardInterrupt as cause:

@@ -8,6 +8,7 @@ thread, and needs none of them.
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import runpy
@@ -25,6 +26,7 @@ from warpsmith.isolation.policy import Policy
 ORDERLY = "orderly"
 """Has a worker end as programs do, for then a checker around it writes its report."""
 
+_RARELY = 100_000  # what imports make is no garbage, and to look for some in it takes a tenth of their time
 _F_SETSIG = getattr(fcntl, "F_SETSIG", 10)  # 10 on Linux; the module names it only from Python 3.12 on
 
 
@@ -87,6 +89,7 @@ def main() -> None:
         command = [*orders.wrapper, sys.executable, "-P", "-m", module, channel, ORDERLY]
         os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     sys.argv = [module, channel]
+    gc.set_threshold(_RARELY)
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

@@ -21,6 +21,7 @@ _NAMES = frozenset(
     }
 )  # fmt: skip
 _PREFIXES = ("LC_", "OCL_", "POCL_")
+_OURS = {"OPENBLAS_NUM_THREADS": "1"}  # NumPy would start threads for products of matrices, which no worker multiplies
 
 
 _PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
@@ -29,4 +30,4 @@ _PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
 def scrubbed_environment(extra: Mapping[str, str], scratch: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_PREFIXES)}
     # Where `pip install --user` puts packages would otherwise follow HOME.
-    return {**kept, "PYTHONUSERBASE": site.getuserbase(), **dict.fromkeys(_PLACES, str(scratch)), **extra}
+    return {**kept, **_OURS, "PYTHONUSERBASE": site.getuserbase(), **dict.fromkeys(_PLACES, str(scratch)), **extra}

@@ -1,25 +1,26 @@
 """What travels in a frame's header: typed jobs, typed replies, and errors made for people.
 
-A job is a frozen dataclass that names the type of its reply. Both sides validate with pydantic, so nothing half-shaped gets in.
+A job is a frozen dataclass that names the type of its reply. It travels as a pickle, for a worker has nothing to fear from the
+tuner; what a worker answers is JSON, and the tuner validates it (`replies`). So a worker, of which a run starts many, needs no
+pydantic.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast
-
-from pydantic import TypeAdapter
+from typing import Any, ClassVar, Generic, TypeVar
 
 from warpsmith.core.errors import AbsentError, InputError, Location, UnavailableError, UnsupportedFeature, WarpsmithError
 
 Reply = TypeVar("Reply")
 
 _KINDS = (UnsupportedFeature, InputError, AbsentError, UnavailableError)  # a kind before what it is a kind of
-_RELAYED: dict[str, type[WarpsmithError]] = {kind.__name__: kind for kind in _KINDS}
+RELAYED: dict[str, type[WarpsmithError]] = {kind.__name__: kind for kind in _KINDS}
 
 
 class Job(Generic[Reply]):
@@ -47,52 +48,52 @@ class RelayedError:
 
 
 def encode_job(job: Job[Any]) -> bytes:
-    return _pack(type(job).__name__, type(job), job)
+    """Its name and fields: a worker's own module has another name there, `__main__`."""
+    values = tuple(getattr(job, field.name) for field in dataclasses.fields(job))  # type: ignore[arg-type]
+    return _header(type(job).__name__, pickle.dumps(values, pickle.HIGHEST_PROTOCOL))
 
 
 def decode_job(header: bytes, known: Mapping[str, type[Job[Any]]]) -> Job[Any]:
-    name, body = _unpack(header)
-    return cast("Job[Any]", _validate(known[name], body))
+    name, body = split_header(header)
+    return known[name](*pickle.loads(body))  # noqa: S301 - from the tuner
 
 
-def encode_reply(job: Job[Any], reply: Any) -> bytes:
-    return _pack("reply", job.reply, reply)
+def encode_reply(reply: Any) -> bytes:
+    return _header("reply", _written(reply))
 
 
 def encode_error(error: WarpsmithError) -> bytes:
-    kind = next((name for name, relayed in _RELAYED.items() if isinstance(error, relayed)), InputError.__name__)
+    kind = next((name for name, relayed in RELAYED.items() if isinstance(error, relayed)), InputError.__name__)
     at = error.location or Location(Path())
     file = at.file if error.location else None
-    return _pack("error", RelayedError, RelayedError(kind, error.message, file, at.line, at.column, error.hint))
+    return _header("error", _written(RelayedError(kind, error.message, file, at.line, at.column, error.hint)))
 
 
-def decode_reply(job: Job[Reply], header: bytes) -> Reply:
-    """The reply; or raises the error that the worker relayed. ValueError for anything else."""
-    name, body = _unpack(header)
-    if name == "reply":
-        return cast("Reply", _validate(job.reply, body))
-    if name != "error":
-        raise ValueError(f"neither a reply nor an error: {name[:40]!r}")
-    relayed: RelayedError = _validate(RelayedError, body)
-    at = Location(relayed.file, relayed.line, relayed.column) if relayed.file else None
-    raise _RELAYED.get(relayed.kind, InputError)(relayed.message, location=at, hint=relayed.hint)
-
-
-def _pack(name: str, kind: Any, value: Any) -> bytes:
-    # Not `dump_json`: it writes infinities as null.
-    body = json.dumps(_adapter(kind).dump_python(value, mode="json"), separators=(",", ":"))
-    return f"{name}\n{body}".encode()
-
-
-def _unpack(header: bytes) -> tuple[str, bytes]:
+def split_header(header: bytes) -> tuple[str, bytes]:
     name, _, body = header.partition(b"\n")
     return name.decode("ascii"), body
 
 
-def _validate(kind: Any, body: bytes) -> Any:
-    return _adapter(kind).validate_json(body, strict=True)
+def _header(name: str, body: bytes) -> bytes:
+    return b"%s\n%s" % (name.encode("ascii"), body)
 
 
-@lru_cache(maxsize=64)
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _written(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), default=_in_json).encode()
+
+
+def _in_json(value: Any) -> Any:
+    """What JSON has no word for, as pydantic reads it."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    match value:
+        case Path():
+            return str(value)
+        case bytes():
+            return value.decode()
+        case Mapping():
+            return dict(value)
+        case frozenset() | set():
+            return sorted(value)
+        case _:
+            raise TypeError(f"a worker cannot answer with a {type(value).__name__}")

@@ -30,8 +30,9 @@ from warpsmith.isolation.bytecode import keep_compiled
 from warpsmith.isolation.channel import BadFrame, Channel, DeadlinePassed, Disconnected, Frame
 from warpsmith.isolation.environment import scrubbed_environment
 from warpsmith.isolation.folders import home_folder, readable_entries
-from warpsmith.isolation.jobs import Job, Ready, decode_reply, encode_job
+from warpsmith.isolation.jobs import Job, Ready, encode_job
 from warpsmith.isolation.policy import Policy
+from warpsmith.isolation.replies import decode_reply
 from warpsmith.isolation.scratch import Scratch
 from warpsmith.isolation.serving import EXIT_CHILD_KILLED, EXIT_OUT_OF_MEMORY
 from warpsmith.settings import Confinement, read_confinement

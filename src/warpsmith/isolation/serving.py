@@ -62,4 +62,4 @@ def _answer(job: Job[Any], frame: Frame, handler: Handler) -> Frame:
         reply, blobs = handler(job, frame.blobs, frame.fds)
     except WarpsmithError as error:
         return Frame(encode_error(error))
-    return Frame(encode_reply(job, reply), tuple(blobs))
+    return Frame(encode_reply(reply), tuple(blobs))

@@ -7,7 +7,9 @@ import io
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from warpsmith.report.style import COLOURS
@@ -20,6 +22,7 @@ _THEME = {
     **{colour.lower(): f"var(--series-{number})" for number, colour in enumerate(COLOURS)},
 }
 _DROPPED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+_POINTS_PER_INCH = 72  # what an SVG is measured in
 _METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -29,12 +32,7 @@ def inline_svg(figure: Figure, name: str, alt: str, tips: Mapping[str, Sequence[
     `tips` has, by an artist's gid, a text for each of its markers, shown when the pointer rests there. Call it within
     `rc_context(STYLE)`: some of the style takes effect when saving.
     """
-    written = io.StringIO()
-    with warnings.catch_warnings():
-        # A name may have letters that this font lacks: it only serves to guess their width, the browser has another.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(written, format="svg", metadata=_METADATA, transparent=True)
-    text = _DROPPED.sub("", written.getvalue()).strip()
+    text = _DROPPED.sub("", _drawn(figure)).strip()
     for gid, words in (tips or {}).items():
         text = _with_tips(text, gid, words)
     text = _own_ids(text, name)
@@ -43,6 +41,20 @@ def inline_svg(figure: Figure, name: str, alt: str, tips: Mapping[str, Sequence[
     text = re.sub(r"(\.\d\d)\d+", r"\1", text)  # a hundredth of a point is finer than any screen
     text = re.sub(r"font-family: [^;\"]+", "font-family: inherit", text)
     return _with_head(re.sub(r"\s*\n\s*", " ", text), alt)
+
+
+def _drawn(figure: Figure) -> str:
+    """As `savefig` with a transparent ground, which would draw the figure once more beforehand, for nobody."""
+    written = io.StringIO()
+    canvas: Any = FigureCanvasSVG(figure)
+    figure.dpi = _POINTS_PER_INCH
+    for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
+        patch.set(facecolor="none", edgecolor="none")
+    with warnings.catch_warnings():
+        # A name may have letters that this font lacks: it only serves to guess their width, the browser has another.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        canvas.print_svg(written, metadata=_METADATA)
+    return written.getvalue()
 
 
 def _with_tips(text: str, gid: str, words: Sequence[str]) -> str:

@@ -112,6 +112,7 @@ def test_signals_that_end_programs_stop_them_unless_they_are_ignored():
 
 def test_who_presses_ctrl_c_twice_means_it_once(monkeypatch):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
+    monkeypatch.setattr(ending, "_PATIENCE_S", 1000.0)  # however long a busy machine takes until the next line
     heed_signals(["tune", "k"])
     with pytest.raises(Stopped):
         signal.raise_signal(signal.SIGINT)

@@ -5,6 +5,7 @@ from importlib import metadata
 import pytest
 
 from warpsmith.core.errors import InputError, UnavailableError
+from warpsmith.devices import registry
 from warpsmith.devices.registry import device_names, load_device
 
 
@@ -30,6 +31,6 @@ def test_a_device_without_choices_takes_no_selector() -> None:
 
 def test_a_device_that_cannot_be_imported_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = metadata.EntryPoint("broken", "warpsmith.no_such_module:Device", "warpsmith.devices")
-    monkeypatch.setattr(metadata, "entry_points", lambda **_: [broken])
+    monkeypatch.setattr(registry, "plugins", lambda _group: {"broken": broken})
     with pytest.raises(UnavailableError, match=r"'broken' cannot be loaded: No module named 'warpsmith.no_such_module'"):
         load_device("broken")

@@ -19,7 +19,7 @@ from warpsmith.tuning.events import Warned
 class Asked:
     def __init__(self, server: LiveServer, method: str, path: str | None = None, **headers: str) -> None:
         _, _, self.host, secret, _ = server.address.split("/")
-        self.connection = http.client.HTTPConnection(self.host, timeout=10)
+        self.connection = http.client.HTTPConnection(self.host, timeout=60)
         self.connection.request(method, f"/{secret}/" if path is None else path.replace("SECRET", secret), headers=headers)
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
@@ -118,7 +118,7 @@ def test_the_page_becomes_the_report(server: LiveServer):
     assert next(found for found in messages if found["ended"])["ended"] == "report"
     assert shown.is_alive(), "it waits for who looked on"
     assert Asked(server, "GET", "/SECRET/report").answer.read() == b"<!DOCTYPE html><p>done"
-    shown.join(10.0)
+    shown.join(60.0)
     assert not shown.is_alive()
 
 

@@ -110,10 +110,10 @@ def test_who_waits_is_woken_by_the_next_event():
     state = LiveState()
     seen = state.wait(-1, 1.0)
     woken = threading.Event()
-    waiting = threading.Thread(target=lambda: (state.wait(seen, 10.0), woken.set()))
+    waiting = threading.Thread(target=lambda: (state.wait(seen, 60.0), woken.set()))
     waiting.start()
     state(Warned("now"))
-    assert woken.wait(5.0)
+    assert woken.wait(30.0)
     waiting.join()
 
 

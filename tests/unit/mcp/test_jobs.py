@@ -17,7 +17,7 @@ HEEDS = f"import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(
 
 def started(register: JobRegister, program: str) -> JobEntry:
     entry = register.start("k/kernel.toml", [program], evaluations=3, seconds=None)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while register.run_of(entry) is None and register.is_alive(entry) and time.monotonic() < deadline:
         time.sleep(0.01)
     return entry

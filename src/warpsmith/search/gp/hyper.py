@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
-from scipy.optimize import minimize
 
 from warpsmith.core.arrays import Array
 from warpsmith.search.gp.kernel import matern_and_slope
@@ -88,6 +87,8 @@ class Fit:
         """
         if not len(targets):
             return Hyper(self._mean)
+        from scipy.optimize import minimize  # noqa: PLC0415 - slow to load, and the first results need no model
+
         pairs = Pairs(self._tables, rows, shared)
         starts = [self._mean] if before is None else [before.logs]
         if before is not None and len(targets) < _TWO_STARTS_BELOW:
