@@ -11,8 +11,7 @@ from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
 from warpsmith.spec.cpp_types import may_be_memory, may_be_value
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.problem import Passed
-from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
+from warpsmith.spec.kernel_tuner.problem import Passed, ScriptNumber
 from warpsmith.spec.kernel_tuner.sizes import Sizes
 from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT, quoted_unless_number
 from warpsmith.spec.skeleton_arguments import GuessedArgument
