@@ -14,7 +14,7 @@ from warpsmith.spec.kernel_tuner.recording import Recording, RunScript
 _WORKER = "warpsmith.spec.kernel_tuner.run.worker"
 _SECONDS = 60.0  # scripts compute what the kernel should give, too
 _GRACE_S = 20.0  # an interrupted script is heard of when NumPy returns
-_MEMORY_BYTES = 16 << 30
+_MEMORY_SHARE = 0.75  # of the machine's: scripts make arrays as large as a GPU's memory
 
 
 def recorded(file: Path, text: str) -> Recording:
@@ -23,7 +23,7 @@ def recorded(file: Path, text: str) -> Recording:
     if report.setting is Confinement.ON and report.missing:
         return _read(file, text, f"workers cannot be confined, for want of {' and '.join(report.missing)}")
     file = file.absolute()
-    memory = min(_MEMORY_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    memory = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * _MEMORY_SHARE)
     try:
         with WorkerProcess(_WORKER, memory_bytes=memory, folders=[file.parent]) as worker:
             found, _ = worker.call(RunScript(str(file), _SECONDS), [text.encode()], deadline_s=_SECONDS + _GRACE_S)

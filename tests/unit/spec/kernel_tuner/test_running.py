@@ -61,12 +61,17 @@ tune_kernel("add", "add.cu", int(open("data.txt").read()), [], found)
 
 
 def test_modules_beside_it_and_empty_command_lines(tmp_path: Path):
+    (tmp_path / ".hidden").mkdir()  # so that the folder cannot be listed
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "numbers.py").write_text("from . import other\nfour = other.four\n")
+    (tmp_path / "lib" / "other.py").write_text("four = 4\n")
     (tmp_path / "common.py").write_text(
         "import nowhere\nimport numpy as np\ndef inputs(n):\n    return np.zeros((n, 4), np.float32)\n"
     )
     script = """
 import argparse
 from common import inputs
+from lib.numbers import four
 import kernel_tuner as kt
 parser = argparse.ArgumentParser()
 parser.add_argument("device")
@@ -74,12 +79,12 @@ parser.add_argument("-n", type=int, default="300")
 parser.add_argument("-t", required=True, choices=["double", "float"])
 args = parser.parse_args()
 count = args.n
-kt.tune_kernel(args.device, "add.cu", count, [inputs(count), inputs(2).get()], {}, defines={"T": args.t})
+kt.tune_kernel(args.device, "add.cu", count, [inputs(count), inputs(four).get()], {}, defines={"T": args.t})
 """
     call = only(recorded(tmp_path, script))
     assert call.arguments is not None
     assert (call.kernel_name, sizes(call), call.defines) == (None, [300], {"T": "double"})
-    assert [[getattr(e.term, "name", e.term) for e in a.shape or ()] for a in call.arguments] == [["count", 4], ["n", 4]]
+    assert [[getattr(e.term, "name", e.term) for e in a.shape or ()] for a in call.arguments] == [["count", 4], ["four", 4]]
 
 
 def test_functions_that_nobody_calls_are_called(tmp_path: Path):
@@ -100,6 +105,18 @@ def test_a_source_that_is_read_stays_a_file(tmp_path: Path):
     (tmp_path / "add.cu").write_text("__global__ void add(double *x) {}\n")
     source = only(recorded(tmp_path, HEAD + "source = open('add.cu').read()\n" + CALL.replace("'add.cu'", "source"))).source
     assert (Path(str(source.file)).name, source.text) == ("add.cu", None)
+
+
+def test_a_source_in_another_folder_is_named_though_it_cannot_be_read(tmp_path: Path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "add.cu").write_text("__global__ void add(double *x) {}\n")
+    script = HEAD + "with open('../add.cu') as file:\n    source = file.read()\n" + CALL.replace("'add.cu'", "source")
+    assert only(recorded(tmp_path / "own", script)).source.file == "../add.cu"
+
+
+def test_a_branch_that_tunes_is_taken_where_no_other_way_leads_there(tmp_path: Path):
+    script = HEAD + "import os\nif os.path.exists('results.json'):\n    n = 2000\n    " + CALL
+    assert sizes(only(recorded(tmp_path, script))) == [2000]
 
 
 def test_the_same_script_gives_the_same_record(tmp_path: Path):

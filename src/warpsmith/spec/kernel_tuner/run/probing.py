@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -19,24 +19,62 @@ _LONGEST = 2000
 def probed(condition: Callable[..., Any], parameters: Sequence[ScriptTunable]) -> str | None:
     """None where there are too many to ask, where it fails, or where the answer is too long to read."""
     named = _named_by(condition, [p.name for p in parameters])
-    used = [p for p in parameters if named is None or p.name in named]
-    if not used or math.prod(len(p.values) for p in used) > _MOST_ASKED:
-        return None
-    names = [p.name for p in used]
-    answers: dict[tuple[configuration.Value, ...], bool] = {}
-    try:
-        for row in product(*(p.values for p in used)):
-            chosen = dict(zip(names, row, strict=True))
-            answers[row] = bool(condition(**chosen) if named is not None else condition(chosen))
-    except Exception:  # noqa: BLE001 - whatever the script's own code raises
-        return None
-    for place in reversed(range(len(names))):
-        shorter = _without(answers, place)
-        if shorter is not None and len(names) > 1:
-            answers = shorter
-            del names[place]
-    text = _written(names, [row for row, holds in answers.items() if holds])
-    return ConditionReader(names).text(text) if text and len(text) <= _LONGEST else None
+    asked = set(named or ())
+    while True:  # until all that it looks at is varied
+        before = set(asked)
+        used = [p for p in parameters if p.name in asked]
+        if math.prod(len(p.values) for p in used) > _MOST_ASKED:
+            return None
+        try:
+            admitted = _admitted(condition, used, parameters, asked, by_name=named is not None)
+        except Exception:  # noqa: BLE001 - whatever the script's own code raises
+            return None
+        if asked == before:
+            break
+    text = _written([p.name for p in used], admitted) if used else ""
+    return ConditionReader([p.name for p in used]).text(text) if text and len(text) <= _LONGEST else None
+
+
+def _admitted(
+    condition: Callable[..., Any],
+    used: Sequence[ScriptTunable],
+    every: Sequence[ScriptTunable],
+    asked: set[str],
+    *,
+    by_name: bool,
+) -> list[tuple[configuration.Value, ...]]:
+    """Values of the used parameters, the others at their first."""
+    found = []
+    for row in product(*(p.values for p in used)):
+        chosen = {p.name: value for p, value in zip(used, row, strict=True)}
+        others = {p.name: p.values[0] for p in every}
+        if condition(**chosen) if by_name else condition(_Watched({**others, **chosen}, asked)):
+            found.append(row)
+    return found
+
+
+class _Watched(dict[str, Any]):
+    """A configuration that tells what of it is looked at."""
+
+    def __init__(self, values: Mapping[str, Any], seen: set[str]) -> None:
+        super().__init__(values)
+        self._seen = seen
+
+    def __getitem__(self, name: str) -> Any:
+        self._seen.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._seen.update({name} & self.keys())
+        return super().get(name, default)
+
+    def values(self) -> Any:
+        self._seen.update(self)
+        return super().values()
+
+    def items(self) -> Any:
+        self._seen.update(self)
+        return super().items()
 
 
 def _named_by(condition: Callable[..., Any], parameters: Sequence[str]) -> set[str] | None:
@@ -46,17 +84,6 @@ def _named_by(condition: Callable[..., Any], parameters: Sequence[str]) -> set[s
     except (TypeError, ValueError):
         return None
     return names if names and names <= set(parameters) else None
-
-
-def _without(
-    answers: dict[tuple[configuration.Value, ...], bool], place: int
-) -> dict[tuple[configuration.Value, ...], bool] | None:
-    """The answers without that parameter, where they do not depend on it."""
-    found: dict[tuple[configuration.Value, ...], bool] = {}
-    for row, holds in answers.items():
-        if found.setdefault((*row[:place], *row[place + 1 :]), holds) != holds:
-            return None
-    return found
 
 
 def _written(names: Sequence[str], admitted: Sequence[tuple[configuration.Value, ...]]) -> str:

@@ -26,12 +26,13 @@ _NOT_KEPT = (  # noqa: SIM905 - as words they can be read
 
 @dataclass(frozen=True)
 class Recorder:
-    """`opened` gives the name of a file that the script opened and that has this text."""
+    """`opened` gives the name of a file that the script opened and that has this text, `unread` is one that it could not open."""
 
     site: CallSite
     tracing: Tracing
     written: Callable[[Any], Written | None]
     opened: Callable[[str], str | None]
+    unread: str | None = None
 
     def recorded(self, values: Mapping[str, Any]) -> RecordedCall:
         given = {name: value for name, value in values.items() if value is not None}
@@ -75,10 +76,12 @@ class Recorder:
         more = 0
         if isinstance(given, list | tuple) and given:
             given, more = given[0], len(given) - 1
+        if isinstance(given, Unknown):
+            return RecordedSource(line, file=self.unread)
         if hasattr(given, "__fspath__"):
             return RecordedSource(line, file=str(given), more=more)
         if not isinstance(given, str) or not given.strip():
-            return RecordedSource(line, is_function=callable(given) and not isinstance(given, Unknown))
+            return RecordedSource(line, is_function=callable(given))
         file = given if looks_like_a_file(given) else self.opened(given)
         return RecordedSource(line, file=file, text=None if file is not None else given, more=more)
 

@@ -45,6 +45,7 @@ class Runtime:
         self.tracing = Tracing()
         self.modules = set(_KEEPING)
         self.site: ast.Call | None = None
+        self.takes_every_branch = False  # that tunes
 
     def call(self, line: int, index: int, function: Any, *args: Any, **kwargs: Any) -> Any:
         node = self.nodes[index]
@@ -71,8 +72,10 @@ class Runtime:
     def operate(self, line: int, sign: str, left: Any, right: Any) -> Any:
         if type(left) in _PLAIN and type(right) in _PLAIN:
             return _ALL_SIGNS[sign](left, right)
-        first, second = _number(left), _number(right)
-        return self.tracing.operated(sign.removesuffix("="), left, right, _ALL_SIGNS[sign](first, second), line)
+        result = _ALL_SIGNS[sign](_number(left), _number(right))
+        if isinstance(result, np.integer) and type(result) is not np.int64:
+            result = _not_wrapped(result, sign.removesuffix("="), left, right)
+        return self.tracing.operated(sign.removesuffix("="), left, right, result, line)
 
     def attribute(self, line: int, owner: Any, name: str) -> Any:
         if not isinstance(owner, np.ndarray):
@@ -87,7 +90,7 @@ class Runtime:
         if isinstance(value, Unknown):
             self.conditions.append(line)
             return tunes
-        return bool(value)
+        return bool(value) or (tunes and self.takes_every_branch)
 
     def named(self, line: int, name: str, value: Any, others: Sequence[str]) -> Any:
         """A number out of a dictionary, such as the largest value of a parameter, is not the variable's own."""
@@ -131,6 +134,12 @@ class Runtime:
         """Whether it does with a traced number what Python does with an int, and hands it on."""
         owner = getattr(function, "__self__", None)
         return isinstance(owner, _CONTAINERS) or getattr(function, "__module__", None) in self.modules
+
+
+def _not_wrapped(result: Any, sign: str, left: Any, right: Any) -> Any:
+    """As NumPy 1 has it, which many scripts were written for: an int32 times an int is wide enough for the product."""
+    exact = _SIGNS[sign](int(left), int(right)) if isinstance(left, int) != isinstance(right, int) else int(result)
+    return np.int64(exact) if exact != int(result) and abs(exact) < 2**63 else result
 
 
 def _number(value: Any) -> Any:

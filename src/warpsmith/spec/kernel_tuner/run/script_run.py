@@ -24,6 +24,7 @@ from warpsmith.spec.kernel_tuner.run.unknown import Unknown
 
 _MOST_FILES = 1000
 _MOST_CHOICES = 1000
+_SOURCES = frozenset({".cu", ".cuh", ".hip", ".cl", ".opencl"})
 
 
 class TimeIsUpError(BaseException):
@@ -48,17 +49,24 @@ class ScriptRun:
         return Recording(tuple(self._calls.values()), self._problem)
 
     def run(self) -> None:
-        module = ModuleType("__main__")
-        module.__file__ = str(self._file)
-        sys.modules["__main__"] = module
+        """Twice, if it came to no call: then into every branch that has one."""
         try:
-            exec(self.compiled(self._text, str(self._file), "__main__"), vars(module))  # noqa: S102 - confined, for that
-            for function in list(self._not_called(vars(module))):
-                self._call(function)
+            self._run()
+            if not self._calls:
+                self._runtime.takes_every_branch = True
+                self._run()
         except TimeIsUpError:
             self._problem = "it was interrupted: it took too long"
         except BaseException as error:  # noqa: BLE001 - of a script anything may come
             self._problem = f"{type(error).__name__}: {error}"
+
+    def _run(self) -> None:
+        module = ModuleType("__main__")
+        module.__file__ = str(self._file)
+        sys.modules["__main__"] = module
+        exec(self.compiled(self._text, str(self._file), "__main__"), vars(module))  # noqa: S102 - confined, for that
+        for function in list(self._not_called(vars(module))):
+            self._call(function)
 
     def compiled(self, text: str, path: str, name: str) -> CodeType:
         self._runtime.modules.add(name)
@@ -97,7 +105,8 @@ class ScriptRun:
             conditions = [at for at in dict.fromkeys(self._runtime.conditions) if at <= line]
             notes = [f"FILL IN: the condition of {self._file.name}:{at} could not be followed" for at in conditions]
             call = CallSite(self._file.name, self._tree, site, notes)
-            self._calls[key] = Recorder(call, self._runtime.tracing, self._written, self._file_of).recorded(values)
+            recorder = Recorder(call, self._runtime.tracing, self._written, self._file_of, self._unread())
+            self._calls[key] = recorder.recorded(values)
         return Unknown(line), Unknown(line)
 
     def _written(self, value: Any) -> Written | None:
@@ -119,23 +128,35 @@ class ScriptRun:
     # ── files ──
 
     def _note_file(self, event: str, args: tuple[Any, ...]) -> None:
-        if (
-            event == "open"
-            and isinstance(args[0], str)
-            and not args[0].endswith((".py", ".pyc"))
-            and len(self._opened) < _MOST_FILES
-        ):
+        is_read = event == "open" and isinstance(args[0], str) and not args[0].endswith((".py", ".pyc"))
+        if is_read and len(self._opened) < _MOST_FILES:
             self._opened.append(args[0])
+
+    def _unread(self) -> str | None:
+        """The last source that it tried to open and could not: one in a folder that is not its own."""
+        names = [name for name in self._opened if Path(name).suffix in _SOURCES]
+        return names[-1] if names and not _can_be_read(names[-1]) else None
 
     def _file_of(self, text: str) -> str | None:
         """Of the files that the script opened, the one that has this text."""
-        for name in list(dict.fromkeys(self._opened)):
-            try:
-                if Path(name).read_text(encoding="utf-8", errors="replace") == text:
-                    return name
-            except (OSError, ValueError):
-                continue
-        return None
+        return next((name for name in list(dict.fromkeys(self._opened)) if _has_text(name, text)), None)
+
+
+def _can_be_read(name: str) -> bool:
+    try:
+        with Path(name).open("rb"):
+            return True
+    except OSError:
+        return False
+
+
+def _has_text(name: str, text: str) -> bool:
+    try:
+        # A character has four bytes at most; a file of data may be as large as the memory.
+        is_possible = Path(name).is_file() and len(text) <= Path(name).stat().st_size <= 4 * len(text)
+        return is_possible and Path(name).read_text(encoding="utf-8", errors="replace") == text
+    except (OSError, ValueError):
+        return False
 
 
 def _known(value: Any) -> Known | None:

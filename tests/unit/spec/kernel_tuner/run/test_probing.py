@@ -38,6 +38,7 @@ def test_parameters_that_do_not_matter_are_left_out():
 
 def test_too_many_to_ask_or_a_failure_is_no_expression():
     many = [ScriptTunable(name, tuple(range(100))) for name in "abc"]
-    assert probed(lambda p: p["a"] > 1, many) is None
+    assert probed(lambda p: len({*p.values()}) == 3, many) is None
+    assert probed(lambda p: p["a"].bit_length() == 2 or p.get("d", 3) < 3, many) == "a in (2, 3)"
     assert probed(lambda p: p["nowhere"] > 1, PARAMETERS) is None
     assert probed(lambda p: p["a"] > 9, PARAMETERS) is None

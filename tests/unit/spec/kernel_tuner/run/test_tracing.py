@@ -114,6 +114,12 @@ def test_numpy_gives_the_types_that_it_gives_without():
     assert [names[name].dtype.name for name in "xyz"] == ["float32", "float32", "int64"]
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_products_of_numpys_scalars_are_wide_enough():
+    """As in NumPy 1: an int32 of 2**17 times 2**16 was not 0."""
+    assert terms("rows = np.int32(2**17)\nx = rows * 65536 + 1") == "65536 * rows + 1"
+
+
 @pytest.mark.parametrize(
     ("script", "line"),
     [
