@@ -30,6 +30,9 @@ def calls_read(file: Path, text: str) -> tuple[RecordedCall, ...]:
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)))], value=value):
                 if isinstance(names.get(name), dict):
                     names[name][key] = _value(value, names)
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if isinstance(names.get(name), list):
+                more = _value(value, names)
+                names[name] = [*names[name], *(more if isinstance(more, list) else [more])]
             case ast.With(items=[ast.withitem(context_expr=opened, optional_vars=ast.Name(id=name))]):
                 names[name] = _value(opened, names)
             case ast.FunctionDef(args=arguments):

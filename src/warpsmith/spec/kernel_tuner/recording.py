@@ -60,7 +60,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RunScript(Job[Recording]):
-    """The script's text travels beside. After `seconds` it is interrupted, and what was recorded until then is the answer."""
+    """The script's text travels beside. After `seconds` it is ended, and what was recorded until then is the answer."""
 
     file: str
     seconds: float

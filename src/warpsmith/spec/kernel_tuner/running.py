@@ -31,6 +31,8 @@ def recorded(file: Path, text: str) -> Recording:
         return _read(file, text, str(error))
     except WorkerDied as error:
         return _read(file, text, error.reason)
+    if not all(root.name.isidentifier() for call in found.calls for root, _ in call.origins):
+        return _read(file, text, "its record has names that are none")  # what ran there may have written anything
     return found if found.calls else _read(file, text, found.problem or "its run came to no call")
 
 

@@ -124,18 +124,29 @@ def test_the_same_script_gives_the_same_record(tmp_path: Path):
     assert recorded(tmp_path, script) == recorded(tmp_path, script)
 
 
+ENDLESS = "while True:\n    try:\n        while True: y = 1\n    except {caught}:\n        pass\n"
+
+
 def test_what_was_recorded_before_time_was_up_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(running, "_SECONDS", 1.0)
-    found = recorded(
-        tmp_path, HEAD + CALL + "while True:\n    try:\n        [k for k in range(99)]\n    except Exception:\n        pass\n"
-    )
+    monkeypatch.setattr(running, "_SECONDS", 3.0)
+    found = recorded(tmp_path, HEAD + CALL + ENDLESS.format(caught="Exception"))
     assert only(found).kernel_name == "add"
     assert "too long" in str(found.problem)
 
 
-@pytest.mark.parametrize(("end", "why"), [("while True: pass\n", "too long"), ("import os\nos.abort()\n", "SIGABRT")])
+def test_a_statement_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(running, "_SECONDS", 3.0)
+    call = only(recorded(tmp_path, HEAD + "def load():\n    while True: y = 1\nx = load()\n" + CALL))
+    assert call.arguments is not None
+    assert call.arguments[0].place == "tune.py:7 (TimeoutError: it takes too long)"
+
+
+@pytest.mark.parametrize(
+    ("end", "why"), [(ENDLESS.format(caught="BaseException"), "no answer"), ("import os\nos.abort()\n", "SIGABRT")]
+)
 def test_a_script_that_cannot_be_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, why: str):
-    monkeypatch.setattr(running, "_SECONDS", 1.0)
+    monkeypatch.setattr(running, "_SECONDS", 3.0)
+    monkeypatch.setattr(running, "_GRACE_S", 1.0)
     found = recorded(tmp_path, HEAD + end + CALL)
     assert found.is_read
     assert why in str(found.problem)

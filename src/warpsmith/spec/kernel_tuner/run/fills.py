@@ -22,8 +22,9 @@ _END_GAPS = 12  # how many mean gaps the largest value may lie below the end tha
 
 
 def fill_of(array: np.ndarray[Any, Any]) -> ArrayFill:
-    flat = array.reshape(-1)
-    kinds = {"zeros": not flat.any(), "ones": (flat == 1).all(), "arange": _is_arange(flat)}
+    flat = array.ravel(order="K")  # as it lies in memory: no copy
+    is_one = flat.size > 0 and flat[0] == 1 and (flat == 1).all()
+    kinds = {"zeros": not flat.any(), "ones": is_one, "arange": _is_arange(flat)}
     known = next((kind for kind, holds in kinds.items() if holds), None)
     if known is not None:
         return ArrayFill(known)

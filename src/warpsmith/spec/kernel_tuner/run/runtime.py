@@ -94,7 +94,7 @@ class Runtime:
 
     def named(self, line: int, name: str, value: Any, others: Sequence[str]) -> Any:
         """A number out of a dictionary, such as the largest value of a parameter, is not the variable's own."""
-        if type(value) is int and others:
+        if isinstance(value, int | np.integer) and others and not self.tracing.is_traced(value):
             frame = sys._getframe(1)  # noqa: SLF001 - the script's
             if any(isinstance(frame.f_locals.get(other, frame.f_globals.get(other)), dict) for other in others):
                 return value

@@ -46,21 +46,24 @@ class CallSite:
         return found | {name: value.line for name, value in given.items() if isinstance(value, Unknown) and value.line}
 
     def key_line(self, key: str) -> int:
-        """The last line before the call where a dictionary gets this key."""
-        found = [line for node in ast.walk(self.tree) for line in _lines_of_key(node, key) if line <= self.call.lineno]
-        return max(found, default=self.call.lineno)
+        """The last line before the call where a dictionary gets this key: the one that is passed, if that can be told."""
+        table = self.nodes().get("tune_params")
+        own = table.id if isinstance(table, ast.Name) else None
+        found = [(o == own, line) for node in ast.walk(self.tree) for o, line in _entries(node, key) if line <= self.call.lineno]
+        return max(found, default=(False, self.call.lineno))[1]
 
 
-def _lines_of_key(node: ast.AST, key: str) -> list[int]:
+def _entries(node: ast.AST, key: str) -> list[tuple[str | None, int]]:
+    """Lines where a dictionary gets the key, and its name where it is said."""
     match node:
-        case ast.Subscript(slice=ast.Constant(value=name), ctx=ast.Store()) if name == key:
-            return [node.lineno]
+        case ast.Subscript(value=owner, slice=ast.Constant(value=name), ctx=ast.Store()) if name == key:
+            return [(owner.id if isinstance(owner, ast.Name) else None, node.lineno)]
         case ast.Dict(keys=keys):
-            return [k.lineno for k in keys if isinstance(k, ast.Constant) and k.value == key]
+            return [(None, k.lineno) for k in keys if isinstance(k, ast.Constant) and k.value == key]
         case ast.Call(keywords=keywords):
-            return [k.lineno for k in keywords if k.arg == key]
+            return [(None, k.lineno) for k in keywords if k.arg == key]
         case ast.Tuple(elts=[ast.Constant(value=name), _]) if name == key:
-            return [node.lineno]
+            return [(None, node.lineno)]
         case _:
             return []
 

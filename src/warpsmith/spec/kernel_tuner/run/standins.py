@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.abc
 import importlib.machinery
+import math
 import random
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import numpy as np
 
 from warpsmith.spec.kernel_tuner.run.unknown import Unknown
 
+_MOST_DRAWN = 1 << 22
 _OF_ARRAYS = {"asnumpy": np.asarray, "get_array_module": lambda *_: np}
 
 
@@ -62,7 +64,23 @@ def install(tune_kernel: Callable[..., Any]) -> None:
     np.random.seed(0)  # noqa: NPY002 - which is what scripts draw from
     drawing = np.random.default_rng
     np.random.default_rng = lambda seed=None: drawing(0 if seed is None else seed)
+    for name in ("rand", "randn", "random", "random_sample", "uniform", "normal", "standard_normal"):
+        setattr(np.random, name, _repeated(getattr(np.random, name)))
     vars(np).update(empty=np.zeros, empty_like=np.zeros_like)
+
+
+def _repeated(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Draws some millions of numbers, and more of them only as copies: what is told of them is told from the first."""
+
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        shape = kwargs.get("size", args if draw.__name__ in {"rand", "randn"} else None)
+        lengths = [shape] if isinstance(shape, int | np.integer) else shape
+        if not isinstance(lengths, tuple | list) or math.prod(map(int, lengths)) <= _MOST_DRAWN:
+            return draw(*args, **kwargs)
+        some = draw(_MOST_DRAWN) if "size" not in kwargs else draw(*args, **{**kwargs, "size": _MOST_DRAWN})
+        return np.resize(some, lengths)
+
+    return drawn
 
 
 def _defaults(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> argparse.Namespace:

@@ -13,6 +13,8 @@ from warpsmith.spec.kernel_tuner.recording import Recording, RunScript
 from warpsmith.spec.kernel_tuner.run.own_modules import OwnModules
 from warpsmith.spec.kernel_tuner.run.script_run import ScriptRun, TimeIsUpError
 
+_PARTS = 3
+
 
 def _run(job: RunScript, blobs: tuple[bytes, ...], _fds: tuple[int, ...]) -> tuple[Recording, tuple[bytes, ...]]:
     run = ScriptRun(Path(job.file), blobs[0].decode())
@@ -20,8 +22,8 @@ def _run(job: RunScript, blobs: tuple[bytes, ...], _fds: tuple[int, ...]) -> tup
     os.chdir(folder)
     sys.argv = [job.file]
     sys.meta_path.insert(1, OwnModules(folder, run.compiled))  # behind the stand-ins
-    signal.signal(signal.SIGALRM, _interrupt)
-    signal.setitimer(signal.ITIMER_REAL, job.seconds)
+    signal.signal(signal.SIGALRM, _Interruptions())
+    signal.setitimer(signal.ITIMER_REAL, job.seconds / _PARTS, job.seconds / _PARTS)
     try:
         run.run()
     finally:
@@ -29,8 +31,15 @@ def _run(job: RunScript, blobs: tuple[bytes, ...], _fds: tuple[int, ...]) -> tup
     return run.recording(), ()
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise TimeIsUpError
+class _Interruptions:
+    """The first ones end a statement that takes too long, which is then one that failed; the last one ends the run."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self._count += 1
+        raise TimeoutError("it takes too long") if self._count < _PARTS else TimeIsUpError
 
 
 if __name__ == "__main__":
