@@ -32,6 +32,8 @@ def init(
     is_foreign = file.suffix.lower() in SUFFIXES
     if is_foreign and target.parent.resolve() != file.parent.resolve():
         raise InputError("a draft from Kernel Tuner lies beside its script", location=Location(file), hint="-o NAME.toml")
+    if file.suffix.lower() == ".py":
+        typer.echo(f"running {file} in a confined worker, with a stand-in for Kernel Tuner", err=True)
     found = draft(file, kernel) if is_foreign else TomlDraft(skeleton(file, kernel, target.parent))
     files = {target: found.text} | dict([found.source] if found.source is not None else [])
     for path, text in files.items():

@@ -1,1 +1,1 @@
-"""What people who tune with Kernel Tuner have: scripts and T1 files, read and never run, as a kernel.toml."""
+"""What people who tune with Kernel Tuner have: scripts, which a confined worker runs, and T1 files, as a kernel.toml."""

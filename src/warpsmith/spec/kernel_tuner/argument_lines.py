@@ -9,10 +9,10 @@ import numpy as np
 from warpsmith.core.dtype import DType
 from warpsmith.core.errors import InputError
 from warpsmith.core.expression import Expression
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.cpp_types import may_be_memory, may_be_value
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.problem import Passed
-from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
+from warpsmith.spec.kernel_tuner.problem import Passed, ScriptNumber
 from warpsmith.spec.kernel_tuner.sizes import Sizes
 from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT, quoted_unless_number
 from warpsmith.spec.skeleton_arguments import GuessedArgument
@@ -156,5 +156,5 @@ def _init(passed: Passed, dtype: DType, notes: list[str]) -> dict[str, str]:
 
 def _joined(name: str, entries: dict[str, str], notes: list[str]) -> str:
     table = ", ".join(f"{key} = {value}" for key, value in entries.items())
-    note = f"   # {'; '.join(notes)}" if notes else ""
+    note = f"   # {on_one_line('; '.join(notes))}" if notes else ""
     return f"{name} = {{ {table} }}{note}"

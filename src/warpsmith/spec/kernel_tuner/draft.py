@@ -32,7 +32,7 @@ class TomlDraft:
 
 
 def draft(file: Path, kernel: str | None = None) -> TomlDraft:
-    """Raises InputError with the place and a hint. Nothing is run and nothing written."""
+    """Raises InputError with the place and a hint. Nothing is written; a script is run, confined."""
     try:
         return _draft(file, kernel)
     except UnicodeEncodeError as error:

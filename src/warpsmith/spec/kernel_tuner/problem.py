@@ -10,13 +10,42 @@ from typing import TypeAlias
 from warpsmith.core import configuration
 from warpsmith.core.dtype import DType
 from warpsmith.core.hardware import Language
-from warpsmith.spec.host.terms import Root
+from warpsmith.spec.host.terms import Root, SizeTerm
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.python.assignments import ScriptOrigin
-from warpsmith.spec.kernel_tuner.python.values import ArrayFill, ScriptNumber
 
 BLOCK_SIZES = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
 """The block's names, and what Kernel Tuner takes where no parameter has one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptNumber:
+    """A whole number has the term it was computed as, so that `n * 2` stays an expression. `dtype` is that of a NumPy scalar."""
+
+    value: bool | int | float
+    term: SizeTerm | None = None
+    dtype: DType | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.value, int) and not isinstance(self.value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOrigin:
+    """Of a root: its number, and where it is from."""
+
+    value: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFill:
+    """How an array begins, in kernel.toml's words; no kind where there is no word for it."""
+
+    kind: str | None = None
+    low: int | float | None = None
+    high: int | float | None = None
+
 
 Extent: TypeAlias = ScriptNumber | str  # a number with its origin, or an expression over parameters
 
@@ -49,7 +78,6 @@ class Passed:
     """An argument. One with neither shape nor value could not be followed; `is_null` is a pointer to nothing."""
 
     place: str
-    name: str | None = None
     dtype: DType | None = None
     shape: tuple[ScriptNumber, ...] | None = None
     value: Extent | None = None
@@ -91,6 +119,10 @@ class TuningProblem:
     @property
     def parameter_names(self) -> frozenset[str]:
         return frozenset(parameter.name for parameter in self.parameters)
+
+
+def whole(value: int) -> ScriptNumber:
+    return ScriptNumber(value, value)
 
 
 def size_of(axes: Iterable[Extent | None]) -> tuple[Extent, ...] | None:

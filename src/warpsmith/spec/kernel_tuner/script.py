@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
-from warpsmith.core import configuration
 from warpsmith.core.errors import InputError, Location
+from warpsmith.core.plain_text import on_one_line
 from warpsmith.spec.document import read_text
-from warpsmith.spec.kernel_tuner.call_arguments import ArgumentReading
-from warpsmith.spec.kernel_tuner.call_launch import LaunchReading
-from warpsmith.spec.kernel_tuner.call_space import SpaceReading
-from warpsmith.spec.kernel_tuner.calls import ReadCall, plain
-from warpsmith.spec.kernel_tuner.conditions import ConditionReader
-from warpsmith.spec.kernel_tuner.options import define_value, options_of
-from warpsmith.spec.kernel_tuner.problem import TuningProblem
-from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower, TuneCall
-from warpsmith.spec.kernel_tuner.python.values import FilePath, Listed, ScriptFunction, ScriptNumber, ScriptTable, SourceText
-from warpsmith.spec.kernel_tuner.sources import found_source, language_named, looks_like_a_file
-from warpsmith.spec.kernel_tuner.toml_text import LARGEST_FLOAT
+from warpsmith.spec.kernel_tuner.blocks import block_of
+from warpsmith.spec.kernel_tuner.options import options_of
+from warpsmith.spec.kernel_tuner.problem import TuningProblem, size_of
+from warpsmith.spec.kernel_tuner.recording import RecordedCall, Recording
+from warpsmith.spec.kernel_tuner.running import recorded
+from warpsmith.spec.kernel_tuner.sources import found_source, language_named
 from warpsmith.spec.problems import nearest
-
-_NOT_KEPT = (  # noqa: SIM905 - as words they can be read
-    "verify compiler iterations strategy strategy_options metrics observers objective objective_higher_is_better objectives "
-    "texmem_args simulation_mode"
-).split()
 
 
 def problem_of_script(file: Path, kernel: str | None) -> TuningProblem:
@@ -35,37 +24,40 @@ def problem_of_script(file: Path, kernel: str | None) -> TuningProblem:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python thinks of the script's style is not asked here
-            tree = ast.parse(text)
+            ast.parse(text)
     except SyntaxError as error:
         raise InputError(f"this is not Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"this is not Python: {error}", location=Location(file)) from None
-    follower = ScriptFollower(tree, str(file))
-    call, others = _chosen(file, follower.calls, kernel)
-    return _problem(ReadCall(file, follower, call), kernel, others)
+    if "tune_kernel" not in text:
+        raise _no_call(file, None)
+    recording = recorded(file, text)
+    call, others = _chosen(file, recording, kernel)
+    return _problem(file, call, kernel, _notes(file, call, others, recording))
 
 
-def _chosen(file: Path, calls: list[TuneCall], kernel: str | None) -> tuple[TuneCall, list[TuneCall]]:
+def _no_call(file: Path, problem: str | None) -> InputError:
+    hint = "a Kernel Tuner script calls tune_kernel(…); for a kernel's own source give its .cu, .hip or .cl file"
+    why = f"; when it was run: {on_one_line(problem)}" if problem is not None else ""
+    return InputError(f"no call of tune_kernel found{why}", location=Location(file), hint=hint)
+
+
+def _chosen(file: Path, recording: Recording, kernel: str | None) -> tuple[RecordedCall, list[RecordedCall]]:
     """The call, and others of the same kernel."""
+    calls = recording.calls
     if not calls:
-        hint = "a Kernel Tuner script calls tune_kernel(…); for a kernel's own source give its .cu, .hip or .cl file"
-        raise InputError("no call of tune_kernel found", location=Location(file), hint=hint)
-    names = {str(_name(call) or "?"): call.line for call in reversed(calls)}
+        raise _no_call(file, recording.problem)
+    names = {call.kernel_name or "?": call.line for call in reversed(calls)}
     listed = "\n".join(f"  {name} (line {line})" for name, line in sorted(names.items(), key=lambda pair: pair[1]))
     if kernel is None and len(names) > 1:
         found = f"tune_kernel is called for {len(names)} kernels:\n{listed}"
         raise InputError(found, location=Location(file), hint="choose one with --kernel NAME")
-    matching = [c for c in calls if kernel is None or _is_called(_name(c), kernel)]
-    matching = matching or [c for c in calls if _name(c) is None]
+    matching = [c for c in calls if kernel is None or _is_called(c.kernel_name, kernel)]
+    matching = matching or [c for c in calls if c.kernel_name is None]
     if not matching:
         found = f"tune_kernel is not called for {kernel!r}; there are:\n{listed}"
         raise InputError(found, location=Location(file), hint=nearest(kernel or "", names))
     return matching[0], matching[1:]
-
-
-def _name(call: TuneCall) -> str | None:
-    found = call.values.get("kernel_name")
-    return found if isinstance(found, str) else None
 
 
 def _is_called(name: str | None, wanted: str) -> bool:
@@ -76,89 +68,63 @@ def _is_called(name: str | None, wanted: str) -> bool:
     }
 
 
-def _problem(call: ReadCall, wanted: str | None, others: list[TuneCall]) -> TuningProblem:
-    space, arguments = SpaceReading(call), ArgumentReading(call)
-    parameters = space.tunables()
-    reader = ConditionReader([p.name for p in parameters], call.resolve)
-    launch = LaunchReading(call, reader, parameters)
-    source, text = _source(call)
-    lang, atol, cache = (call.given(name) for name in ("lang", "atol", "cache"))
-    options = call.given("compiler_options")
-    written = [o for o in options.items if isinstance(o, str)] if isinstance(options, Listed) else []
-    compiled = options_of(written, call.file.parent)
-    found = TuningProblem(
-        file=call.file,
-        place=call.own_place,
+def _problem(file: Path, call: RecordedCall, wanted: str | None, notes: list[str]) -> TuningProblem:
+    source, text = _source(file, call)
+    language = Location(file, call.lines["lang"])
+    options = options_of(call.compiler_options, file.parent)
+    if call.source.more:
+        notes.append(
+            f"{file.name}:{call.source.line} names {call.source.more} more files: they are found where the first includes them"
+        )
+    if options.left:
+        notes.append(f"{options.note} ({file.name}:{call.lines['compiler_options']})")
+    return TuningProblem(
+        file=file,
+        place=f"{file.name}:{call.line}",
         written=": tune_kernel(…)",
-        kernel_name=_name(call.found) or wanted,
+        kernel_name=call.kernel_name or wanted,
         source=source,
         source_text=text,
-        language=language_named(lang, Location(call.file, call.line("lang"))) if isinstance(lang, str) else None,
-        size=launch.size(),
-        divisors=tuple(launch.divisors(f"grid_div_{axis}") for axis in "xyz"),
-        block=launch.block(),
-        parameters=tuple(parameters),
-        conditions=tuple(space.conditions(reader)),
-        arguments=arguments.passed(),
-        origins=call.follower.origins,
-        shared=launch.shared(),
-        constants=arguments.constants(),
-        compared=arguments.compared(),
-        atol=float(atol.value) if isinstance(atol, ScriptNumber) and abs(atol.value) < LARGEST_FLOAT else None,
-        defines={**compiled.defines, **_own_defines(call, frozenset(p.name for p in parameters))},
-        include_dirs=compiled.include_dirs,
-        cache=cache if isinstance(cache, str) else None,
+        language=language_named(call.language, language) if call.language is not None else None,
+        size=size_of(call.size),
+        divisors=call.divisors,
+        block=block_of(call.parameters, call.block_names),
+        parameters=call.parameters,
+        conditions=call.conditions,
+        arguments=call.arguments,
+        origins=dict(call.origins),
+        shared=call.shared,
+        constants=call.constants,
+        compared=call.compared,
+        atol=call.atol,
+        defines={**options.defines, **call.defines},
+        include_dirs=options.include_dirs,
+        cache=call.cache,
+        notes=(*notes, *call.notes),
     )
-    if compiled.left:
-        call.notes.append(f"{compiled.note} ({call.place(call.line('compiler_options'))})")
-    return replace(found, notes=(*_head_notes(call, others), *call.notes))
 
 
-def _head_notes(call: ReadCall, others: list[TuneCall]) -> list[str]:
+def _notes(file: Path, call: RecordedCall, others: list[RecordedCall], recording: Recording) -> list[str]:
     found = []
+    if recording.is_read:
+        found.append(f"the script was only read, not run: {recording.problem}")
     if others:
-        lines = ", ".join(call.place(other.line) for other in others)
+        lines = ", ".join(f"{file.name}:{other.line}" for other in others)
         found.append(f"FILL IN: this is the first of several calls for this kernel; others: {lines}")
-    if call.found.is_unpacked:
-        found.append(f"FILL IN: {call.own_place} passes ** of something that could not be followed")
-    if dropped := [name for name in _NOT_KEPT if call.given(name) is not None]:
-        found.append(f"not kept from {call.own_place}: {', '.join(dropped)}")
+    if call.not_kept:
+        found.append(f"not kept from {file.name}:{call.line}: {', '.join(call.not_kept)}")
     return found
 
 
-def _source(call: ReadCall) -> tuple[Path | None, str | None]:
-    value = call.found.values.get("kernel_source")
-    line = call.line("kernel_source")
-    if isinstance(value, Listed) and value.items:
-        rest = len(value.items) - 1
-        if rest:
-            call.notes.append(f"{call.place(line)} names {rest} more files: they are found where the first includes them")
-        value = value.items[0]
-    match value:
-        case SourceText(file=name) | FilePath(text=name):
-            return found_source(call.file, name, line), None
-        case str() if looks_like_a_file(value):
-            return found_source(call.file, value, line), None
-        case str() if value.strip():
-            return None, value
-        case ScriptFunction():
-            hint = "write out what it returns for one configuration, as a .cu or .cl file, and use `warpsmith init` on that"
-            raise InputError(
-                "kernel_source is a function, which only a run could call", location=Location(call.file, line), hint=hint
-            )
-        case _:
-            hint = "a file name, a string in the script, or open(…).read() can be read; else use `warpsmith init` on the source"
-            raise InputError("kernel_source could not be followed", location=Location(call.file, line), hint=hint)
-
-
-def _own_defines(call: ReadCall, parameters: frozenset[str]) -> dict[str, configuration.Value]:
-    """What `defines` has besides the parameters, which are defined anyway."""
-    table = call.given("defines")
-    found: dict[str, configuration.Value] = {}
-    for name, value in table.entries.items() if isinstance(table, ScriptTable) else ():
-        known = plain(value)
-        if name not in parameters and known is None:
-            call.notes.append(f"FILL IN: the define {name} at {call.place(call.line('defines'))} could not be followed")
-        elif name not in parameters and known is not None:
-            found[name] = define_value(known) if isinstance(known, str) else known
-    return found
+def _source(file: Path, call: RecordedCall) -> tuple[Path | None, str | None]:
+    given = call.source
+    if given.file is not None:
+        return found_source(file, given.file, given.line), None
+    if given.text is not None:
+        return None, given.text
+    if given.is_function:
+        hint = "write out what it returns for one configuration, as a .cu or .cl file, and use `warpsmith init` on that"
+        found = "kernel_source is a function, which makes another source for each configuration"
+        raise InputError(found, location=Location(file, given.line), hint=hint)
+    hint = "a file name, a string in the script, or open(…).read() can be followed; else use `warpsmith init` on the source"
+    raise InputError("kernel_source could not be followed", location=Location(file, given.line), hint=hint)

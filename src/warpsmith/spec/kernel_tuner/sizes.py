@@ -6,16 +6,14 @@ parameter stays a number, and so do small ones that the kernel is not told: a fi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from warpsmith.core.hardware import Limits
 from warpsmith.spec.host.terms import Root, SizeTerm, product, replaced, roots
 from warpsmith.spec.host.wording import written
-from warpsmith.spec.kernel_tuner.problem import Extent, Passed, TuningProblem
-from warpsmith.spec.kernel_tuner.python.arithmetic import product_of
-from warpsmith.spec.kernel_tuner.python.assignments import ScriptOrigin
-from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
+from warpsmith.spec.kernel_tuner.problem import Extent, Passed, ScriptNumber, ScriptOrigin, TuningProblem
 
 _SMALL = 64
 _RESERVED = frozenset({"not", "and", "or", "in", "if", "else", "true", "false", "True", "False", "weight", "heldout"})
@@ -82,10 +80,10 @@ def linked(problem: TuningProblem) -> TuningProblem:
         found[int(extent.value)] = root
     if len(found) < len(plain):
         found = {}  # two axes of one length: which of them a number means, only people know
-    whole = product_of([e for e in size if isinstance(e, ScriptNumber)])
-    if len(plain) == len(size) > 1 and whole is not None:
+    if len(plain) == len(size) > 1:
+        whole = math.prod(int(e.value) for e in plain)
         terms = [e.term for e in reversed(named) if isinstance(e, ScriptNumber) and e.term is not None]
-        found.setdefault(int(whole.value), product(*terms))
+        found.setdefault(whole, product(*terms))
     arguments = tuple(_linked(a, found) for a in problem.arguments) if problem.arguments is not None else None
     return replace(problem, size=tuple(named), origins=origins, arguments=arguments)
 

@@ -1,14 +1,12 @@
 """A T1 file as a `Problem`: the schema is the one that Kernel Tuner ships; `export.kernel_tuner` writes such files.
 
-Values, conditions and sizes are Python expressions in JSON's strings. They are followed like a script's, and never run.
+Values, conditions and sizes are Python expressions in JSON's strings. They are computed as plain values, and never run.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,21 @@ from warpsmith.core.errors import InputError, Location
 from warpsmith.core.file_names import is_file
 from warpsmith.spec.document import read_source, read_text
 from warpsmith.spec.kernel import Role
-from warpsmith.spec.kernel_tuner.call_launch import block_of
+from warpsmith.spec.kernel_tuner.blocks import block_of
 from warpsmith.spec.kernel_tuner.conditions import ConditionReader
+from warpsmith.spec.kernel_tuner.literals import FAILURES, value_of_text
 from warpsmith.spec.kernel_tuner.options import options_of
-from warpsmith.spec.kernel_tuner.problem import Extent, Passed, Restriction, ScriptTunable, TuningProblem, size_of
-from warpsmith.spec.kernel_tuner.python.arrays import extents
-from warpsmith.spec.kernel_tuner.python.follow import ScriptFollower
-from warpsmith.spec.kernel_tuner.python.values import ArrayFill, Listed, ScriptNumber, ScriptScope, ScriptValue, whole
+from warpsmith.spec.kernel_tuner.problem import (
+    ArrayFill,
+    Extent,
+    Passed,
+    Restriction,
+    ScriptNumber,
+    ScriptTunable,
+    TuningProblem,
+    size_of,
+    whole,
+)
 from warpsmith.spec.kernel_tuner.sources import found_source, language_named
 
 _TYPES = {
@@ -57,7 +63,6 @@ class _Reading:
         self._space = space
         self._kernel = kernel
         self._place = file.name
-        self._follower = ScriptFollower(ast.Module([], []), str(file))
         self._notes: list[str] = []
         self._parameters = [self._tunable(entry) for entry in _objects(space.get("TuningParameters"))]
         name = self._text("KernelName")
@@ -89,7 +94,7 @@ class _Reading:
             parameters=tuple(self._parameters),
             conditions=tuple(self._condition(entry) for entry in _objects(self._space.get("Conditions"))),
             arguments=tuple(self._argument(a) for a in arguments if a.get("MemoryType") != "Symbol") if arguments else None,
-            origins=self._follower.origins,
+            origins={},
             shared=whole(shared) if isinstance(shared, int) and shared > 0 else None,
             constants={str(a.get("Name")): self._argument(a) for a in symbols},
             defines=options.defines,
@@ -104,14 +109,6 @@ class _Reading:
             raise InputError(f"KernelSpecification has no {name}", location=Location(self._file), hint=hint)
         return found
 
-    def _value(self, text: str, names: Mapping[str, ScriptValue]) -> ScriptValue | None:
-        """What a Python expression in the file is."""
-        try:
-            node = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        return self._follower.of(node, ScriptScope(dict(names), self._follower.globals))
-
     # ── the space ──
 
     def _tunable(self, entry: dict[str, Any]) -> ScriptTunable:
@@ -120,10 +117,9 @@ class _Reading:
             raise InputError(
                 "a parameter has no Name", location=Location(self._file), hint="TuningParameters have Name, Type and Values"
             )
-        found = self._value(written, {}) if isinstance(written, str) else None
-        items: list[Any] = found.items if isinstance(found, Listed) else written if isinstance(written, list) else []
-        plain = [item.value if isinstance(item, ScriptNumber) else item for item in items]
-        values = [item for item in plain if isinstance(item, bool | int | float | str)]
+        found = _value(written, {}) if isinstance(written, str) else written
+        items = list(found) if isinstance(found, list | tuple | range) else []
+        values = [item for item in items if isinstance(item, bool | int | float | str)]
         default = entry.get("Default")
         if not isinstance(default, bool | int | float | str):
             default = None
@@ -186,22 +182,19 @@ class _Reading:
         return is_marked and "__constant__" in read_source(source)
 
     def _argument(self, entry: dict[str, Any]) -> Passed:
-        name = entry.get("Name") if isinstance(entry.get("Name"), str) else None
         dtype = _TYPES.get(str(entry.get("Type")))
         if entry.get("MemoryType") == "Scalar":
-            return Passed("", name, dtype, value=_scalar(entry))
+            return Passed("", dtype, value=_scalar(entry))
         shape = self._shape(entry.get("Size"))
         role = _ACCESS.get(str(entry.get("AccessType")))
         is_null = shape is not None and shape[0].value == 0
-        return Passed("", name, dtype, None if is_null else shape, fill=self._fill(entry), role=role, is_null=is_null)
+        return Passed("", dtype, None if is_null else shape, fill=self._fill(entry), role=role, is_null=is_null)
 
     def _shape(self, written: Any) -> tuple[ScriptNumber, ...] | None:
-        if isinstance(written, int):
-            return extents(whole(written))
-        names: dict[str, ScriptValue] = {p.name: Listed([_number(v) for v in p.values]) for p in self._parameters}
-        names["ProblemSize"] = Listed(list(self._size or ()))
-        found = self._value(written, names) if isinstance(written, str) else None
-        return extents(replace(found, term=found.value)) if isinstance(found, ScriptNumber) and found.is_whole else None  # type: ignore[arg-type]
+        names = {p.name: list(p.values) for p in self._parameters}
+        sizes = [extent.value for extent in self._size or () if isinstance(extent, ScriptNumber)]
+        found = _value(written, {**names, "ProblemSize": sizes}) if isinstance(written, str) else written
+        return (whole(found),) if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
     def _fill(self, entry: dict[str, Any]) -> ArrayFill:
         match entry.get("FillType"), entry.get("FillValue"), entry.get("DataSource"):
@@ -213,6 +206,14 @@ class _Reading:
                 return ArrayFill(address)
             case kind, _, _:
                 return _FILLS.get(str(kind), ArrayFill())
+
+
+def _value(text: str, names: Mapping[str, Any]) -> Any:
+    """What a Python expression in the file is; None where it is no plain value."""
+    try:
+        return value_of_text(text, names)
+    except FAILURES:
+        return None
 
 
 def _objects(found: Any) -> list[dict[str, Any]]:

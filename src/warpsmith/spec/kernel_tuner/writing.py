@@ -15,8 +15,7 @@ from warpsmith.spec.entry import split_entry
 from warpsmith.spec.includes import included_files
 from warpsmith.spec.kernel_tuner.argument_lines import ArgumentLines
 from warpsmith.spec.kernel_tuner.defaults import default_of, defined_in, with_own_values
-from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, TuningProblem
-from warpsmith.spec.kernel_tuner.python.values import ScriptNumber
+from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, ScriptNumber, TuningProblem
 from warpsmith.spec.kernel_tuner.sizes import Sizes, sizes_of
 from warpsmith.spec.kernel_tuner.sources import relative
 from warpsmith.spec.kernel_tuner.space_lines import constraint_lines, kept_conditions, parameter_lines
