@@ -5,6 +5,7 @@ import pytest
 from bench_support import UNARY, buffer, candidate, make_kernel, prepare
 
 from warpsmith.compile.pool import CompilePool
+from warpsmith.devices._clruntime.opencl_c import KIND
 from warpsmith.measure.bench import Bench
 from warpsmith.measure.examined import Examiner, time_keeping
 from warpsmith.measure.paired import PairedTime, WrongLaunch, time_beside, time_interleaved
@@ -168,6 +169,12 @@ def test_a_timed_launch_finds_nothing_that_one_left_behind(pool, where):
     workload.close()
     assert found["as it is"] > 0, "a kernel that this test is about"
     assert found["scrubbed"] == 0
+
+
+def test_what_overwrites_is_compiled_as_it_stands(pool):
+    """In a form that the device keeps in step, it takes longer than many kernels that it is launched before."""
+    scrubber = make_scrubber(pool, pool.describe(), 1)
+    assert {b.device_data["kind"] for c in scrubber.always for b in c.binaries.values()} == {KIND}
 
 
 KEEPS = """

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -35,7 +36,7 @@ _WORKER = "warpsmith.measure.worker"
 _LOADED_AT_ONCE = 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is derived is kept
 class Candidate:
     """What is launched, by workload. `scalars` has the bytes of scalar arguments at their positions, None at the others."""
 
@@ -44,7 +45,12 @@ class Candidate:
     geometries: Mapping[str, Geometry]
     scalars: Mapping[str, tuple[bytes | None, ...]]
 
-    @property
+    @cached_property
+    def programs(self) -> Mapping[str, str]:
+        """A name for the code of each, which messages to the worker need again and again."""
+        return {w: fingerprint(b.code, b.entry, dict(b.device_data)) for w, b in self.binaries.items()}
+
+    @cached_property
     def identity(self) -> str:
         """Equal for candidates that are the same code, launched the same way."""
         code = {w: (fingerprint(b.code), b.entry, dict(b.device_data)) for w, b in self.binaries.items()}
@@ -294,7 +300,7 @@ class _Attachment:
         """The worker's number for this launch, after telling it what it does not know yet."""
         binary, geometry = candidate.binaries[workload.name], candidate.geometries[workload.name]
         scalars = candidate.scalars[workload.name]
-        program = fingerprint(binary.code, binary.entry, dict(binary.device_data))
+        program = candidate.programs[workload.name]
         key = (program, workload.name, geometry, scalars)
         if program in self._programs:
             self._programs.move_to_end(program)

@@ -24,10 +24,12 @@ from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.verify.prepared import PreparedWorkload
 
-# Of each of the 64 threads of a block: together more than kernels use that fit their registers. Two sizes, because a frame has
-# gaps that are not written, and those of frames of different sizes lie at different places.
-_STACK_BYTES = (4096, 1024)
-_TURNS = 2000  # of waiting for the other blocks: some tens of microseconds
+# Threads of a block, of each of them so much of its stack (together more than kernels use that fit their registers), and turns of
+# waiting for the other blocks. Between what belongs to several threads a frame has gaps that are not written. A thread of a CPU
+# may write it all, and a busy machine lets another block's thread wait. That of a GPU may not: there are frames of two sizes,
+# whose gaps lie at different places.
+_ON_CPU = (1, (1 << 18,), 20_000)
+_ON_GPU = (64, (4096, 1024), 2000)
 # On a GPU there are as many threads as it holds, which fills what kernels have that hardly spill.
 _GPU_STACK_BYTES = 1024
 _GPU_TURNS = 100
@@ -43,9 +45,10 @@ def make_scrubber(pool: CompilePool, info: DeviceInfo, compute_units: int | None
 
 
 def _of_opencl(pool: CompilePool, info: DeviceInfo, units: int) -> Scrubber | None:
-    probe, sizes = load_kernel(PROBES / "scrub"), {"units": units}
+    threads, stacks, turns = _ON_GPU if info.limits.is_gpu else _ON_CPU
+    probe, sizes = load_kernel(PROBES / "scrub"), {"units": units, "threads": threads}
     shared_bytes = info.limits.shared_bytes_per_block // _LINE * _LINE
-    defines = [{"SHARED_BYTES": shared_bytes, "STACK_BYTES": stack_bytes, "TURNS": _TURNS} for stack_bytes in _STACK_BYTES]
+    defines = [{"SHARED_BYTES": shared_bytes, "STACK_BYTES": stack_bytes, "TURNS": turns} for stack_bytes in stacks]
     candidates = tuple(c for given in defines if (c := _built(pool, info, probe, sizes, given)) is not None)
     if not candidates:
         return None

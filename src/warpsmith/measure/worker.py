@@ -217,7 +217,7 @@ class _Worker:
             if not memory.is_kept:
                 memory.make_ready(draw, session)
                 session.outdate(buffers)
-        else:
+        elif is_timed:
             memory.make_ready(draw, session)
         program: object = self._set_back(run)
         if isinstance(program, LaunchesKept):
