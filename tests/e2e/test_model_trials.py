@@ -129,7 +129,7 @@ def test_what_was_tried_is_told_and_counted_and_becomes_the_form(
     book = as_json("show", "last", "--transcript")["transcript"]
     assert [m["kind"] for m in book["messages"] if m["kind"] in {"trial", "tool"}] == ["trial", "trial", *["tool"] * 6]
     lines = warpsmith("show", "last", "--transcript").stdout
-    for part in ("a form is tried", "racecheck", "looks", "tries: more for each thread"):
+    for part in ("trial of a form", "racecheck", "looks", "tries: more for each thread"):
         assert part in lines, part
 
 

@@ -53,7 +53,7 @@ def test_the_lab_book_tells_who_said_what_and_what_it_cost(tmp_path, capsys):
         "n: 3",
         "── round 1 ──",
         "no JSON",
-        "planner   back to the model: this cannot be used",
+        "planner   the answer was rejected",
         "planner   decides",
     ]
     assert [at[line] for line in order] == sorted(at[line] for line in order)

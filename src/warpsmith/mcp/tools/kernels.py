@@ -59,7 +59,7 @@ class KernelTools:
         self,
         source: Annotated[str, Field(max_length=_LONGEST_DRAFTED, description="The text of a file with the kernel in it.")],
         file_name: Annotated[str, Field(pattern=r"^[\w.+-]+\.\w+$", description="The file's name, without folders: `scale.cu`.")],
-        kernel: Annotated[str | None, Field(description="Which kernel, when the file has several.")] = None,
+        kernel: Annotated[str | None, Field(description="Kernel name, if the file has several.")] = None,
     ) -> replies.Draft:
         """A kernel.toml for source that has none yet: what the text tells, guesses for the rest, FILL IN at every guess.
 

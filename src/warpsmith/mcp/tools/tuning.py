@@ -51,7 +51,7 @@ class TuningTools:
         ] = None,
         rounds: Annotated[int, Field(ge=1, le=20, description="Most rounds of the agent rules.")] = 3,
         strategy: str = "gp",
-        seed: Annotated[int, Field(ge=0, description="Of the strategy and of the inputs.")] = 0,
+        seed: Annotated[int, Field(ge=0, description="Random seed of the strategy and of the inputs.")] = 0,
         warm: Annotated[tuple[str, ...], Field(description="Runs to start from, by name.")] = (),
         proved_only: ProvedOnly = False,
     ) -> replies.Job:

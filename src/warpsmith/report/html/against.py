@@ -12,7 +12,7 @@ from warpsmith.report.inline import inline_svg
 from warpsmith.report.wording import interval_text, speedup_text, time_text
 
 _CLAIMS = ("workload", "original here", "original there", "here", "there", "there / here", "95 % interval", "")
-_WARNING = "They are of different kernels: their speedups are over different originals."
+_WARNING = "The runs are of different kernels, so their speedups have different baselines."
 
 
 def against(facts: RunFacts) -> Section | None:

@@ -157,7 +157,7 @@ class Agenda:
         refused = [f"{name}: {reason}" for name, reason in {**refused_before, **report["declined"]}.items()]
         self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
         if waiting := report["postponed"]:
-            self._decided(number, Role.TEMPLATER, f"left for a later round, since time is short: {', '.join(waiting)}")
+            self._decided(number, Role.TEMPLATER, f"postponed to a later round for lack of time: {', '.join(waiting)}")
             self._context.emit(PassesPostponed(tuple(waiting)))
 
     def _learn(self, about: RoundRecord) -> None:

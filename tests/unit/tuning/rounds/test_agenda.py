@@ -89,7 +89,7 @@ def test_passes_whose_turn_does_not_come_wait_for_a_later_round():
     assert made.plans[0].report["applied"] == ["lift", "reduce"]
     assert not made.plans[0].plan["is_last"]
     assert PassesPostponed(("unroll",)) in events
-    assert "left for a later round, since time is short: unroll" in notes
+    assert "postponed to a later round for lack of time: unroll" in notes
     clock.now = -60.0  # as if there were twice the time after all
     assert made.next_template(2, facts_of(made)) is not None
     assert templating.efforts[1].needed >= {"lift", "reduce"}
