@@ -149,7 +149,7 @@ def test_a_hint_that_makes_no_difference_here_is_left_out(kernel: Kernel, lab: L
     comment = Replacing(LINE, LINE + "\n#if PAD\n    // padded\n#endif", tunables=(Tunable("PAD", (0, 1), 0, "?"),))
     comment.stage = Stage.DECORATE
     found = made(kernel, lab, tmp_path, comment)
-    assert found.applications[0].reason == "PAD makes no difference on cpu: the same code for every value"
+    assert found.applications[0].reason == "PAD has no effect on cpu: identical code for every value"
     assert not found.kernel.parameters
 
 

@@ -113,7 +113,7 @@ def test_what_was_tried_is_told_and_counted_and_becomes_the_form(
     racy, good, again, passes, look, broken, unknown, loop, beyond = told
     assert "racecheck" in racy
     assert "trial 2" in good
-    assert "right on the smallest workloads, no race found at STEPS=2" in good
+    assert "correct on the smallest workloads, no race found at STEPS=2" in good
     assert "the speed of the original" in good
     assert "compiler: " in good
     assert again == good  # not a second time

@@ -18,9 +18,7 @@ def analyze(
         typer.Option("--target", "-t", help="sm_90, gfx942, cpu, or a GPU such as h100-sxm; repeatable."),
     ],
     limit: Annotated[int, typer.Option(min=0, help="Number of random configurations to compile; 0: all.")] = _DEFAULT_LIMIT,
-    rank: Annotated[
-        bool, typer.Option("--rank", help="Sort by estimated time on an NVIDIA GPU from the catalogue.")
-    ] = False,
+    rank: Annotated[bool, typer.Option("--rank", help="Sort by estimated time on an NVIDIA GPU from the catalogue.")] = False,
     workers: Annotated[int | None, typer.Option(min=1, help="Number of compile processes (default: one per core).")] = None,
     json: JsonOption = False,
 ) -> None:

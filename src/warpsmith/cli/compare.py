@@ -19,7 +19,10 @@ def compare(
     kernel: KernelArgument,
     seeds: Annotated[int, typer.Option("--seeds", help="Number of runs per mode.")] = 10,
     evaluations: Annotated[
-        int | None, typer.Option("--evaluations", "-n", help="Evaluations per run, including the original (default: 40 unless --time is given).")
+        int | None,
+        typer.Option(
+            "--evaluations", "-n", help="Evaluations per run, including the original (default: 40 unless --time is given)."
+        ),
     ] = None,
     time: Annotated[
         str | None, typer.Option("--time", "-t", help="Search time per run, including templates, such as 90s, 5m.")
@@ -32,7 +35,9 @@ def compare(
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Maximum rounds of refactoring and search.")] = 3,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for compare.md, compare.json and the plot.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for compare.md, compare.json and the plot.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare direct rewriting with template + search: speedups over seeds, measured together. Goes on where it was stopped."""

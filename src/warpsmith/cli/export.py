@@ -21,7 +21,7 @@ def export(
     verify: Annotated[
         bool, typer.Option("--verify/--no-verify", help="Compile and verify the exported files on every workload.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Export even if there is no certain gain.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Export even if there is no significant gain.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Write the winning configuration as standalone source, with its launch and where it came from."""

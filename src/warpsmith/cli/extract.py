@@ -21,9 +21,7 @@ def extract(
     ],
     kernel: Annotated[
         str,
-        typer.Option(
-            "--kernel", "-k", metavar="NAME", help="Kernel name, with namespace or template arguments where ambiguous."
-        ),
+        typer.Option("--kernel", "-k", metavar="NAME", help="Kernel name, with namespace or template arguments where ambiguous."),
     ],
     output: Annotated[
         Path | None,
@@ -34,13 +32,13 @@ def extract(
     ] = None,
     include: Annotated[
         list[Path] | None,
-        typer.Option(
-            "-I", "--include", metavar="DIR", help="Header folder of the code base; headers elsewhere stay #includes."
-        ),
+        typer.Option("-I", "--include", metavar="DIR", help="Header folder of the code base; headers elsewhere stay #includes."),
     ] = None,
     define: Annotated[
         list[str] | None,
-        typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a macro for #if conditions, such as __CUDA_ARCH__=900."),
+        typer.Option(
+            "-D", "--define", metavar="NAME=VALUE", help="Define a macro for #if conditions, such as __CUDA_ARCH__=900."
+        ),
     ] = None,
     unpack: Annotated[
         bool, typer.Option("--unpack", help="Replace structures passed by value with one parameter per member.")

@@ -11,16 +11,16 @@ from warpsmith.cli.options import DeviceOption, JsonOption, print_json
 
 
 def gate(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Contains the kernels' folders, with the exports inside them.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Contains the kernels' folders, with the exports inside them.")
+    ],
     baseline: Annotated[Path, typer.Option("--baseline", "-b", metavar="FILE", help="The file of accepted figures.")],
     device: DeviceOption = "cpu",
     target: Annotated[
         list[str] | None,
         typer.Option("--target", help="Also compile for this target and compare registers, spills and occupancy; no GPU needed."),
     ] = None,
-    no_time: Annotated[
-        bool, typer.Option("--no-time", help="Verify and compile only, without timing.")
-    ] = False,
+    no_time: Annotated[bool, typer.Option("--no-time", help="Verify and compile only, without timing.")] = False,
     update: Annotated[bool, typer.Option("--update", help="Accept the current figures: rewrite the baseline file.")] = False,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of input sets per workload.")] = 1,
     find: Annotated[float, typer.Option("--find", help="The smallest slowdown to detect; 0.05: 5 % longer.")] = 0.05,

@@ -31,7 +31,9 @@ def init(
     target = _target(file, output)
     is_foreign = file.suffix.lower() in SUFFIXES
     if is_foreign and target.parent.resolve() != file.parent.resolve():
-        raise InputError("a draft from Kernel Tuner must be in the folder of its script", location=Location(file), hint="-o NAME.toml")
+        raise InputError(
+            "a draft from Kernel Tuner must be in the folder of its script", location=Location(file), hint="-o NAME.toml"
+        )
     found = draft(file, kernel) if is_foreign else TomlDraft(skeleton(file, kernel, target.parent))
     files = {target: found.text} | dict([found.source] if found.source is not None else [])
     for path, text in files.items():

@@ -14,14 +14,14 @@ def mcp(
         typer.Option("--workspace", metavar="DIR", help="Folder for templates and exports; default: WARPSMITH_HOME."),
     ] = None,
     http: Annotated[
-        int | None, typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve HTTP on this port of 127.0.0.1; 0: any free port.")
+        int | None,
+        typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve HTTP on this port of 127.0.0.1; 0: any free port."),
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="File with the token that HTTP clients must send; created if missing.")
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="File with the token that HTTP clients must send; created if missing."),
     ] = None,
-    skill: Annotated[
-        bool, typer.Option("--skill", help="Print SKILL.md, the workflow for an agent, and exit.")
-    ] = False,
+    skill: Annotated[bool, typer.Option("--skill", help="Print SKILL.md, the workflow for an agent, and exit.")] = False,
     program: Annotated[
         bool, typer.Option("--program", help="Print program.md, for an agent that works unattended, and exit.")
     ] = False,

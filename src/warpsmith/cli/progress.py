@@ -186,7 +186,9 @@ class _Reporter:
         self._counts[kind] += 1
         best = event.best.outcome if event.best is not None else None
         parts = [
-            f"best {searched_text(1 / best.score, best.speedup_ci95)}" if isinstance(best, Measured) else "no valid configuration yet"
+            f"best {searched_text(1 / best.score, best.speedup_ci95)}"
+            if isinstance(best, Measured)
+            else "no valid configuration yet"
         ]
         parts += [f"{n} {name}" for name, n in self._counts.items() if name != "Measured"]
         if event.seconds_left is not None:

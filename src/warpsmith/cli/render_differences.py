@@ -28,7 +28,7 @@ def render_differences(found: Mapping[str, Any]) -> None:
             *map(speedup_text, claim["speedup"]),
             speedup_text(claim["ratio"]),
             interval_text(claim["ratio_ci95"]),
-            f"B is {claim['differs']}" if claim["differs"] else "no certain difference",
+            f"B is {claim['differs']}" if claim["differs"] else "no significant difference",
         )
     console.print(claims)
     if found["only_in_one"]:

@@ -27,7 +27,9 @@ def replay(
     warm: Annotated[
         Path | None, typer.Option("--warm", metavar="SOURCE", help="Start from this record of the same kernel.")
     ] = None,
-    warm_evaluations: Annotated[int, typer.Option("--warm-evaluations", help="Number of evaluations taken from the --warm record.")] = 200,
+    warm_evaluations: Annotated[
+        int, typer.Option("--warm-evaluations", help="Number of evaluations taken from the --warm record.")
+    ] = 200,
     at_once: Annotated[int, typer.Option("--at-once", help="Concurrent evaluations, as on this many devices.")] = 1,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="Number of processes; default: all cores. Does not change the result.")

@@ -26,8 +26,8 @@ def tune(
         list[str],
         typer.Argument(
             metavar="KERNEL",
-            help="A kernel.toml, a folder with one, or the name of a bundled example; several of them, or a folder of such "
-            "folders, share one budget.",
+            help="A kernel.toml, a folder with one, or the name of a bundled example; several kernels, or a "
+            "folder of kernel folders, share one budget.",
         ),
     ],
     device: Annotated[
@@ -52,7 +52,9 @@ def tune(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option("--evaluations", "-n", help="Maximum configurations to evaluate (default: 100 per kernel unless --time is given)."),
+        typer.Option(
+            "--evaluations", "-n", help="Maximum configurations to evaluate (default: 100 per kernel unless --time is given)."
+        ),
     ] = None,
     time: Annotated[
         str | None, typer.Option("--time", "-t", help="Maximum search time for all kernels, such as 90s, 5m, 1h.")
@@ -70,14 +72,19 @@ def tune(
     ] = None,
     also_compile: Annotated[
         str | None,
-        typer.Option("--also-compile", metavar="TARGETS", help="Keep only configurations that also compile for and fit these targets: sm_90,gfx942 (no GPU needed)."),
+        typer.Option(
+            "--also-compile",
+            metavar="TARGETS",
+            help="Keep only configurations that also compile for and fit these targets: sm_90,gfx942 (no GPU needed).",
+        ),
     ] = None,
     workers: Annotated[
         str | None,
         typer.Option(
             "--workers",
             metavar="N|ray|ray://HOST:PORT",
-            help="Number of compile processes (default: one per four cores); `ray` or ray://HOST:PORT: also search on a Ray cluster.",
+            help="Number of compile processes (default: one per four cores); "
+            "`ray` or ray://HOST:PORT: also search on a Ray cluster.",
         ),
     ] = None,
     proved_only: ProvedOnlyOption = False,

@@ -18,9 +18,7 @@ def verify(
             help="A run's name, a prefix of it, or `last`; an export folder; or a kernel (`my_kernel/`).",
         ),
     ] = "last",
-    device: Annotated[
-        str | None, typer.Option("--device", "-d", help="The device; default: the run's device, or cpu.")
-    ] = None,
+    device: Annotated[str | None, typer.Option("--device", "-d", help="The device; default: the run's device, or cpu.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of input sets per workload.")] = 3,
     json: JsonOption = False,
 ) -> None:

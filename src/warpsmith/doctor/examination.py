@@ -17,7 +17,9 @@ from warpsmith.devices.registry import device_names, load_device
 from warpsmith.doctor.launch import VerifiedLaunch, launch
 from warpsmith.isolation.confinement import confinement_report
 
-_UNEXPLAINED = "try WARPSMITH_CONFINEMENT=off: if that works, the confinement of workers is the cause; please report either result"
+_UNEXPLAINED = (
+    "try WARPSMITH_CONFINEMENT=off: if that works, the confinement of workers is the cause; please report either result"
+)
 _OFF = "WARPSMITH_CONFINEMENT=off is for debugging only; unset it"
 
 

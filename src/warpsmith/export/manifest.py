@@ -50,7 +50,7 @@ def _warnings(shipment: Shipment) -> list[str]:
     """What a user of the files should know before shipping them."""
     found = []
     if shipment.general.claim.ci95[0] <= 1:
-        found.append("no certain gain: the interval of the speedup includes 1")
+        found.append("no significant gain: the interval of the speedup includes 1")
     if shipment.targets and not shipment.limits.is_gpu:
         where = shipment.provenance["device_description"]
         found.append(f"measured on {where}: what it gains on {', '.join(shipment.targets)} was not")

@@ -83,7 +83,7 @@ def _no_gain(run: str, pick: Pick, kernel: Kernel) -> str:
         return f"run {run} found nothing faster than the original: there is no gain to export"
     low, high = pick.claim.ci95
     return (
-        f"run {run} shows no certain gain: {pick.claim.speedup:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
+        f"run {run} shows no significant gain: {pick.claim.speedup:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
         " includes 1"
     )
 

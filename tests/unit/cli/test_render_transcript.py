@@ -25,7 +25,7 @@ SAID = (
     ),
     Message(Role.PLANNER, Kind.REPLY, "no JSON", 1, "ollama:x", 10, 2, None, 1),
     Message(Role.PLANNER, Kind.PROBLEM, "there is no JSON object in the answer", 1, "ollama:x"),
-    Message(Role.PLANNER, Kind.DECISION, "done without it", 1),
+    Message(Role.PLANNER, Kind.DECISION, "continuing without it", 1),
 )
 
 

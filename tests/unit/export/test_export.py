@@ -100,7 +100,7 @@ def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "fin
         "heldout": {"odd": claim(0.8, 0.7, 0.9)},
         "evaluations": {"Measured": 3},
         "evidence": {},
-        "template": {"certificate": {"level": "tokens", "detail": "it is the same source"}},
+        "template": {"certificate": {"level": "tokens", "detail": "identical source"}},
     }
     info = {"description": "some device", "limits": LIMITS, "versions": {}}
     header = RunHeader("k", str(kernel.path), "f", "cpu", "none", "gp", 0, {}, info)

@@ -23,18 +23,18 @@ ORIGINAL = figures(config={"BLOCK": 32})
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"general": ORIGINAL}, "No gain found: the original configuration is the best that was measured."),
+        ({"general": ORIGINAL}, "No gain found: the original configuration is the fastest measured."),
         (
             {"general": ORIGINAL, "plan": [{"round": 1, "reason": "r", "evaluations": 9, "speedup": 1.17}]},
-            "No gain found: what looked like 1.17x in the search did not when it was measured again beside the original.",
+            "No gain found: what looked like 1.17x in the search was not confirmed when measured again, interleaved with the original.",
         ),
         (
             {"general": ORIGINAL, "uncertain": figures(1.02, 0.96, 1.07, config={"BLOCK": 64})},
-            "No certain gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
+            "No significant gain, so the original stays in place. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
         ),
         (
             {"heldout": {"odd": figures(0.12, 0.1, 0.16), "even": figures(0.98, 0.9, 1.1)}},
-            "Slower than the original on what was held out, odd (0.12x): tune for such shapes, too, if they occur.",
+            "Slower than the original on held-out workloads, odd (0.12x): tune for such shapes too if they occur.",
         ),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_gain_that_is_none(changes: dict[str, Any], said: str):
         ([{"declined": {"unroll": "no loop"}, "postponed": ["staging"]}], "no time was left for staging."),
         (
             [{"applied": ["unroll"], "declined": {"staging": "no tile"}}],
-            "of what unroll offered, nothing was left to choose from.",
+            "of what unroll offered, no alternative was left.",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_machine_that_others_used_is_named():
     assert not [note for note in result_notes(result(evidence={**evidence, "others_share": 0.1})) if "Other programs" in note]
     said = [note for note in result_notes(result(evidence={**evidence, "others_share": 0.72})) if "Other programs" in note]
     doubt = "fresh processes disagree by 2%, and the figures may be off by as much. Measure on a quiet machine."
-    assert said == [f"Other programs took up to 72% of the cores meanwhile: {doubt}"]
+    assert said == [f"Other programs took up to 72% of the cores meanwhile:  {doubt}"]
 
 
 def test_outputs_that_were_not_really_verified_are_named():
@@ -94,7 +94,7 @@ def test_outputs_that_were_not_really_verified_are_named():
 @pytest.mark.parametrize(("status", "can_resume"), [("running", False), ("interrupted", True), ("killed", True)])
 def test_only_a_run_that_nobody_works_on_is_to_be_resumed(status: str, can_resume: bool):
     said = unfinished_notes(result(general=None, status=status))
-    assert ("go on with: warpsmith resume r" in said) is can_resume
+    assert ("continue with: warpsmith resume r" in said) is can_resume
     assert any("a process works on it" in note for note in said) is not can_resume
 
 

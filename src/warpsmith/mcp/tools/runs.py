@@ -149,7 +149,7 @@ class RunTools:
         self,
         run: RunName = "last",
         format_name: Annotated[str, Field(description=f"One of {', '.join(exporter_names())}.")] = DEFAULT_FORMAT,
-        force: Annotated[bool, Field(description="Also when there is no certain gain. Ask the user first.")] = False,
+        force: Annotated[bool, Field(description="Also when there is no significant gain. Ask the user first.")] = False,
     ) -> replies.Export:
         """Write a finished run's winner as files that need no Warpsmith, into a folder of the server's that the answer names.
 
@@ -199,7 +199,7 @@ def _summary(found: RunResult | UnfinishedRun) -> str:
     low, high = found.best.ci95
     figure = f"{found.best.speedup:.3f}x the original on {found.device} (95 % interval {low:.3f} to {high:.3f})"
     if low <= 1:
-        return f"{found.kernel}: no certain gain; {figure}"
+        return f"{found.kernel}: no significant gain; {figure}"
     slower = [w for w, claim in found.heldout.items() if claim.ci95[1] < 1]
     return f"{found.kernel}: {figure}, verified" + (f"; slower on held-out {', '.join(slower)}" if slower else "")
 

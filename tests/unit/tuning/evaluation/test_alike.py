@@ -30,7 +30,7 @@ def test_a_comma_too_many_is_said():
 
 
 def test_devices_of_another_kind_do_not_share_a_search():
-    with pytest.raises(InputError, match=r"'opencl' is another kind of device than 'cpu'.*OpenCL") as told:
+    with pytest.raises(InputError, match=r"'opencl' is not the same kind of device as 'cpu'.*OpenCL") as told:
         require_alike("cpu", api.describe_device("cpu"), ["opencl"])
     assert "--warm" in told.value.hint
 

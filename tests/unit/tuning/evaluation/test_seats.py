@@ -80,7 +80,7 @@ def test_what_takes_machine_after_machine_with_it_is_an_outcome(recording):
     desk, said = RecordedDesk(recording), []
     with SideBySide(desk, [Deadly("one"), Deadly("two")], notice=said.append, at_once=8) as both:
         outcome = both(recording.space.default).outcome
-    assert outcome == Crashed("3 machines were lost over it, the last: gone")
+    assert outcome == Crashed("3 machines failed during this evaluation, the last: gone")
     assert sum("is lost" in text for text in said) == 3
 
 
