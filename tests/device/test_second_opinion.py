@@ -165,7 +165,7 @@ def test_where_both_ways_are_wrong_the_kernel_is(kernel) -> None:
     with pytest.raises(BaselineError) as found:
         api.tune(kernel(IN_CUDA, WRONG), budget=api.Budget(2))
     assert "plainly" not in found.value.message
-    assert found.value.hint.startswith("the original is the reference of every speedup")
+    assert found.value.hint.startswith("the original is the baseline of every speedup")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_conjecture_that_races_is_dropped_though_its_results_are_right(
     monkeypatch.setenv("WARPSMITH_RACECHECK", "on")
     found = made(kernel, lab, tmp_path, Replacing(LINE, choice=GUESSED, others={1: RACING}))
     assert not found.parameters
-    assert "SUM is right here, but racecheck: shared memory 'seen'" in (found.applications[0].reason or "")
+    assert "SUM is correct here, but racecheck: shared memory 'seen'" in (found.applications[0].reason or "")
 
 
 def test_right_alternatives_are_kept_and_certified(kernel: Kernel, lab: Lab, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_changed_default_withdraws_the_pass(kernel: Kernel, lab: Lab, tmp_path
     found = made(kernel, lab, tmp_path, Replacing("2.0f *", "2.0f * 1.0f *", tunables=(pad,)))
     (done,) = found.applications
     assert done.reason is not None
-    assert "changes the kernel at its defaults" in done.reason
+    assert "with default values it changes the kernel" in done.reason
     assert "1.0f" in done.reason
     assert not found.kernel.parameters
     assert found.template.source == SOURCE

@@ -52,9 +52,7 @@ def tune(
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(
-            "--evaluations", "-n", help="Maximum configurations to evaluate (default: 100 per kernel unless --time is given)."
-        ),
+        typer.Option("--evaluations", "-n", help="Maximum configurations to evaluate (100 per kernel unless --time is given)."),
     ] = None,
     time: Annotated[
         str | None, typer.Option("--time", "-t", help="Maximum search time for all kernels, such as 90s, 5m, 1h.")

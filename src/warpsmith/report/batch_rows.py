@@ -38,7 +38,7 @@ def batch_notes(result: Mapping[str, Any]) -> list[str]:
             hint = f" (hint: {entry['error']['hint']})" if entry["error"]["hint"] else ""
             notes.append(f"{entry['kernel']}: {entry['error']['message']}{hint}")
     if result["status"] not in {"finished", "running"}:
-        notes.append(f"It is {result['status']}; continue with:  warpsmith resume {result['batch']}")
+        notes.append(f"It is {result['status']}; continue with: warpsmith resume {result['batch']}")
     return notes
 
 

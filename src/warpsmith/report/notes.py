@@ -62,7 +62,7 @@ def _near_ties(evidence: Evidence) -> list[str]:
     if not (others := len(evidence.as_fast or ())):
         return []
     were = f"{others} other configuration{'s were' if others > 1 else ' was'} as fast"
-    rule = "ties go to the configuration with the fewest changes from the original, then to the first in text order, which is the same on every machine"
+    rule = "the one with the fewest changes from the original is chosen, then the first in text order: the same on every machine"
     return [f"A near tie: {were}, within measurement precision; {rule}."]
 
 
@@ -104,13 +104,11 @@ def _gain(result: RunResult) -> list[str]:
         return [f"Nothing to search: {'the kernel has no parameters' if result.agent == NO_AGENT else _no_choice(result)}."]
     if found is not None:
         figures = f"{speedup_text(found.speedup)}, from {found.ci95[0]:.2f} to {found.ci95[1]:.2f}"
-        return [
-            f"No significant gain, so the original stays in place. The best found is {configuration_text(found.config)}: {figures}."
-        ]
+        return [f"No significant gain, so the original stays. The best found is {configuration_text(found.config)}: {figures}."]
     if general.config == result.baseline.config:
         tried: list[RoundEntry | RewriteEntry] = [*result.plan, *(result.rewrites or ())]
         seen = max((entry.speedup or 1.0 for entry in tried), default=1.0)
-        looked = f"what looked like {speedup_text(seen)} in the search was not confirmed when measured again, interleaved with the original"
+        looked = f"what looked like {speedup_text(seen)} in the search was not confirmed when measured again"
         return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the fastest measured'}."]
     # A run of an earlier version may claim such a one.
     return ["The interval includes 1: not distinguishable from the original."] if general.ci95[0] <= 1 else []
@@ -186,7 +184,7 @@ def _loose(evidence: Evidence) -> list[str]:
         return []
     listed = "; ".join(f"{', '.join(outputs)} on {workload}" for workload, outputs in found.items())
     advice = "Set a smaller atol in [reference], or give inputs that make them larger."
-    return [f"All-zero outputs would pass too, so these outputs are not really verified:  {listed}. {advice}"]
+    return [f"All-zero outputs would pass too, so these outputs are not really verified: {listed}. {advice}"]
 
 
 def _disturbed(evidence: Evidence) -> list[str]:
@@ -195,7 +193,7 @@ def _disturbed(evidence: Evidence) -> list[str]:
         return []
     apart = evidence.process_spread - 1
     doubt = f"fresh processes disagree by {apart:.0%}, and the figures may be off by as much"
-    return [f"Other programs took up to {share:.0%} of the cores meanwhile:  {doubt}. Measure on a quiet machine."]
+    return [f"Other programs took up to {share:.0%} of the cores meanwhile: {doubt}. Measure on a quiet machine."]
 
 
 def _slowed(evidence: Evidence) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_run_without_a_model_says_so(tmp_path, capsys):
     with Store(tmp_path / "runs.sqlite") as store:
         run = store.begin(HEADER)
         render_transcript(lab_book(store.find(run), store))
-    assert "nothing was said in this run" in capsys.readouterr().out
+    assert "this run has no conversation" in capsys.readouterr().out
 
 
 def test_long_results_of_tools_are_cut_and_each_form_of_an_answer_stands_alone(tmp_path, capsys):

@@ -94,7 +94,7 @@ def test_what_is_not_certain_is_no_result(record: Record):
     best = claim(1.02, 0.97, 1.08, BLOCK=64)
     result = finished(ORIGINAL, uncertain={**overall(best), "heldout": {"odd": best}})
     found = read(record(result, evaluations=FEW))
-    assert "No significant gain, so the original stays in place. The best found is BLOCK=64 ITEMS=1 FAST=0: 1.02x" in found.text
+    assert "No significant gain, so the original stays. The best found is BLOCK=64 ITEMS=1 FAST=0: 1.02x" in found.text
     (caption,) = (c for c in found.tables if "not significantly faster" in c)
     assert found.tables[caption][1][3] == "1.02x"
     assert found.tables["Parameters"][0][2] == "best found, not significant"

@@ -38,13 +38,13 @@ def alts(found: Page) -> list[str]:
 def test_the_roofline_says_how_much_of_it_is_reached(record: Record):
     found = read(record(finished(GAIN, roofline=ROOF), evaluations=FEW))
     assert f"Fraction of the roof reached by the best: a 50%; {HOSTILE} 75%." in found.text
-    assert "Bytes that a launch must move, a second" in found.text
+    assert "Required bytes of a launch per second" in found.text
 
 
 def test_with_operations_it_is_by_intensity(record: Record, folder: Path):
     (folder / "kernel.toml").write_text((folder / "kernel.toml").read_text() + '[traffic]\nflops = "8 * n"\n')
     found = read(record(finished(GAIN, roofline=ROOF), evaluations=FEW))
-    assert "Operations a second by operations per byte" in found.text
+    assert "Operations per second by operations per byte" in found.text
 
 
 def test_without_a_roof_there_is_no_such_section(record: Record):

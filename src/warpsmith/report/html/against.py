@@ -20,9 +20,7 @@ def against(facts: RunFacts) -> Section | None:
         return None
     found = other.differences
     here, there = found["runs"]
-    said = [
-        f"Here: {here}. There: {there}. The runs were measured separately, so the interval of the ratio includes the errors of both."
-    ]
+    said = [f"Here: {here}. There: {there}. The runs were measured separately; the interval of the ratio includes both errors."]
     said += [_WARNING] if not found["comparable"] else []
     said += [f"Only one of them has {', '.join(found['only_in_one'])}."] if found["only_in_one"] else []
     claims = table("Claims of both runs", _CLAIMS, _claims(found), numbers=range(1, 7))

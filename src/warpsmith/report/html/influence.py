@@ -76,8 +76,8 @@ def _model(facts: RunFacts) -> Html:
     figures = [figure(bars, "Share of the variance of time that each parameter explains alone (estimated).")]
     if len(importance.parameters) > 1:
         pairs = pairs_text(entry) or "none"
-        drawn = inline_svg(draw_interactions(importance), "interactions", f"Interacting pairs:  {pairs}")
-        figures.append(figure(drawn, f"Additional share explained by pairs (estimated). The largest:  {pairs}."))
+        drawn = inline_svg(draw_interactions(importance), "interactions", f"Interacting pairs: {pairs}")
+        figures.append(figure(drawn, f"Additional share explained by pairs (estimated). The largest: {pairs}."))
     rows: list[Sequence[Content]] = [effect_cells(effect) for effect in entry["parameters"]]
     columns = ("parameter", "share", "best", "worst", "worst / best")
     return joined(

@@ -96,7 +96,7 @@ def _said(facts: RunFacts) -> Html:
     whole = joined(["All of it: ", element("code", f"warpsmith show {facts.result.run} --transcript"), "."])
     return joined(
         [
-            element("h3", f"Conversation (agent  {facts.book['agent']})"),
+            element("h3", f"Conversation (agent {facts.book['agent']})"),
             paragraphs([f"{cost_text(facts.book['cost'])}.", whole]),
             folded(f"Decisions and rejected answers ({len(spoken)})", element("ol", *spoken)) if spoken else NOTHING,
         ]

@@ -15,7 +15,7 @@ _COLUMNS = ("workload", "original", "best", "speedup", "95 % interval", "of roof
 _ORIGINAL_COLUMNS = ("workload", "original", "of roofline", "verified")
 _EXPLAINED = (
     "Times are medians over fresh processes; speedups are paired ratios, so they can differ from the quotient of the two times."
-    " Of roofline: the minimum time that this machine needs for the same traffic and operations, measured together with the claims,"
+    " Of roofline: the minimum time for the same traffic and operations on this machine, measured together with the claims,"
     " over the kernel's."
 )
 

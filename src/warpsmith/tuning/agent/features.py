@@ -16,7 +16,7 @@ from warpsmith.spec.kernel import Kernel
 from warpsmith.verify.inputs import nbytes_of, shape_of
 
 _CALLS = {
-    "uses barriers": ("__syncthreads", "barrier", "work_group_barrier"),
+    "waits at barriers": ("__syncthreads", "barrier", "work_group_barrier"),
     "exchanges within warps": ("__shfl", "sub_group", "warp_reduce"),
     "atomic operations": ("atomic",),
     "dear functions": ("exp", "log", "pow", "sin", "cos", "tan", "sqrt", "erf", "rsqrt"),
@@ -29,7 +29,7 @@ def features_of(
 ) -> frozenset[str]:
     """From the source, the workloads, the compiler's figures of the original, and what sets its roof."""
     found = {*_of_source(kernel), *_of_accesses(accesses), *_of_data(kernel)}
-    found |= {f"{bound}-bound" for bound in bounds.values()}
+    found |= {f"{bound} sets its roof" for bound in bounds.values()}
     if baseline is not None and (baseline.gathers or baseline.scatters):
         found.add("gathers")
     return frozenset(found)

@@ -36,5 +36,5 @@ def test_devices_of_another_kind_do_not_share_a_search():
 
 
 def test_rewrites_come_one_after_the_other():
-    with pytest.raises(InputError, match="one kernel after the other"):
+    with pytest.raises(InputError, match="one rewrite at a time"):
         Order(api.load_kernel("softmax"), agent="rules", mode=Mode.DIRECT, more_devices=("cuda:1",))

@@ -73,7 +73,7 @@ def test_a_run_on_machines_that_are_lost_goes_as_in_series(recording, strategy):
         found = searched(recording, strategy, 0, 100, together, 40)
     series = in_series(recording, strategy, 0, 100, ahead=40)
     assert [(e.configuration, e.outcome) for e in found] == [(e.configuration, e.outcome) for e in series]
-    assert sum("given to another" in text for text in said) == 33
+    assert sum("is rescheduled" in text for text in said) == 33
 
 
 def test_what_takes_machine_after_machine_with_it_is_an_outcome(recording):

@@ -149,4 +149,4 @@ def test_what_became_of_a_form_is_said_under_its_authors_name():
     made._agent = Author()
     assert made.next_template(1, facts_of(made)) is not None
     told = [message.text for message in noted if message.model == "somebody"]
-    assert told == ["form 1 (less) is given up: does not compile: no"]
+    assert told == ["form 1 (less) is dropped: does not compile: no"]
