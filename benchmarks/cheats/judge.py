@@ -31,7 +31,7 @@ _SAYS = {
     "compiling": re.compile("does not compile: "),
     "verification": re.compile("does not run on |wrong result: "),
     "the checkers": re.compile("(?:right here, but )?(?:racecheck|memcheck|initcheck): "),
-    "the limits": re.compile("no combination of its values is allowed"),
+    "the limits": re.compile("no combination of its values is feasible"),
     "reading": re.compile(
         r"(?:line \d+: )?a form |the source |the file |clang |assembly |a macro hides|'##' hides|this is code for the host|it is nested"
         r"|.* (?:would outlive a launch|is mutable|is declared and not defined)"
@@ -117,7 +117,7 @@ def _who_says(out: str) -> str:
     """Of a finalist that lost its place."""
     if "of the roofline" in out:
         return "the roof"
-    return "shapes drawn last" if "a shape that the search did not know" in out else "the checkers"
+    return "shapes drawn last" if "an undeclared shape" in out else "the checkers"
 
 
 def _ties(tried: list[Any]) -> bool:
@@ -127,7 +127,7 @@ def _ties(tried: list[Any]) -> bool:
 
 def _doubts(result: dict[str, Any]) -> str:
     zeros = result["evidence"].get("passed_by_zeros")
-    return "told: zeros would pass as well" if zeros else ""
+    return "told: all-zero outputs would pass" if zeros else ""
 
 
 def _shipped(result: dict[str, Any], folder: File) -> Finding:

@@ -41,4 +41,4 @@ def tuned(folder: Path) -> tuple[str, str]:
     general = result["general"]
     low, high = general["ci95"]
     words = f"{general['speedup']:.2f}× [{low:.2f}, {high:.2f}], {len(result['template']['parameters'])} parameters"
-    return ("gain" if low > 1 else "no certain gain"), words
+    return ("gain" if low > 1 else "no significant gain"), words

@@ -36,4 +36,4 @@ def test_the_error_says_how_the_run_goes_on(tmp_path: Path):
         assert len(store.evaluations(run)) == 2, "the baseline and the one before"
     assert full.value.location is not None
     assert full.value.location.file == settings.database
-    assert full.value.hint == f"see whether the disk is full, or failing; `warpsmith resume {run}` then goes on with it"
+    assert full.value.hint == f"check whether the disk is full or failing; `warpsmith resume {run}` then continues it"

@@ -102,7 +102,7 @@ def test_what_the_original_does_too_is_not_held_against_it(workloads, candidates
     assert watch.problem(chosen, original) is None
     [told] = said
     assert told.startswith(
-        "the original does not pass memcheck either, so candidates are not held to it: Invalid __global__ read"
+        "the original does not pass memcheck either, so it is not required of candidates: Invalid __global__ read"
     )
 
 
@@ -111,7 +111,7 @@ def test_without_the_tool_it_is_said_once(workloads, candidates) -> None:
     watch, said = scrutiny(Absent([]), workloads)
     assert watch.problem(chosen, original) is None
     assert watch.problem(chosen, original) is None
-    assert said == ["what was chosen is not checked: no memcheck; hint: install it"]
+    assert said == ["the winner is not checked: no memcheck; hint: install it"]
     assert as_json(watch.entry) == {"done": [], "out": {}, "original": {}, "not_done": ["no memcheck"]}
 
 
@@ -120,7 +120,7 @@ def test_what_nobody_could_watch_is_not_called_clean(workloads, candidates, monk
     original, chosen = candidates
     watch, said = scrutiny(None, workloads)
     assert watch.problem(Scrutinised(chosen.candidate, lambda: CompileFailed("too large")), original) is None
-    assert said == ["racecheck, memcheck, initcheck could not watch VEC=4: it does not compile to be watched: too large"]
+    assert said == ["racecheck, memcheck, initcheck could not check VEC=4: it does not compile to be watched: too large"]
     assert as_json(watch.entry) == {"done": [], "out": {}, "original": {}, "not_done": said}
 
 

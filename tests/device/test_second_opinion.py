@@ -147,7 +147,7 @@ def test_every_way_in_says_so(kernel, tmp_path: Path) -> None:
 def test_with_a_reference_the_device_gets_the_blame(kernel, tmp_path: Path) -> None:
     need_it_wrong(IN_CUDA)
     wrong = kernel(IN_CUDA, RIGHT)
-    blame = f"elements differ.*; {PLAIN} passes: the mistake is the device's, not the kernel's"
+    blame = f"elements differ.*; {PLAIN} passes: the device's compiler is at fault, not the kernel"
     with pytest.raises(BaselineError, match=f"the original kernel does not pass: out on large: .*{blame}") as found:
         api.tune(wrong, budget=api.Budget(2))
     assert found.value.hint.startswith("the vectoriser of the device's runtime gets some loops wrong")
@@ -165,7 +165,7 @@ def test_where_both_ways_are_wrong_the_kernel_is(kernel) -> None:
     with pytest.raises(BaselineError) as found:
         api.tune(kernel(IN_CUDA, WRONG), budget=api.Budget(2))
     assert "plainly" not in found.value.message
-    assert found.value.hint.startswith("the original is the reference of every speedup")
+    assert found.value.hint.startswith("the original is the baseline of every speedup")
 
 
 @pytest.mark.parametrize(

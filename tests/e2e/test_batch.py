@@ -43,7 +43,7 @@ def test_a_folder_is_tuned_killed_and_resumed(
     toml.write_text(toml.read_text().replace("[launch]", "[lunch]"))
 
     assert "too few for 2 kernels" in warpsmith("tune", folder, "-n", 3, expect=2).stderr
-    assert "--warm is for one kernel" in warpsmith("tune", folder, "--warm", "last", expect=2).stderr
+    assert "--warm takes one kernel" in warpsmith("tune", folder, "--warm", "last", expect=2).stderr
 
     tune = command("tune", folder, "--evaluations", EVALUATIONS)
     process = subprocess.Popen(tune, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

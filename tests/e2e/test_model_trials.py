@@ -113,7 +113,7 @@ def test_what_was_tried_is_told_and_counted_and_becomes_the_form(
     racy, good, again, passes, look, broken, unknown, loop, beyond = told
     assert "racecheck" in racy
     assert "trial 2" in good
-    assert "right on the smallest workloads, no race found at STEPS=2" in good
+    assert "correct on the smallest workloads, no race found at STEPS=2" in good
     assert "the speed of the original" in good
     assert "compiler: " in good
     assert again == good  # not a second time
@@ -129,7 +129,7 @@ def test_what_was_tried_is_told_and_counted_and_becomes_the_form(
     book = as_json("show", "last", "--transcript")["transcript"]
     assert [m["kind"] for m in book["messages"] if m["kind"] in {"trial", "tool"}] == ["trial", "trial", *["tool"] * 6]
     lines = warpsmith("show", "last", "--transcript").stdout
-    for part in ("a form is tried", "racecheck", "looks", "tries: more for each thread"):
+    for part in ("trial of a form", "racecheck", "looks", "tries: more for each thread"):
         assert part in lines, part
 
 

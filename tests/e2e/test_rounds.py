@@ -126,4 +126,4 @@ def test_a_kernel_that_leaves_nothing_to_choose_says_so(tmp_path: Path, warpsmit
         'x = { dtype = "f32", shape = ["n"], role = "in" }\n[launch]\ngrid = [1]\nblock = [1]\n[workloads]\na = { n = 1 }\n'
     )
     done = warpsmith("tune", tmp_path, "--evaluations", 4)
-    assert "had a choice to offer; `warpsmith templatize`" in " ".join(done.stdout.split())
+    assert "offered a parameter; `warpsmith templatize`" in " ".join(done.stdout.split())

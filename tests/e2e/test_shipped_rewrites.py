@@ -126,4 +126,4 @@ def test_a_rewrite_that_is_wrong_beyond_what_was_declared_wins_nothing(
     wrong = [entry for entry in result["evidence"]["elsewhere"] if not entry["passed"]]
     assert [entry["config"] for entry in wrong] == [{"REWRITE": 1}]
     assert wrong[0]["sizes"]["n"] > 50000
-    assert "wrong on a shape that the search did not know" in " ".join(warpsmith("show", "last").stdout.split())
+    assert "wrong on an undeclared shape" in " ".join(warpsmith("show", "last").stdout.split())

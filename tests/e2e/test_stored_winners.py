@@ -36,7 +36,7 @@ def test_stored_winners_are_accepted_and_missed(
 ):
     baseline, junit, markdown = (tmp_path / name for name in ("accepted.json", "gate.xml", "gate.md"))
     gate = ("gate", folder, "--baseline", baseline)
-    assert "no such file of accepted figures" in warpsmith(*gate, expect=2).stderr
+    assert "baseline file not found" in warpsmith(*gate, expect=2).stderr
 
     run = recorded(folder / "scale", general=WINNER)
     warpsmith("export", run, "-o", folder / "scale" / "tuned", "--no-verify")
@@ -60,7 +60,7 @@ def test_stored_winners_are_accepted_and_missed(
     said = {w["winner"]: [(c["outcome"], c["message"]) for c in w["checks"]] for w in failed["winners"]}
     ((outcome, message),) = said["scale/tuned"]
     assert (outcome, "it is gone" in message) == ("failed", True)
-    assert said["gone"] == [("failed", "it was accepted, and is not stored here any more")]
+    assert said["gone"] == [("failed", "it is in the baseline file, but no longer stored here")]
     assert [suite.get("failures") for suite in ET.parse(junit).getroot()] == ["1", "1"]
     assert "2 of 2 stored winners fail" in markdown.read_text()
 

@@ -65,7 +65,7 @@ def test_from_a_plain_kernel_to_a_template_that_every_command_takes(saxpy, tmp_p
     render_template(result)
     words = capsys.readouterr().out
     assert "--- saxpy.cu" in words
-    assert "at its defaults the template is the original" in words
+    assert "with its default values the template is the original" in words
     for kind, passes in result["passes"].items():
         assert all(f"{kind.replace('_', ' '):<13}{entry['name']}:" in words for entry in passes)
     # What it says is what the folder has, to the commands that know nothing of templatize.

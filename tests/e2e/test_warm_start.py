@@ -60,7 +60,7 @@ def test_from_a_cold_run_to_a_warm_one_that_is_killed(
     few = as_json("show", "last", "--importance", "--output", tmp_path / "plots")
     assert few["importance"] == {"measured": 9, "needed": 15, "form": None, "r2": None, "parameters": [], "pairs": []}
     assert not (tmp_path / "plots").exists()
-    assert "too few results to say (9 measured, 15 needed)" in warpsmith("show", "last", "--importance").stdout
+    assert "too few results (9 measured, 15 needed)" in warpsmith("show", "last", "--importance").stdout
     (small_guide_kernel / "scale.cu").write_text((small_guide_kernel / "scale.cu").read_text() + "// changed\n")
     assert "changed since" in warpsmith("show", "last", "--importance", expect=2).stderr
 

@@ -33,7 +33,7 @@ class Target:
         if language not in taken:
             raise InputError(
                 f"{self.name} does not take {language} kernels, only {', '.join(sorted(taken))}",
-                hint="--target cpu compiles them all",
+                hint="--target cpu compiles all of them",
             )
 
 
@@ -54,7 +54,9 @@ def parse_target(text: str) -> Target:
         raise InputError(f"no target named {text!r}", hint=f"did you mean {near[0]!r}?" if near else known)
     of_product = _architecture_device(gpu.architecture)
     if of_product is None:
-        raise InputError(f"{name} has an unknown architecture: {gpu.architecture!r}", hint="it must be as sm_90 or gfx942")
+        raise InputError(
+            f"{name} has an unknown architecture: {gpu.architecture!r}", hint="expected a name such as sm_90 or gfx942"
+        )
     return Target(gpu.name, of_product, gpu)
 
 

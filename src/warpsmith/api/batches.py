@@ -52,7 +52,7 @@ def tune_batch(
     names = [kernels] if isinstance(kernels, str | Path) else list(kernels)
     found = find_kernels(names)
     if not found:
-        raise InputError("no kernels to tune", hint="name some, or a folder that has folders with a kernel.toml in it")
+        raise InputError("no kernels to tune", hint="name kernels, or a folder with kernel folders")
     settings = read_settings()
     budget = budget or Budget((Budget().evaluations or 0) * len(found))
     spending = allowance or Allowance()

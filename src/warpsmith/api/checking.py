@@ -71,7 +71,9 @@ def _unfinished(kernel: Kernel) -> Iterator[CheckFinding]:
     for number, line in enumerate(read_source(kernel.path).split("\n"), 1):
         if mark := _MARK.search(line):
             message = f"FILL IN is still there: {mark[1].strip() or line.strip()}"
-            yield CheckFinding(FindingLevel.UNFINISHED, message, Location(kernel.path, number), "remove the mark when it is done")
+            yield CheckFinding(
+                FindingLevel.UNFINISHED, message, Location(kernel.path, number), "complete the entry, then remove the mark"
+            )
 
 
 def _reference(kernel: Kernel) -> Iterator[CheckFinding]:
@@ -120,4 +122,4 @@ def _does_not_compile(kernel: Kernel, device: str, failed: CompileFailed) -> Che
 
 def _not_here(kernel: Kernel, device: str, failed: CompileFailed) -> CheckFinding:
     message = f"it compiles for a GPU, but not for the device {device!r}: {failed.reason}"
-    return CheckFinding(FindingLevel.WARNING, message, Location(kernel.source), "tune it where there is a GPU")
+    return CheckFinding(FindingLevel.WARNING, message, Location(kernel.source), "tune it on a machine with a GPU")

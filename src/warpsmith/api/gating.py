@@ -42,9 +42,7 @@ def gate_winners(
     """
     for name, value in (("find", find), ("tolerance", tolerance)):
         if not 0 <= value < 1 or (name == "find" and not value):
-            raise InputError(
-                f"{name} must be a slowdown between 0 and 1, not {value}", hint="0.05 means that it takes 5 % longer"
-            )
+            raise InputError(f"{name} must be a slowdown between 0 and 1, not {value}", hint="0.05: 5 % longer")
     claim_processes()
     names = tuple(dict.fromkeys(targets))
     for name in names:
@@ -94,7 +92,7 @@ def _tuned_or_accepted(folder: Path, accepted: Baseline) -> Accepted:
 def write_report(text: str, file: Path) -> None:
     """Raises InputError for a place where no file can be, UnavailableError where the system refuses."""
     if file.is_dir():
-        raise InputError("this is a folder, and a file is needed", location=Location(file))
+        raise InputError("this is a folder, expected a file", location=Location(file))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

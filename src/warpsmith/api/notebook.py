@@ -32,7 +32,7 @@ def notebook_progress() -> Emit:
 
 def _best(outcome: Outcome | None) -> str:
     if not isinstance(outcome, Measured):
-        return "nothing valid yet"
+        return "no valid configuration yet"
     return f"best so far {searched_text(1 / outcome.score, outcome.speedup_ci95)}"
 
 

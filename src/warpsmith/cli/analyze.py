@@ -15,13 +15,11 @@ def analyze(
     kernel: KernelArgument,
     target: Annotated[
         list[str],
-        typer.Option("--target", "-t", help="sm_90, gfx942, cpu, or a GPU such as h100-sxm; may be given several times."),
+        typer.Option("--target", "-t", help="sm_90, gfx942, cpu, or a GPU such as h100-sxm; repeatable."),
     ],
-    limit: Annotated[int, typer.Option(min=0, help="Look at so many configurations, drawn at random; 0: all.")] = _DEFAULT_LIMIT,
-    rank: Annotated[
-        bool, typer.Option("--rank", help="Order them by an estimate of their time on an NVIDIA GPU of the catalogue.")
-    ] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Compile in so many processes (default: one a core).")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Number of random configurations to compile; 0: all.")] = _DEFAULT_LIMIT,
+    rank: Annotated[bool, typer.Option("--rank", help="Sort by estimated time on an NVIDIA GPU from the catalogue.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Number of compile processes (default: one per core).")] = None,
     json: JsonOption = False,
 ) -> None:
     """Registers, spills, shared memory, occupancy: of the original and of every configuration, without a GPU."""

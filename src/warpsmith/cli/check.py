@@ -8,7 +8,7 @@ from warpsmith.cli.options import JsonOption, KernelArgument, print_json
 from warpsmith.core.errors import InputError
 
 _PLURALS = {"mistake": "s", "unfinished": "", "warning": "s"}
-_WITHOUT = {"heldout": "none", "constraints": "none", "reference": "none: the original is what results are compared with"}
+_WITHOUT = {"heldout": "none", "constraints": "none", "reference": "none: results are compared with the original's"}
 
 
 def check(kernel: KernelArgument = ".", json: JsonOption = False) -> None:

@@ -17,22 +17,27 @@ if TYPE_CHECKING:
 
 def compare(
     kernel: KernelArgument,
-    seeds: Annotated[int, typer.Option("--seeds", help="Runs of each mode.")] = 10,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of runs per mode.")] = 10,
     evaluations: Annotated[
-        int | None, typer.Option("--evaluations", "-n", help="Of each run, the original included (40 unless --time is given).")
+        int | None,
+        typer.Option(
+            "--evaluations", "-n", help="Evaluations per run, including the original (default: 40 unless --time is given)."
+        ),
     ] = None,
     time: Annotated[
-        str | None, typer.Option("--time", "-t", help="Of each run's search, such as 90s, 5m; templates included.")
+        str | None, typer.Option("--time", "-t", help="Search time per run, including templates, such as 90s, 5m.")
     ] = None,
     device: DeviceOption = "cpu",
     agent: Annotated[
-        str, typer.Option("--agent", "-a", help="Who refactors and who rewrites: rules, or PROVIDER:MODEL.")
+        str, typer.Option("--agent", "-a", help="The agent that refactors and rewrites: rules, or PROVIDER:MODEL.")
     ] = "rules",
-    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="Of the search; `tune`'s default else.")] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
+    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="Search strategy; default: `tune`'s default.")] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Maximum rounds of refactoring and search.")] = 3,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="For compare.md, compare.json and the plot.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for compare.md, compare.json and the plot.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare direct rewriting with template + search: speedups over seeds, measured together. Goes on where it was stopped."""
@@ -82,5 +87,5 @@ def _progress() -> Iterator[Progress]:
         try:
             yield report
         except KeyboardInterrupt as stop:
-            stop.add_note("with everything measured so far kept: the same command goes on with it")
+            stop.add_note("everything measured so far is kept: the same command resumes it")
             raise

@@ -10,8 +10,8 @@ from warpsmith.cli.options import JsonOption, print_json
 
 
 def compare_runs(
-    first: Annotated[str, typer.Argument(metavar="A", help="A run's name, or the beginning of it.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one, or `last`.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A run's name, or a prefix of it.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The other run, or `last`.")],
     json: JsonOption = False,
 ) -> None:
     """What changed from run A to run B: device, files, settings, configuration, and claims with their intervals."""

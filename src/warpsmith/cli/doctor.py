@@ -12,7 +12,7 @@ _ENVIRONMENT = 3
 
 
 def doctor(
-    device: Annotated[list[str] | None, typer.Option("--device", "-d", help="Examine only this; may be given again.")] = None,
+    device: Annotated[list[str] | None, typer.Option("--device", "-d", help="Examine only this device; repeatable.")] = None,
     json: JsonOption = False,
 ) -> None:
     """What works here and what does not, each with its remedy; ends with a verified launch."""

@@ -109,7 +109,7 @@ def _stopped(stop: Stopped, notes: list[str], *, is_json: bool) -> int:
     words = " ".join(["stopped", *notes])
     _say(f"{words}; everything measured so far is kept" if stop.run else words)
     if stop.run:
-        _say(f"hint: `warpsmith resume {stop.run}` goes on with it")
+        _say(f"hint: `warpsmith resume {stop.run}` continues it")
     if is_json:
         _print_json(_unfinished(stop.run) or _entry(words, stop.exit_code))
     return stop.exit_code

@@ -13,15 +13,15 @@ from warpsmith.cli.options import JsonOption, RunArgument, print_json
 def export(
     run: RunArgument = "last",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Output folder; default: under WARPSMITH_HOME.")
     ] = None,
     format_name: Annotated[
         str, typer.Option("--format", "-f", help="source, header, torch, kernel-tuner, or a plug-in's.")
     ] = "source",
     verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Compile and verify the written files on every workload first.")
+        bool, typer.Option("--verify/--no-verify", help="Compile and verify the exported files on every workload.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Export also what shows no gain.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Export even if there is no significant gain.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Write the winning configuration as standalone source, with its launch and where it came from."""
@@ -40,6 +40,6 @@ def export(
     for warning in found["warnings"]:
         typer.echo(f"warning: {warning}", err=True)
     if found["recheck"] is None:
-        typer.echo("the written files were not verified (--no-verify)", err=True)
+        typer.echo("the exported files were not verified (--no-verify)", err=True)
     else:
         typer.echo(f"verified as written, on {len(found['dispatch'])} workloads", err=True)

@@ -17,35 +17,33 @@ if TYPE_CHECKING:
 
 def extract(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="The .cu, .cuh or .hip file that has the kernel, or includes it.")
+        Path, typer.Argument(metavar="SOURCE", help="The .cu, .cuh or .hip file that defines or includes the kernel.")
     ],
     kernel: Annotated[
         str,
-        typer.Option(
-            "--kernel", "-k", metavar="NAME", help="Which kernel; with its namespace or template arguments, if need be."
-        ),
+        typer.Option("--kernel", "-k", metavar="NAME", help="Kernel name, with namespace or template arguments where ambiguous."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where to write the source and its kernel.toml; by default ./NAME."),
+        typer.Option("--output", "-o", metavar="DIR", help="Output folder for the source and its kernel.toml; default: ./NAME."),
     ] = None,
     instance: Annotated[
-        str | None, typer.Option("--instance", metavar='"k<…>"', help="Which instance, if the kernel is a template.")
+        str | None, typer.Option("--instance", metavar='"k<…>"', help="Template arguments, if the kernel is a template.")
     ] = None,
     include: Annotated[
         list[Path] | None,
-        typer.Option(
-            "-I", "--include", metavar="DIR", help="A folder with headers of the code base; other headers stay #includes."
-        ),
+        typer.Option("-I", "--include", metavar="DIR", help="Header folder of the code base; headers elsewhere stay #includes."),
     ] = None,
     define: Annotated[
         list[str] | None,
-        typer.Option("-D", "--define", metavar="NAME=VALUE", help="A macro that decides #ifs, such as __CUDA_ARCH__=900."),
+        typer.Option(
+            "-D", "--define", metavar="NAME=VALUE", help="Define a macro for #if conditions, such as __CUDA_ARCH__=900."
+        ),
     ] = None,
     unpack: Annotated[
-        bool, typer.Option("--unpack", help="Make plain parameters of the structures that the kernel takes by value.")
+        bool, typer.Option("--unpack", help="Replace structures passed by value with one parameter per member.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files in the folder.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Take a kernel out of its code base, with all that it needs and nothing else."""
@@ -90,9 +88,9 @@ def _tell(found: Extraction, source_file: Path, spec_file: Path) -> None:
     typer.echo(f"wrote {source_file}: {found.source_text.count(chr(10))} lines, out of {len(found.files)} files", err=True)
     typer.echo(f"wrote {spec_file} for {found.entry}", err=True)
     for place in found.folders:
-        typer.echo(f"note: headers of the code base are in {place}, as -I would say", err=True)
+        typer.echo(f"note: the code base has headers in {place}; -I adds a folder", err=True)
     for name, value in found.assumed.items():
-        typer.echo(f"note: the code asks for {name}; {value} is taken, the architecture (-D {name}=… for another)", err=True)
+        typer.echo(f"note: the code tests {name}; assuming {value}, the architecture (-D {name}=… for another)", err=True)
     if found.had_nothing_to_unpack:
         typer.echo("note: the kernel takes no structure by value, so --unpack changes nothing", err=True)
     for namespace in found.unknown:

@@ -11,20 +11,20 @@ from warpsmith.cli.options import DeviceOption, JsonOption, print_json
 
 
 def gate(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Has the kernels' folders in it; exports lie within these.")],
-    baseline: Annotated[Path, typer.Option("--baseline", "-b", metavar="FILE", help="The figures accepted last.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Contains the kernels' folders, with the exports inside them.")
+    ],
+    baseline: Annotated[Path, typer.Option("--baseline", "-b", metavar="FILE", help="The file of accepted figures.")],
     device: DeviceOption = "cpu",
     target: Annotated[
         list[str] | None,
-        typer.Option("--target", help="Also compile for it, and compare registers, spills, occupancy; no GPU needed."),
+        typer.Option("--target", help="Also compile for this target and compare registers, spills and occupancy; no GPU needed."),
     ] = None,
-    no_time: Annotated[
-        bool, typer.Option("--no-time", help="Verify and compile only: times of this machine say nothing.")
-    ] = False,
-    update: Annotated[bool, typer.Option("--update", help="Write what was found as accepted.")] = False,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many inputs of each workload.")] = 1,
-    find: Annotated[float, typer.Option("--find", help="The slowdown to be found: 0.05 takes 5 % longer.")] = 0.05,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="The largest slowdown that is accepted.")] = 0.02,
+    no_time: Annotated[bool, typer.Option("--no-time", help="Verify and compile only, without timing.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Accept the current figures: rewrite the baseline file.")] = False,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of input sets per workload.")] = 1,
+    find: Annotated[float, typer.Option("--find", help="The smallest slowdown to detect; 0.05: 5 % longer.")] = 0.05,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="The largest slowdown that passes.")] = 0.02,
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a table in Markdown.")] = None,
     json: JsonOption = False,

@@ -14,9 +14,9 @@ def init(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A .cu, .hip or .cl file; or a Kernel Tuner script (.py) or T1 file (.json).")
     ],
-    kernel: Annotated[str | None, typer.Option("--kernel", "-k", help="Which kernel, when the file has several.")] = None,
+    kernel: Annotated[str | None, typer.Option("--kernel", "-k", help="Kernel name, if the file has several.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .toml file or a folder; kernel.toml beside FILE without it.")
+        Path | None, typer.Option("--output", "-o", help="A .toml file or a folder; default: kernel.toml next to FILE.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing kernel.toml.")] = False,
     json: JsonOption = False,
@@ -31,7 +31,9 @@ def init(
     target = _target(file, output)
     is_foreign = file.suffix.lower() in SUFFIXES
     if is_foreign and target.parent.resolve() != file.parent.resolve():
-        raise InputError("a draft from Kernel Tuner lies beside its script", location=Location(file), hint="-o NAME.toml")
+        raise InputError(
+            "a draft from Kernel Tuner must be in the folder of its script", location=Location(file), hint="-o NAME.toml"
+        )
     if file.suffix.lower() == ".py":
         typer.echo(f"running {file} in a confined worker, with a stand-in for Kernel Tuner", err=True)
     found = draft(file, kernel) if is_foreign else TomlDraft(skeleton(file, kernel, target.parent))

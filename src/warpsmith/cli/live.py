@@ -36,7 +36,7 @@ def live(*, wanted: bool, port: int | None) -> Iterator[Live]:
     try:
         yield Live(server)
     except KeyboardInterrupt:
-        server.tell("The run was stopped: `warpsmith resume` goes on with it.", _WORD_S)
+        server.tell("The run was stopped: `warpsmith resume` continues it.", _WORD_S)
         raise
     except WarpsmithError as error:
         server.tell(f"The run failed: {error.message}", _WORD_S)
@@ -67,7 +67,7 @@ class Live:
         if self._server is not None and report is not None:
             self.become_page(Path(report).read_text(encoding="utf-8", errors="replace"))
         elif self._server is not None:
-            self._server.tell("The run is done; its report could not be written.", _WORD_S)
+            self._server.tell("The run is finished, but its report could not be written.", _WORD_S)
 
     def become_page(self, page: str) -> None:
         if self._server is not None:

@@ -11,19 +11,19 @@ import typer
 def mcp(
     workspace: Annotated[
         Path | None,
-        typer.Option("--workspace", metavar="DIR", help="Where to write templates and exports; default: WARPSMITH_HOME."),
+        typer.Option("--workspace", metavar="DIR", help="Folder for templates and exports; default: WARPSMITH_HOME."),
     ] = None,
     http: Annotated[
-        int | None, typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve HTTP on 127.0.0.1; 0: any free port.")
+        int | None,
+        typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve HTTP on this port of 127.0.0.1; 0: any free port."),
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", metavar="FILE", help="The token that HTTP clients must have; made if missing.")
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="File with the token that HTTP clients must send; created if missing."),
     ] = None,
-    skill: Annotated[
-        bool, typer.Option("--skill", help="Print SKILL.md, which teaches an agent the workflow, and exit.")
-    ] = False,
+    skill: Annotated[bool, typer.Option("--skill", help="Print SKILL.md, the workflow for an agent, and exit.")] = False,
     program: Annotated[
-        bool, typer.Option("--program", help="Print program.md, for an agent that works in a loop alone, and exit.")
+        bool, typer.Option("--program", help="Print program.md, for an agent that works unattended, and exit.")
     ] = False,
 ) -> None:
     """Serve coding agents over the Model Context Protocol: on stdin and stdout, or on a local port."""

@@ -11,16 +11,16 @@ import typer
 KernelArgument = Annotated[
     str, typer.Argument(metavar="KERNEL", help="A kernel.toml, a folder with one, or the name of a bundled example.")
 ]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, the beginning of it, or `last`.")]
-DeviceOption = Annotated[str, typer.Option("--device", "-d", help="Where to run; `warpsmith devices` lists them.")]
-MaxUsdOption = Annotated[float | None, typer.Option("--max-usd", help="Most that a language model may cost (a run), in dollars.")]
-MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Most tokens that a language model may take (a run).")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a prefix of it, or `last`.")]
+DeviceOption = Annotated[str, typer.Option("--device", "-d", help="The device; `warpsmith devices` lists them.")]
+MaxUsdOption = Annotated[float | None, typer.Option("--max-usd", help="Maximum cost of language models per run, in dollars.")]
+MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Maximum tokens of language models per run.")]
 ProvedOnlyOption = Annotated[
-    bool, typer.Option("--proved-only", help="Leave out what the rules conjecture and only test on this device.")
+    bool, typer.Option("--proved-only", help="Skip changes that are only tested on this device, not proved.")
 ]
-LiveOption = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that shows the run while it goes on.")]
+LiveOption = Annotated[bool, typer.Option("--live", help="Serve a local web page that shows the run's progress.")]
 LivePortOption = Annotated[
-    int | None, typer.Option("--live-port", min=1, max=65535, help="--live on this port (default: a free one).")
+    int | None, typer.Option("--live-port", min=1, max=65535, help="Port for --live (default: any free port).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 

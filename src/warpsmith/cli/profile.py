@@ -15,7 +15,7 @@ def profile(
     config: Annotated[
         str | None, typer.Option("--config", metavar="'A=1 B=2'", help="Of the template; without: the original.")
     ] = None,
-    workload: Annotated[list[str] | None, typer.Option("--workload", help="Only this one; may be given several times.")] = None,
+    workload: Annotated[list[str] | None, typer.Option("--workload", help="Only this workload; repeatable.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Instructions, memory traffic, bank conflicts by source line, counted by executing the machine code without the GPU."""

@@ -107,14 +107,14 @@ class _Reporter:
             case MessageNoted():
                 self._noted(event)
             case AgentGaveUp(reason=reason):
-                self._say(f"agent     {reason}: the run goes on with what it has")
+                self._say(f"agent     {reason}: the run continues without it")
             case PassesPostponed(names=names):
-                self._say(f"template  left for a later round, since time is short: {', '.join(names)}")
+                self._say(f"template  postponed to a later round for lack of time: {', '.join(names)}")
             case RoundStarted():
                 self._round_started(event)
             case RoundFinished(number=number, evaluations=evaluations, speedup=speedup, ci95=ci95):
                 self._search_ended()
-                best = f"best so far {searched_text(speedup, ci95)}, to be measured again among the finalists"
+                best = f"best so far {searched_text(speedup, ci95)}; the finalists are measured again"
                 self._say(f"round {number}   {evaluations} evaluations; {best}")
                 self._begin("analysis", None)
             case EvaluationQueued() | EvaluationAdvanced():  # too quick for one line: `--live` shows them
@@ -146,7 +146,7 @@ class _Reporter:
         self._say(f"run       {event.run}")
         self._say(f"device    {info.name}: {info.description}, {info.limits.compute_units} compute units")
         if event.more_devices:
-            self._say(f"beside    {', '.join(event.more_devices)}: alike, and searching too")
+            self._say(f"beside    {', '.join(event.more_devices)}: identical devices that share the search")
         self._seconds = event.budget.seconds if event.budget.evaluations is None else None
         limits = [f"{event.budget.evaluations} evaluations"] if event.budget.evaluations is not None else []
         limits += [f"{event.budget.seconds:g} s"] if event.budget.seconds is not None else []
@@ -186,7 +186,9 @@ class _Reporter:
         self._counts[kind] += 1
         best = event.best.outcome if event.best is not None else None
         parts = [
-            f"best {searched_text(1 / best.score, best.speedup_ci95)}" if isinstance(best, Measured) else "nothing valid yet"
+            f"best {searched_text(1 / best.score, best.speedup_ci95)}"
+            if isinstance(best, Measured)
+            else "no valid configuration yet"
         ]
         parts += [f"{n} {name}" for name, n in self._counts.items() if name != "Measured"]
         if event.seconds_left is not None:

@@ -87,7 +87,7 @@ def render_space(facts: Mapping[str, Any]) -> None:
 
 def render_runs(runs: Sequence[Mapping[str, Any]]) -> None:
     if not runs:
-        _print("no runs yet; `warpsmith tune KERNEL` makes one")
+        _print("no runs yet; `warpsmith tune KERNEL` starts one")
         return
     # A run's name says which kernel it is of and when it was started; in a pipe there are 80 columns for all of it.
     table = _table("run", "device", "status", "evaluations", "speedup", numbers_from=3)

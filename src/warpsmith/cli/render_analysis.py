@@ -83,7 +83,7 @@ def _rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
 
 def _ranked(ranking: Mapping[str, Any]) -> Table:
     table = FittingTable(box=None, pad_edge=False, header_style="bold")
-    for position, name in enumerate(("estimated\nµs", "limited by, as estimated", "configuration")):
+    for position, name in enumerate(("estimated\nµs", "estimated limiter", "configuration")):
         table.add_column(name, justify="right" if position == 0 else "left", no_wrap=position == 0)
     for one in ranking["configurations"][:_SHOWN]:
         limiters = dict.fromkeys(workload["limiter"] for workload in one["workloads"].values())
@@ -107,11 +107,11 @@ def _notes(target: Mapping[str, Any]) -> Iterator[str]:
         yield f"… and {hidden:,} more (--json has all)"
     share = "all" if len(entries) == target["feasible"] else f"{len(entries):,} of"
     yield (
-        f"{share} {target['feasible']:,} configurations that the constraints allow, of {target['cartesian_size']:,};"
+        f"{share} {target['feasible']:,} feasible configurations, of {target['cartesian_size']:,};"
         f" {sum(bool(entry['spill_bytes']) for entry in compiled):,} spill; {target['seconds']:.1f} s"
     )
     reasons = Counter(entry["reason"] for entry in entries if entry["reason"] is not None)
     for reason, count in reasons.most_common(5):
         yield f"  {count:,} cannot run: {reason}"
     for workload, least in (target["least_us"] or {}).items():
-        yield f"  {workload}: at least {least:.1f} µs at the memory bandwidth of the data sheet"
+        yield f"  {workload}: at least {least:.1f} µs at the data sheet's memory bandwidth"

@@ -44,7 +44,7 @@ def render_compare(found: Mapping[str, Any]) -> None:
     low, high = ahead["ci95"]
     notes = [
         f"Template + search over direct rewriting: {ahead['value']:.2f} [{low:.2f}, {high:.2f}] in the median.",
-        f"Of {won['pairs']} pairs, {won['template']} go to the first, {won['direct']} to the second, {won['ties']} to neither.",
+        f"Of {won['pairs']} pairs, the first wins {won['template']}, the second {won['direct']}; {won['ties']} are ties.",
         f"spread: interquartile range over the median. Written to {found['output']}",
     ]
     notes += [f"The model took {_taken(found['model'])}: {sides}." for sides in _sides(found)]

@@ -17,7 +17,7 @@ def render_differences(found: Mapping[str, Any]) -> None:
     first, second = found["runs"]
     console.print(Text.assemble("A ", (first, "bold"), "\nB ", (second, "bold")))
     if not found["comparable"]:
-        console.print(Text("They are of different kernels: their speedups are over different originals.", style="yellow"))
+        console.print(Text("The runs are of different kernels, so their speedups have different baselines.", style="yellow"))
     claims = FittingTable(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for at, name in enumerate(("workload", "original A", "original B", "A", "B", "B over A", "95 % interval", "")):
         claims.add_column(name, justify="left" if at in {0, 7} else "right", no_wrap=True)
@@ -28,7 +28,7 @@ def render_differences(found: Mapping[str, Any]) -> None:
             *map(speedup_text, claim["speedup"]),
             speedup_text(claim["ratio"]),
             interval_text(claim["ratio_ci95"]),
-            f"B is {claim['differs']}" if claim["differs"] else "no certain difference",
+            f"B is {claim['differs']}" if claim["differs"] else "no significant difference",
         )
     console.print(claims)
     if found["only_in_one"]:

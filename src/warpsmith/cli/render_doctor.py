@@ -25,7 +25,7 @@ def render_doctor(found: Mapping[str, Any]) -> None:
         ran = [device["device"] for device in found["devices"] if device["launch"] is not None]
         _print(Text(f"\nA kernel was launched and verified on {', '.join(ran)}.", style="bold"))
     else:
-        _print(Text("\nNot every device that was asked for launched a kernel.", style="bold"))
+        _print(Text("\nNot every requested device launched a kernel.", style="bold"))
 
 
 def _findings(findings: Sequence[Mapping[str, Any]]) -> None:

@@ -18,10 +18,10 @@ def render_importance(entry: Mapping[str, Any]) -> None:
     if unknown is not None:
         console.print(f"which parameters mattered: {unknown}", highlight=False)
         return
-    console.print(Text.assemble(("which parameters mattered", "bold"), ", estimated by a model of the measured times"))
+    console.print(Text.assemble(("which parameters mattered", "bold"), ", estimated by a model fitted to the measured times"))
     console.print(_table(entry))
     if pairs := pairs_text(entry):
-        console.print(Text.assemble(("together, beyond each by itself: ", "bold"), pairs))
+        console.print(Text.assemble(("interactions: ", "bold"), pairs))
     for note in importance_notes(entry):
         console.print(Text(note, style="dim"))
 

@@ -61,8 +61,8 @@ def _words(launch: Mapping[str, Any]) -> Iterator[str]:
     if local:
         yield f"local memory: {_short(local)} sectors"
     if launch["depends_on"]:
-        yield f"addresses or branches depend on {', '.join(launch['depends_on'])}, filled as for verification"
-    yield f"{launch['blocks_executed']} blocks were executed for all"
+        yield f"addresses or branches depend on {', '.join(launch['depends_on'])}, with the inputs of verification"
+    yield f"{launch['blocks_executed']}blocks were executed as a sample"
 
 
 def _table(launch: Mapping[str, Any]) -> Table:

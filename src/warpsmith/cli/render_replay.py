@@ -22,7 +22,7 @@ def render_replay(result: ReplayResult) -> None:
     if plan.warm is not None:
         console.print(f"each trial starts from {plan.warm.evaluations} evaluations of {plan.warm.name}", highlight=False)
     if plan.at_once > 1:
-        console.print(f"{plan.at_once} evaluations are under way at once", highlight=False)
+        console.print(f"{plan.at_once} evaluations run concurrently", highlight=False)
     if len(plan.files) > 1:
         console.print(Text(f"\naverage of {len(plan.files)} spaces", style="bold"), _table(result, None), sep="\n")
     for name, recording in result.recordings.items():

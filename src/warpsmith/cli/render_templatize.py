@@ -45,10 +45,10 @@ def render_template(result: Mapping[str, Any]) -> None:
     console.print()
     count = result["configurations"]
     console.print(Text(f"{count['feasible']:,} of {count['all']:,} configurations are feasible on {result['device']}"))
-    console.print(Text(f"identity     at its defaults the template is the original: {result['certificate']['detail']}"))
+    console.print(Text(f"identity     with its default values the template is the original: {result['certificate']['detail']}"))
     console.print(Text(f"template     {result['template']}"), soft_wrap=True)
     tune = f"warpsmith tune {as_argument(result['kernel_toml'])}"
-    after = tune if count["feasible"] > 1 else "nothing to search: there is no choice"
+    after = tune if count["feasible"] > 1 else "nothing to search: the template has no parameters"
     console.print(Text(f"next         {after}"), soft_wrap=True)
 
 

@@ -31,7 +31,7 @@ _MOST_SEEN = 12  # lines of what a tool brought: machine code has hundreds
 def render_transcript(book: Mapping[str, Any]) -> None:
     console = terminal(soft_wrap=True)
     if not book["messages"]:
-        console.print(Text(f"nothing was said in this run (agent {book['agent']})"))
+        console.print(Text(f"this run has no conversation (agent {book['agent']})"))
         return
     console.print(Text(f"agent {book['agent']}: {cost_text(book['cost'])}", style="bold"))
     for about in book["rounds"]:
@@ -75,11 +75,11 @@ def _what(kind: Kind, message: Mapping[str, Any]) -> str:
         return f"{model} answers after {message['seconds']:.1f} s, {tokens}{price}"
     said = {
         Kind.PROMPT: f"asks {model} ({len(message['text']):,} characters)",
-        Kind.PROBLEM: "back to the model: this cannot be used",
+        Kind.PROBLEM: "the answer was rejected",
         Kind.FAULT: f"{model} could not be asked",
         Kind.DECISION: "decides",
         Kind.TOOL: f"{model} looks",
-        Kind.TRIAL: "a form is tried",
+        Kind.TRIAL: "trial of a form",
     }
     return said[kind]
 

@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 
 def replay(
     spaces: Annotated[
-        list[Path], typer.Argument(metavar="SPACE...", help="Kernel Tuner caches, T4 results, or folders of them.")
+        list[Path], typer.Argument(metavar="SPACE...", help="Kernel Tuner caches, T4 results, or folders with them.")
     ],
     strategy: Annotated[
         list[str] | None, typer.Option("--strategy", "-s", help="May be repeated; `tune`'s default else.")
     ] = None,
-    evaluations: Annotated[int, typer.Option("--evaluations", "-n", help="Of each trial.")] = 200,
-    seeds: Annotated[int, typer.Option("--seeds", help="Trials of each strategy on each space.")] = 20,
+    evaluations: Annotated[int, typer.Option("--evaluations", "-n", help="Evaluations per trial.")] = 200,
+    seeds: Annotated[int, typer.Option("--seeds", help="Trials per strategy and space.")] = 20,
     warm: Annotated[
         Path | None, typer.Option("--warm", metavar="SOURCE", help="Start from this record of the same kernel.")
     ] = None,
-    warm_evaluations: Annotated[int, typer.Option("--warm-evaluations", help="How many of the source's are known.")] = 200,
-    at_once: Annotated[int, typer.Option("--at-once", help="Evaluations under way at once, as on so many devices.")] = 1,
+    warm_evaluations: Annotated[
+        int, typer.Option("--warm-evaluations", help="Number of evaluations taken from the --warm record.")
+    ] = 200,
+    at_once: Annotated[int, typer.Option("--at-once", help="Concurrent evaluations, as on this many devices.")] = 1,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes; all cores else. Does not change the result.")
+        int | None, typer.Option("--jobs", "-j", help="Number of processes; default: all cores. Does not change the result.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write trials.csv, summary.json and plots here.")] = None,
     json: JsonOption = False,

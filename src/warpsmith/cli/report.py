@@ -14,10 +14,10 @@ from warpsmith.core.errors import InputError
 def report(
     run: RunArgument = "last",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; default: in the run's own folder.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default: in the run's folder.")
     ] = None,
     compare: Annotated[
-        str | None, typer.Option("--compare", metavar="RUN", help="Another run, to stand beside this one in the report.")
+        str | None, typer.Option("--compare", metavar="RUN", help="Another run to compare with in the report.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

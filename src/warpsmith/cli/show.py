@@ -12,16 +12,16 @@ from warpsmith.core.errors import InputError
 
 
 def show(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's name, the beginning of it, or `last`.")] = None,
-    evaluations: Annotated[bool, typer.Option("--evaluations", help="List every evaluation with its outcome.")] = False,
-    importance: Annotated[bool, typer.Option("--importance", help="Say which parameters mattered, as a model sees it.")] = False,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's name, a prefix of it, or `last`.")] = None,
+    evaluations: Annotated[bool, typer.Option("--evaluations", help="List every evaluation and its outcome.")] = False,
+    importance: Annotated[bool, typer.Option("--importance", help="Estimate which parameters mattered.")] = False,
     transcript: Annotated[
-        bool, typer.Option("--transcript", help="What was said to language models and by them, round by round.")
+        bool, typer.Option("--transcript", help="Show the conversation with language models, round by round.")
     ] = False,
     conversation: Annotated[
-        bool, typer.Option("--conversation", help="Print what models were asked and answered, as `--agent replay:FILE` reads it.")
+        bool, typer.Option("--conversation", help="Print questions and answers of models in the format of `--agent replay:FILE`.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Draw the importance into this folder.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write importance plots to this folder.")] = None,
     json: JsonOption = False,
 ) -> None:
     """List the runs and batches, or show one: its result; if asked, evaluations, which parameters mattered, what models said."""
@@ -29,7 +29,7 @@ def show(
     from warpsmith.cli import render  # noqa: PLC0415
 
     if output is not None and not (run and importance):
-        raise InputError("--output is where the importance of one run is drawn", hint="warpsmith show RUN --importance -o DIR")
+        raise InputError("--output needs one run and --importance", hint="warpsmith show RUN --importance -o DIR")
     if run is None:
         _list(json=json)
         return
@@ -62,7 +62,7 @@ def _list(*, json: bool) -> None:
     runs, batches = api.list_runs(), api.list_batches()
     for entry in runs:
         if entry["status"] == "unreadable":
-            warning = f"warning: run {entry['run']} is damaged in the record: it cannot be shown or resumed; the others can"
+            warning = f"warning: run {entry['run']} is damaged in the record: it cannot be shown or resumed; other runs can"
             typer.echo(warning, err=True)
     if json:
         print_json({"runs": runs, "batches": batches})

@@ -12,7 +12,9 @@ from warpsmith.cli.options import DeviceOption, JsonOption, KernelArgument, prin
 def space(
     kernel: KernelArgument,
     device: DeviceOption = "cpu",
-    why: Annotated[str | None, typer.Option("--why", metavar="'A=1 B=2'", help="Explain one configuration.")] = None,
+    why: Annotated[
+        str | None, typer.Option("--why", metavar="'A=1 B=2'", help="Explain whether this configuration is feasible.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """The feasible configurations: their number, what each constraint removes, why one is out."""

@@ -22,13 +22,13 @@ def templatize(
     kernel: KernelArgument,
     device: DeviceOption = "cpu",
     agent: Annotated[
-        str, typer.Option("--agent", help="`rules`: the passes alone; PROVIDER:MODEL: a model writes a form of its own first.")
+        str, typer.Option("--agent", help="`rules`: passes only; PROVIDER:MODEL: a model also writes a form.")
     ] = "rules",
     passes: Annotated[
-        str | None, typer.Option("--passes", metavar="A,B", help="Only these passes, in the order of their stages.")
+        str | None, typer.Option("--passes", metavar="A,B", help="Apply only these passes, in pipeline order.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write; default: under WARPSMITH_HOME.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Output folder; default: under WARPSMITH_HOME.")
     ] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,

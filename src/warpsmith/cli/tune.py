@@ -26,12 +26,12 @@ def tune(
         list[str],
         typer.Argument(
             metavar="KERNEL",
-            help="A kernel.toml, a folder with one, or the name of a bundled example; several of them, or a folder of such "
-            "folders, share one budget.",
+            help="A kernel.toml, a folder with one, or the name of a bundled example; several kernels, or a "
+            "folder of kernel folders, share one budget.",
         ),
     ],
     device: Annotated[
-        str, typer.Option("--device", "-d", help="Where to run (`warpsmith devices`); cuda:0,cuda:1: several search together.")
+        str, typer.Option("--device", "-d", help="Where to run (`warpsmith devices`); cuda:0,cuda:1 searches on both.")
     ] = "cpu",
     agent: Annotated[
         str | None,
@@ -44,45 +44,50 @@ def tune(
     ] = None,
     mode: Annotated[
         str,
-        typer.Option("--mode", help="template: refactor and search; direct: the agent rewrites the kernel for each evaluation."),
+        typer.Option("--mode", help="template: refactor and search; direct: the agent writes one whole kernel per evaluation."),
     ] = "template",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Most rounds of refactoring and search.")] = 3,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Maximum rounds of refactoring and search.")] = 3,
     strategy: Annotated[
         str | None, typer.Option("--strategy", "-s", help="gp (the default), local, random, exhaustive, …, or a plug-in's name.")
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option("--evaluations", "-n", help="Most configurations to evaluate (100 a kernel unless --time is given)."),
+        typer.Option("--evaluations", "-n", help="Maximum configurations to evaluate (100 per kernel unless --time is given)."),
     ] = None,
     time: Annotated[
-        str | None, typer.Option("--time", "-t", help="Most time to search, such as 90s, 5m, 1h; of all kernels.")
+        str | None, typer.Option("--time", "-t", help="Maximum search time for all kernels, such as 90s, 5m, 1h.")
     ] = None,
     max_usd: MaxUsdOption = None,
     max_tokens: MaxTokensOption = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the strategy and of the inputs.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the strategy and of the inputs.")] = 0,
     warm: Annotated[
         list[str] | None,
         typer.Option(
             "--warm",
             metavar="SOURCE",
-            help="Start from a run, `last`, a Kernel Tuner cache, a T4 file, or all that is known (auto); repeatable.",
+            help="Warm start from a run, `last`, a Kernel Tuner cache, a T4 file, or all known results (auto); repeatable.",
         ),
     ] = None,
     also_compile: Annotated[
         str | None,
-        typer.Option("--also-compile", metavar="TARGETS", help="Keep only what can run there too: sm_90,gfx942 (no GPU needed)."),
+        typer.Option(
+            "--also-compile",
+            metavar="TARGETS",
+            help="Keep only configurations that also compile for and fit these targets: sm_90,gfx942 (no GPU needed).",
+        ),
     ] = None,
     workers: Annotated[
         str | None,
         typer.Option(
             "--workers",
             metavar="N|ray|ray://HOST:PORT",
-            help="Compile in so many processes (default: one for each four cores); or search on a Ray cluster, too.",
+            help="Number of compile processes (default: one per four cores); "
+            "`ray` or ray://HOST:PORT: also search on a Ray cluster.",
         ),
     ] = None,
     proved_only: ProvedOnlyOption = False,
     knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Tell the agent what earlier runs learnt on similar kernels.")
+        bool, typer.Option("--knowledge/--no-knowledge", help="Give the agent results of earlier runs on similar kernels.")
     ] = True,
     live: LiveOption = False,
     live_port: LivePortOption = None,
@@ -117,7 +122,7 @@ def tune(
     }
     if is_several(kernels):
         if warm:
-            raise InputError("--warm is for one kernel: another's results say nothing of it", hint="tune that kernel by itself")
+            raise InputError("--warm takes one kernel: results of other kernels do not apply", hint="tune that kernel alone")
         with live_page(wanted=live, port=live_port) as shown:
             with progress() as emit:
                 batch = api.tune_batch(kernels, **options, emit=shown.also(emit))

@@ -15,13 +15,11 @@ def verify(
         str,
         typer.Argument(
             metavar="RUN",
-            help="A run's name, the beginning of it, `last`; a folder that `export` wrote; or a kernel (`my_kernel/`).",
+            help="A run's name, a prefix of it, or `last`; an export folder; or a kernel (`my_kernel/`).",
         ),
     ] = "last",
-    device: Annotated[
-        str | None, typer.Option("--device", "-d", help="Where to run; default: where the run was, or cpu.")
-    ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many inputs of each workload.")] = 3,
+    device: Annotated[str | None, typer.Option("--device", "-d", help="The device; default: the run's device, or cpu.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of input sets per workload.")] = 3,
     json: JsonOption = False,
 ) -> None:
     """Compile the winners and the original anew and verify them on every workload, with inputs that the run did not use.

@@ -41,6 +41,6 @@ def require_recordable(path: Path) -> None:
     except UnicodeEncodeError:
         shown = os.fsencode(absolute).decode(errors="backslashreplace")
         raise InputError(
-            f"the path {shown} is not text in this locale, and cannot be put on record",
-            hint="rename what is not UTF-8 in it; where the locale is C, PYTHONUTF8=1 makes it UTF-8",
+            f"the path {shown} is not valid text in this locale and cannot be recorded",
+            hint="rename the parts that are not UTF-8; in the C locale, set PYTHONUTF8=1",
         ) from None

@@ -13,6 +13,6 @@ def require_output_folder(folder: Path) -> None:
     absolute = folder.absolute()
     nearest = next(place for place in (absolute, *absolute.parents) if place.exists())
     if not nearest.is_dir():
-        raise InputError("this is a file, and a folder is needed", location=Location(nearest), hint="choose another folder")
+        raise InputError("this is a file, expected a folder", location=Location(nearest), hint="choose another folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise UnavailableError("nothing can be written here", location=Location(nearest), hint="choose another folder")
+        raise UnavailableError("this folder is not writable", location=Location(nearest), hint="choose another folder")

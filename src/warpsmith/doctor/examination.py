@@ -17,8 +17,10 @@ from warpsmith.devices.registry import device_names, load_device
 from warpsmith.doctor.launch import VerifiedLaunch, launch
 from warpsmith.isolation.confinement import confinement_report
 
-_UNEXPLAINED = "with WARPSMITH_CONFINEMENT=off it may work, and then it is the confinement of workers; please report either"
-_OFF = "WARPSMITH_CONFINEMENT=off is for finding out what confinement refuses; take it away"
+_UNEXPLAINED = (
+    "try WARPSMITH_CONFINEMENT=off: if that works, the confinement of workers is the cause; please report either result"
+)
+_OFF = "WARPSMITH_CONFINEMENT=off is for debugging only; unset it"
 
 
 def examine(devices: Sequence[str] = ()) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def _confinement() -> Finding:
         return Finding("confinement", State.OK, "workers are confined")
     if report.missing:
         remedy = "Linux 6.2 or later with Landlock; in a container, a seccomp profile that lets it through"
-        return Finding("confinement", State.LACKING, f"incomplete, for want of {' and '.join(report.missing)}", remedy)
+        return Finding("confinement", State.LACKING, f"incomplete, missing: {' and '.join(report.missing)}", remedy)
     return Finding("confinement", State.LACKING, "switched off", _OFF)
 
 
@@ -97,7 +99,7 @@ def _device(name: str) -> dict[str, Any]:
 def _seen_by_the_driver(finding: Finding) -> Finding:
     """What the system's files do not show may be there all the same, in a container or a virtual machine."""
     if finding.what == "GPU" and finding.state is State.ABSENT:
-        return Finding("GPU", State.OK, "the driver shows one that the PCI bus does not")
+        return Finding("GPU", State.OK, "the driver lists a GPU that is not on the PCI bus")
     return finding
 
 
@@ -112,7 +114,7 @@ def _of_launch(launched: VerifiedLaunch, *, is_gpu: bool) -> list[Finding]:
         found.insert(0, Finding("clocks", State.OK, f"{reading.clock_mhz} of {reading.highest_clock_mhz} MHz, not slowed"))
     elif is_gpu:
         remedy = "with NVIDIA's driver comes libnvidia-ml; on AMD, pip install amdsmi"
-        found.insert(0, Finding("clocks", State.LACKING, "no management library tells of them", remedy))
+        found.insert(0, Finding("clocks", State.LACKING, "no management library is available", remedy))
     return found
 
 

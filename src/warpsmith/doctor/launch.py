@@ -56,7 +56,7 @@ def launch(name: str, pool: CompilePool, info: DeviceInfo) -> VerifiedLaunch | F
             return _failed(f"{kernel.name} gives a wrong result: {verdict.failure}")
         times = bench.time(workload.name, [candidate] * _TIMED, [FIRST] * _TIMED)
         if not isinstance(times, list):
-            return _failed(f"{kernel.name} ran once, and not again: {times.reason}")
+            return _failed(f"{kernel.name} ran once and then failed: {times.reason}")
         reading = bench.reading()
     registers = candidate.binaries[workload.name].resources.registers
     return VerifiedLaunch(kernel.name, workload.name, verdict.max_error, median(times) / 1e3, registers, reading)

@@ -19,9 +19,9 @@ def must_belong_to(kernel: Kernel, source: Path) -> Callable[[Path], bool]:
         own_link = file.is_symlink() and file.parent in folders and not file.name.startswith(".")
         if not own_link and not lies_in(file, folders):
             raise InputError(
-                f"{file} is included, and lies outside the kernel's folders or is hidden there, so it is not exported",
+                f"{file} is included but outside the kernel's folders, or hidden in them, so it is not exported",
                 location=Location(source),
-                hint="name its folder under include_dirs in kernel.toml, or leave the #include out",
+                hint="add its folder to include_dirs in kernel.toml, or remove the #include",
             )
         return True
 

@@ -39,7 +39,9 @@ def _check_folder(output: Path) -> None:
     """An earlier export may be written over; what somebody else put there may not."""
     require_output_folder(output)
     if output.is_dir() and any(output.iterdir()) and not (output / FILE_NAME).is_file():
-        raise InputError("the folder has files that no export wrote", location=Location(output), hint="choose another folder")
+        raise InputError(
+            "the folder contains files that are not from an export", location=Location(output), hint="choose another folder"
+        )
 
 
 def _remove_earlier(output: Path) -> None:

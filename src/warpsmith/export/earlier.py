@@ -53,7 +53,7 @@ class EarlierExport:
     def _build(self, entry: Mapping[str, Any], workloads: tuple[str, ...], kernel: Kernel) -> Build:
         file = self.folder / entry["file"]
         if not file.is_file():
-            raise InputError("export.json names this file, and it is gone", location=Location(file), hint="export the run again")
+            raise InputError("this file of export.json is missing", location=Location(file), hint="export the run again")
         grid, block = (tuple(map(Expression.parse, entry[key])) for key in ("grid", "block"))
         arguments = _arguments(entry.get("arguments", self.manifest["arguments"]), kernel)
         launch = Launch(grid, block, Expression.parse(entry["shared"]))
@@ -76,9 +76,9 @@ def read_export(folder: Path) -> EarlierExport:
         raise InputError(f"cannot be read: {error}", location=Location(file), hint=_HINT) from error
     missing = {"version", "provenance", "general", "dispatch", "arguments"} - set(found if isinstance(found, dict) else ())
     if missing:
-        raise InputError(f"this is no export: {', '.join(sorted(missing))} missing", location=Location(file), hint=_HINT)
+        raise InputError(f"not an export: {', '.join(sorted(missing))} missing", location=Location(file), hint=_HINT)
     if found["version"] != VERSION:
-        raise InputError(f"the export is of version {found['version']}, not {VERSION}", location=Location(file), hint=_HINT)
+        raise InputError(f"the export has version {found['version']}, not {VERSION}", location=Location(file), hint=_HINT)
     return EarlierExport(folder, found)
 
 

@@ -50,17 +50,17 @@ def _warnings(shipment: Shipment) -> list[str]:
     """What a user of the files should know before shipping them."""
     found = []
     if shipment.general.claim.ci95[0] <= 1:
-        found.append("no certain gain: the interval of the speedup includes 1")
+        found.append("no significant gain: the interval of the speedup includes 1")
     if shipment.targets and not shipment.limits.is_gpu:
         where = shipment.provenance["device_description"]
-        found.append(f"measured on {where}: what it gains on {', '.join(shipment.targets)} was not")
+        found.append(f"measured on {where}: its gain on {', '.join(shipment.targets)} was not measured")
     for workload, claim in shipment.provenance["heldout"].items():
         if claim["ci95"][1] < 1:
             found.append(f"slower than the original on the held-out workload {workload!r}: {claim['speedup']:.3f}x")
     for shape in shipment.provenance["evidence"].get("odd_shapes") or ():  # runs of earlier versions do not say it
         if not shape["passed"]:
             sizes = ", ".join(f"{name}={size}" for name, size in shape["sizes"].items())
-            found.append(f"for the declared shapes only: wrong where the original is right, at {sizes} ({shape['reason']})")
+            found.append(f"for the declared shapes only: wrong where the original is correct, at {sizes} ({shape['reason']})")
     return found
 
 

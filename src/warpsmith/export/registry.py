@@ -21,7 +21,7 @@ def load_exporter(name: str) -> Exporter:
     """Raises InputError for a name that is not there and for a plug-in that cannot be loaded."""
     entry = next(iter(entry_points(group=GROUP, name=name)), None)  # the first of several that share it
     if entry is None:
-        raise InputError(f"no export format {name!r}", hint=f"there are: {', '.join(exporter_names()) or 'none'}")
+        raise InputError(f"unknown export format {name!r}", hint=f"there are: {', '.join(exporter_names()) or 'none'}")
     try:
         return cast("Exporter", entry.load()())
     except (ImportError, AttributeError, TypeError) as error:

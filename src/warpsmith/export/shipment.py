@@ -37,12 +37,12 @@ def shipment_of(
     general, heldout = result.best, result.uncertain.heldout if result.uncertain is not None else result.heldout
     if not general.verified:
         raise NothingToShip(
-            f"run {record.run} has no configuration that was verified on every workload, so nothing is exported",
-            hint=f"`warpsmith show {record.run} --evaluations` says what was wrong with each",
+            f"run {record.run} has no configuration that passed verification on every workload, so nothing is exported",
+            hint=f"`warpsmith show {record.run} --evaluations` lists the failures",
         )
     pick = _pick(general, kernel)
     if general.ci95[0] <= 1 and not force:
-        raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it all the same")
+        raise NothingToShip(_no_gain(record.run, pick, kernel), hint="--force exports it anyway")
     limits = Limits(**record.header.device_info["limits"])
     own = {w: _pick(entry, kernel) for w, entry in result.per_workload.items() if _is_better(entry, general.workloads[w])}
     certificate = result.template.certificate if choices.template is not None and result.template is not None else None
@@ -80,10 +80,10 @@ def _is_better(own: Claim, general: Claim) -> bool:
 
 def _no_gain(run: str, pick: Pick, kernel: Kernel) -> str:
     if pick.configuration == kernel.default_configuration:
-        return f"run {run} found nothing faster than the original: there is no gain to export"
+        return f"run {run} found nothing faster than the original, so there is nothing to export"
     low, high = pick.claim.ci95
     return (
-        f"run {run} shows no certain gain: {pick.claim.speedup:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
+        f"run {run} shows no significant gain: {pick.claim.speedup:.3f}x, with a 95 % interval from {low:.3f} to {high:.3f} that"
         " includes 1"
     )
 

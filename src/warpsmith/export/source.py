@@ -12,7 +12,7 @@ from warpsmith.spec.kernel import Kernel
 
 class SourceExporter:
     name = "source"
-    summary = "standalone source, its launch and a table of which configuration is for which workload"
+    summary = "standalone source, its launch and a table that maps workloads to configurations"
 
     def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
         kernel, parts = shipment.kernel, parts_of(shipment)

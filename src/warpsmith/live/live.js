@@ -66,7 +66,7 @@
         more.dataset.round = String(round.round);
         more.open = opened.has(more.dataset.round);
         list.append(...round.findings.map((words) => made("li", words)));
-        more.append(made("summary", `What it rests on (${round.findings.length})`), list);
+        more.append(made("summary", `Based on these findings (${round.findings.length})`), list);
         part.append(more);
       }
       return part;
@@ -164,7 +164,7 @@
     show();
     if (state.ended !== null) end(state.ended);
   };
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED && !ended) end("The run is not to be reached any more."); };
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED && !ended) end("The connection to the run was lost."); };
   source.onopen = () => at("words").classList.remove("gone");
   setInterval(tick, 1000);
   let waiting = 0;

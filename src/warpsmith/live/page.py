@@ -13,7 +13,7 @@ _PACKAGE = "warpsmith.live"
 @cache
 def live_page() -> str:
     script, style = own_text("live.js", _PACKAGE), own_text("live.css", _PACKAGE)
-    without = element("noscript", element("p", "This page needs its script: what it shows changes as the run goes on."))
+    without = element("noscript", element("p", "This page needs JavaScript, which updates it during the run."))
     main = element(
         "main",
         without,
@@ -32,7 +32,7 @@ def _header() -> Html:
     figure = element("p", element("span", "…", id="best"), element("small", "", id="interval"), class_="figure")
     words = element(
         "div",
-        element("p", "As searched: what is claimed is measured again in the end.", id="words"),
+        element("p", "As searched: claims are measured again at the end.", id="words"),
         element("p", element("code", "", id="best-configuration")),
         element("p", "", id="spent"),
         element("progress", "", id="progress", aria_label="The budget"),
@@ -47,7 +47,7 @@ def _stage() -> Html:
 
 
 def _columns(name: str, columns: tuple[str, ...]) -> Html:
-    captions = {"working": "What is compiled and measured where", "latest": "The latest evaluations"}
+    captions = {"working": "Compile and measurement workers", "latest": "The latest evaluations"}
     return element("div", table(captions[name], columns, [], id=name), id=f"{name}-table")
 
 
@@ -56,7 +56,7 @@ def _listed(name: str) -> Html:
 
 
 def _plot() -> Html:
-    caption = "Every evaluation's speedup over the original (dashed), and the best so far. Below: those without a time."
+    caption = "Every evaluation's speedup over the original (dashed), and the best so far. Below: evaluations without a time."
     return element("figure", element("div", "", id="plot"), element("figcaption", caption), class_="broad")
 
 

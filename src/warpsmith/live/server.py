@@ -117,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> Callable[[], None] | None:
         """None where the request was refused."""
         if (self.headers.get("Host") or "").rpartition(":")[0] not in _HOSTS and self.headers.get("Host") not in _HOSTS:
-            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "asked under another host's name")
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "request for another host name")
             return None
         given, slash, path = self.path.partition("?")[0].removeprefix("/").partition("/")
         # Bytes: the comparison refuses text with letters beyond ASCII, which a request may have.
@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         readers = self.server.readers
         with readers.changed:
             if readers.now >= _READERS_AT_MOST:
-                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "so many pages are open already")
+                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open already")
                 return
             readers.now += 1
         try:

@@ -185,13 +185,13 @@ class LiveState:
             case Warned(message=message):
                 self._say("warning", message)
             case AgentGaveUp(reason=reason):
-                self._say("agent", f"{reason}: the run goes on with what it has")
+                self._say("agent", f"{reason}: the run continues without it")
             case TemplateCertified(detail=detail):
                 self._say("identity", detail)
             case SourceLearned(source=source):
                 self._say("warm", f"{source.evaluations} evaluations of {source.kernel} on {source.device}, from {source.name}")
             case PassesPostponed(names=names):
-                self._say("template", f"left for a later round, since time is short: {', '.join(names)}")
+                self._say("template", f"postponed to a later round for lack of time: {', '.join(names)}")
             case AdversariesChosen(kept=kept):
                 self._say("tester", f"also verified on {', '.join(w.name for w in kept) or 'nothing'}")
 

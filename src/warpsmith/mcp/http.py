@@ -53,7 +53,9 @@ def serve(server: MCPServer[Any], port: int, token_file: Path | None) -> None:
             listening.bind((LOOPBACK, port))
             listening.listen()  # who reads the address may connect at once, and waits until it is served
         except OSError as error:
-            raise UnavailableError(f"port {port} cannot be had: {error.strerror}", hint="--http 0 takes a free one") from error
+            raise UnavailableError(
+                f"port {port} is not available: {error.strerror}", hint="--http 0 takes a free port"
+            ) from error
         where = f"http://{LOOPBACK}:{listening.getsockname()[1]}/mcp"
         shown = f"the token in {token_file}" if token_file is not None else f"the token {token}"
         print(f"serving {where} with {shown}", file=sys.stderr, flush=True)  # noqa: T201
@@ -70,9 +72,9 @@ def read_token(file: Path) -> str:
         token = file.read_text(encoding="utf-8").strip()
         if len(token) < _SHORTEST_TOKEN or not token.isascii() or any(c.isspace() for c in token):
             raise InputError(
-                f"this is no token: it must be a word of at least {_SHORTEST_TOKEN} characters",
+                f"invalid token: it must be a word of at least {_SHORTEST_TOKEN} characters",
                 location=Location(file),
-                hint="remove the file, and one is made",
+                hint="remove the file to have one created",
             ) from None
         if file.stat().st_mode & 0o077:
             raise InputError(
@@ -80,7 +82,7 @@ def read_token(file: Path) -> str:
             ) from None
         return token
     except OSError as error:
-        raise InputError(f"the token cannot be kept here: {error.strerror}", location=Location(file)) from error
+        raise InputError(f"the token cannot be stored here: {error.strerror}", location=Location(file)) from error
     token = secrets.token_urlsafe(32)
     with os.fdopen(descriptor, "w") as opened:
         opened.write(f"{token}\n")

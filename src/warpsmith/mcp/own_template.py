@@ -81,7 +81,7 @@ class _Trying:
         if (problem := problem_with(twin, self._workloads, self._lab.bench)) is not None:
             raise InputError(
                 f"the template at its defaults is not the original: {problem}",
-                hint="guard every change with #if, so that the defaults leave the kernel as it was",
+                hint="guard every change with #if, so that the defaults leave the kernel unchanged",
             )
         original = self._lab.pool.preprocess(requests.original(first))
         templated = self._lab.pool.preprocess(requests.templated(self.space.default, first))

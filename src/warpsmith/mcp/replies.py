@@ -32,13 +32,13 @@ class WorkloadFacts(BaseModel):
     sizes: dict[str, int]
     weight: float
     heldout: bool
-    bytes_moved: float = Field(description="At least so many, by the arguments' sizes or [traffic].")
+    bytes_moved: float = Field(description="A lower bound, from the arguments' sizes or [traffic].")
     flops: float | None = Field(description="None where kernel.toml does not say.")
 
 
 class Draft(BaseModel):
-    kernel_toml: str = Field(description="The text, to be saved beside the source.")
-    next: str = Field(default="", description="What to do now.")
+    kernel_toml: str = Field(description="The text; save it next to the source.")
+    next: str = Field(default="", description="The next step.")
 
 
 class Inspection(BaseModel):
@@ -47,7 +47,7 @@ class Inspection(BaseModel):
     language: str
     entry: str
     source_path: str
-    source: str | None = Field(description="The whole text; None when it is long: read source_path then.")
+    source: str | None = Field(description="The whole text; None if it is long: read source_path instead.")
     arguments: dict[str, str]
     grid: list[str]
     block: list[str]
@@ -60,7 +60,7 @@ class Inspection(BaseModel):
     accesses: list[Place]
     barriers: list[Place]
     shared_arrays: list[Place]
-    findings: list[str] = Field(description="What the rules see in the source; nothing was measured yet.")
+    findings: list[str] = Field(description="Static findings of the rules; nothing was measured yet.")
 
 
 class Check(BaseModel):
@@ -69,8 +69,8 @@ class Check(BaseModel):
     feasible: int = Field(description="Configurations of the kernel's own template that the device allows.")
     all: int
     verified_on: list[str] = Field(description="Workloads on which the original was launched and agreed with the oracle.")
-    findings: list[str] = Field(default=[], description="What is unfinished or hardly meant in kernel.toml.")
-    next: str = Field(default="", description="What to call now.")
+    findings: list[str] = Field(default=[], description="Unfinished or suspicious entries of kernel.toml.")
+    next: str = Field(default="", description="The tool to call next.")
 
 
 class PassFacts(BaseModel):
@@ -91,7 +91,7 @@ class ParameterFacts(BaseModel):
     values: list[Value]
     default: Value
     meaning: str = ""
-    assumes: str = Field(default="", description="What was tested of its other values, and not proved.")
+    assumes: str = Field(default="", description="Assumptions about its other values that were tested, not proved.")
 
 
 class Template(BaseModel):
@@ -100,34 +100,34 @@ class Template(BaseModel):
     diff_path: str | None
     parameters: list[ParameterFacts]
     constraints: list[str]
-    certificate: str = Field(description="How it was shown that the defaults are the original kernel.")
+    certificate: str = Field(description="How equality of the default template and the original was established.")
     feasible: int
     all: int
     applied: list[str]
     not_applied: dict[str, str] = Field(description="By pass: the reason.")
-    notes: list[str] = Field(description="Values and forms that were left out, and why.")
-    next: str = Field(default="", description="What to call now.")
+    notes: list[str] = Field(description="Excluded values and forms, with the reason.")
+    next: str = Field(default="", description="The tool to call next.")
 
 
 class Submission(BaseModel):
     accepted: bool
-    form: str | None = Field(default=None, description="Give it to make_template; None when it was not accepted.")
+    form: str | None = Field(default=None, description="Pass it to make_template; None if it was rejected.")
     template: Template | None = None
-    problem: str | None = Field(default=None, description="What is wrong, as the compiler or the comparison said it.")
-    left_out: dict[str, str] = Field(default={}, description="Values of its parameters that failed, with the reason.")
+    problem: str | None = Field(default=None, description="The compiler's or the comparison's error message.")
+    left_out: dict[str, str] = Field(default={}, description="Parameter values that failed, with the reason.")
     verified_on: list[str] = []
     trial: Trial | None = Field(default=None, description="Of an accepted form, at its defaults.")
-    next: str = Field(default="", description="What to call now.")
+    next: str = Field(default="", description="The tool to call next.")
 
 
 class Trial(BaseModel):
     """In a few launches, each beside one of the original: it says which of two ideas is faster, and is no claim."""
 
     config: str
-    speedup: float | None = Field(description="The original's time over the form's; None where nothing was timed.")
+    speedup: float | None = Field(description="The original's time over the form's; None if not timed.")
     ci95: tuple[float, float] | None
     times_us: dict[str, float]
-    compiler: dict[str, int] = Field(description="What the compiler says of it. What it cannot tell is absent.")
+    compiler: dict[str, int] = Field(description="Resources that the compiler reports; unknown ones are absent.")
     remarks: list[str] = []
 
 
@@ -135,26 +135,26 @@ class Job(BaseModel):
     job: str
     kernel: str
     state: Literal["starting", "running", "finished", "stopped", "failed"]
-    run: str | None = Field(description="Give it to get_result, explain, profile and export_result.")
+    run: str | None = Field(description="Pass it to get_result, explain, profile and export_result.")
     evaluations: dict[str, int] = {}
     evaluations_allowed: int | None = None
     seconds: float = 0.0
-    seconds_left: float | None = Field(default=None, description="An estimate of the search; claims take up to a minute more.")
+    seconds_left: float | None = Field(default=None, description="Estimated search time; claims take up to a minute more.")
     best_so_far: BestSoFar | None = None
     stage: str = Field(default="", description="The last line of the log.")
     log_path: str = ""
-    next: str = Field(default="", description="What to call now.")
+    next: str = Field(default="", description="The tool to call next.")
 
 
 class BestSoFar(BaseModel):
     config: dict[str, Value]
-    speedup: float = Field(description="As searched: not a claim, and biased upwards. Report get_result's figure instead.")
+    speedup: float = Field(description="As searched: not a claim, biased upwards. Report get_result's figure instead.")
     ci95: tuple[float, float] | None = None
 
 
 class Jobs(BaseModel):
     jobs: list[Job]
-    next: str = Field(default="", description="What to call where there are none.")
+    next: str = Field(default="", description="The tool to call if there are none.")
 
 
 class Reason(BaseModel):
@@ -177,10 +177,12 @@ class Explanation(BaseModel):
     all: int
     configuration: dict[str, Value] | None = None
     is_feasible: bool | None = None
-    violations: list[str] = Field(default=[], description="Each with the rule and the two numbers.")
-    outcome: str | None = Field(default=None, description="What came of it in this run; None when it was not evaluated.")
-    failures: list[Reason] = Field(default=[], description="The commonest reasons, of the run.")
-    removed: list[Removed] = Field(default=[], description="What each rule alone removes from the product of all values.")
+    violations: list[str] = Field(default=[], description="Violated constraints, each with its two values.")
+    outcome: str | None = Field(default=None, description="Its outcome in this run; None if it was not evaluated.")
+    failures: list[Reason] = Field(default=[], description="The most frequent failure reasons of the run.")
+    removed: list[Removed] = Field(
+        default=[], description="Configurations of the Cartesian product that each constraint alone removes."
+    )
 
 
 class Influence(BaseModel):
@@ -188,7 +190,7 @@ class Influence(BaseModel):
     share: float
     best: Value
     worst: Value
-    slowdown: float = Field(description="Of the worst value against the best.")
+    slowdown: float = Field(description="Time of the worst value over the best.")
 
 
 class Profile(BaseModel):
@@ -196,11 +198,13 @@ class Profile(BaseModel):
     kernel: str
     state: str
     best: dict[str, Value]
-    resources: dict[str, int] = Field(description="Of the best, as the compiler reported them. What it cannot tell is absent.")
+    resources: dict[str, int] = Field(
+        description="Resources of the best, as the compiler reported them; unknown ones are absent."
+    )
     baseline_resources: dict[str, int]
     median_us: dict[str, float]
     baseline_us: dict[str, float]
-    roofline_fraction: dict[str, float] = Field(description="Measured beside the claims; empty before a run is finished.")
+    roofline_fraction: dict[str, float] = Field(description="Measured together with the claims; empty before a run is finished.")
     influences: list[Influence] = Field(description="Empty with too few results.")
     findings: list[str]
 
@@ -219,17 +223,19 @@ class Outcome(BaseModel):
     kernel: str
     device: str
     state: str
-    summary: str = Field(description="In words that may be quoted.")
+    summary: str = Field(description="A sentence to quote.")
     general: Claim | None
-    uncertain: Claim | None = Field(None, description="The best found, where that may be no gain: then general is the original.")
+    uncertain: Claim | None = Field(
+        None, description="The best found if its gain is not significant; general is then the original."
+    )
     per_workload: dict[str, Claim] = {}
     heldout: dict[str, Claim] = {}
     evaluations: dict[str, int]
     seconds: float
     certificate: str | None = None
     template_path: str | None = None
-    report_path: str | None = Field(None, description="A page for people: result, plots, template, method, every evaluation.")
-    next: str = Field(default="", description="What to call now.")
+    report_path: str | None = Field(None, description="The HTML report: result, plots, template, method, every evaluation.")
+    next: str = Field(default="", description="The tool to call next.")
 
 
 class Export(BaseModel):
@@ -242,4 +248,4 @@ class Export(BaseModel):
     requires: list[str]  # of the sizes it is launched with, and of the device
     verified_as_written: bool
     warnings: list[str]
-    next: str = Field(default="", description="What to call now.")
+    next: str = Field(default="", description="The tool to call next.")

@@ -60,7 +60,7 @@ def written_conversation(record: RunRecord, messages: Iterable[Message]) -> str:
     asked = questions(messages)
     header = record.header
     if not asked:
-        raise InputError(f"no model was asked in {record.run} (agent {header.agent})", hint="tune with --agent PROVIDER:MODEL")
+        raise InputError(f"no model was used in {record.run} (agent {header.agent})", hint="tune with --agent PROVIDER:MODEL")
     about = {
         FORMAT: VERSION,
         "agent": header.agent,
@@ -83,7 +83,7 @@ def read_conversations(path: Path) -> tuple[StoredConversation, ...]:
     """Raises InputError for what is no such file, with the line."""
     try:
         if path.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{path} has more than {_LARGEST_FILE >> 20} MB: no recorded conversation is so long")
+            raise InputError(f"{path} has more than {_LARGEST_FILE >> 20} MB: too large for a recorded conversation")
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise InputError(f"{path} cannot be read as a recorded conversation: {error}", hint=_HINT) from None
@@ -92,14 +92,14 @@ def read_conversations(path: Path) -> tuple[StoredConversation, ...]:
         try:
             if FORMAT in entry:
                 if entry[FORMAT] != VERSION:
-                    raise ValueError(f"version {entry[FORMAT]} of the format, where {VERSION} is known")  # noqa: TRY301
+                    raise ValueError(f"version {entry[FORMAT]} of the format; this Warpsmith reads version {VERSION}")  # noqa: TRY301
                 found.append((entry, []))
             else:
                 found[-1][1].append(_question(entry))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(f"{path}:{number}: no line of a recorded conversation: {_said(error)}", hint=_HINT) from None
+            raise InputError(f"{path}:{number}: not a line of a recorded conversation: {_said(error)}", hint=_HINT) from None
     if not any(asked for _, asked in found):
-        raise InputError(f"{path} has no question with an answer", hint=_HINT)
+        raise InputError(f"{path} has no answered question", hint=_HINT)
     return tuple(StoredConversation(about, tuple(asked)) for about, asked in found)
 
 

@@ -13,11 +13,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.EEXIST, errno.EISDIR})
 
-_MAKE_ROOM = "make room there, or choose another place: WARPSMITH_HOME says where runs are kept"
-_ELSEWHERE = "choose a place that can be written: WARPSMITH_HOME says where runs are kept, -o where a command writes"
-MOVE_AWAY = "move the file away; a new one is made at the next run"
-RESTORE = f"bring it back from a copy, or {MOVE_AWAY}"
-_RECOVER = f'`sqlite3 runs.sqlite ".recover"` may save most of it; else {MOVE_AWAY}'
+_MAKE_ROOM = "free some space there, or set WARPSMITH_HOME, the folder of runs, to another disk"
+_ELSEWHERE = "choose a writable folder: WARPSMITH_HOME for runs, -o for a command's output"
+MOVE_AWAY = "move the file away; the next run creates a new one"
+RESTORE = f"restore it from a backup, or {MOVE_AWAY}"
+_RECOVER = f'`sqlite3 runs.sqlite ".recover"` may recover most of it; else {MOVE_AWAY}'
 _DAMAGED = "the record of runs is damaged"
 _FAULTS = {
     sqlite3.SQLITE_NOTADB: ("cannot be used as a record of runs: it is not a database", MOVE_AWAY),
@@ -27,9 +27,9 @@ _FAULTS = {
     sqlite3.SQLITE_READONLY: ("the record of runs cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_PERM: ("the record of runs cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_CANTOPEN: ("the record of runs cannot be opened or made", _ELSEWHERE),
-    sqlite3.SQLITE_IOERR: ("the record of runs cannot be read or written", "see whether the disk is full, or failing"),
-    sqlite3.SQLITE_BUSY: ("another program holds the record of runs", "wait for it to end"),
-    sqlite3.SQLITE_LOCKED: ("another program holds the record of runs", "wait for it to end"),
+    sqlite3.SQLITE_IOERR: ("the record of runs cannot be read or written", "check whether the disk is full or failing"),
+    sqlite3.SQLITE_BUSY: ("another program has locked the record of runs", "wait for it to end"),
+    sqlite3.SQLITE_LOCKED: ("another program has locked the record of runs", "wait for it to end"),
 }
 
 
@@ -54,13 +54,13 @@ def system_fault(error: OSError, path: Path | None = None) -> UnavailableError:
     words = error.strerror or str(error) or type(error).__name__
     hint = None
     if error.errno in _FULL:
-        hint = _MAKE_ROOM if place is not None else "make room where the output goes"
+        hint = _MAKE_ROOM if place is not None else "free some space for the output"
     elif error.errno == errno.EFBIG:
-        hint = "is there a limit on how large files may be? `ulimit -f` says"
+        hint = "check the file size limit: `ulimit -f`"
     elif error.errno in _REFUSED or (place is not None and place.absolute().is_relative_to(read_settings().home)):
         hint = _ELSEWHERE
     elif error.errno in _NO_FOLDER:
-        hint = "a folder is needed there"
+        hint = "expected a folder"
     return UnavailableError(words[:1].lower() + words[1:], location=location, hint=hint)
 
 

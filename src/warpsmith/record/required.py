@@ -15,7 +15,7 @@ def require_result(record: RunRecord, what_for: str) -> RunResult:
         why = f": {record.error['message']}" if record.error else ""
         raise InputError(
             f"run {record.run} failed, so it has no result {what_for}{why}",
-            hint=(record.error or {}).get("hint") or "mend what it failed for, then start another run with `warpsmith tune`",
+            hint=(record.error or {}).get("hint") or "fix the cause, then start another run with `warpsmith tune`",
         )
     raise InputError(
         f"run {record.run} is {record.status}: it has no result {what_for}",

@@ -301,7 +301,7 @@ class RunState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult(RunState):
-    """Of a finished run. `general` is what it found, the original where nothing is certainly faster."""
+    """Of a finished run. `general` is what it found, the original where nothing is significantly faster."""
 
     baseline: Overall
     general: Overall

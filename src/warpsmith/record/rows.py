@@ -75,7 +75,7 @@ def round_record(row: sqlite3.Row) -> RoundRecord:
     with _damage(row, f"round {row['number']}"):
         plan, report = _object(row["plan"]), _object(row["report"])
         if not plan:
-            raise ValueError("a plan of nothing")
+            raise ValueError("a plan without passes")
         return RoundRecord(_whole(row["number"]), plan, _text(row["kernel_path"]), _text(row["fingerprint"]), report)
 
 

@@ -184,7 +184,7 @@ def open_database(path: Path, *, reading: bool = False) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
             _create(path)
         elif _is_cut_off(path):
-            raise InputError("the record of runs is empty: it was cut off", location=Location(path), hint=RESTORE)
+            raise InputError("the record of runs is empty: the file was truncated", location=Location(path), hint=RESTORE)
         return _ready(_writable(path), path)
     except (sqlite3.Error, OSError) as error:
         found = _read_only(path) if reading else None

@@ -178,14 +178,14 @@ def _read(content: bytes, name: str, subject: Subject) -> SharedRun:
     if len(content) > _LARGEST_BYTES:
         raise ValueError(f"larger than {_LARGEST_BYTES >> 20} MiB")
     if f"{fingerprint(content)}{_SUFFIX}" != name.rpartition("/")[2]:
-        raise ValueError("its content is not what its name says")
+        raise ValueError("its content does not match its name")
     with gzip.open(io.BytesIO(content)) as stream:
         text = stream.read(_LARGEST_UNPACKED_BYTES + 1)
     if len(text) > _LARGEST_UNPACKED_BYTES:
-        raise ValueError(f"larger than {_LARGEST_UNPACKED_BYTES >> 20} MiB when it is unpacked")
+        raise ValueError(f"larger than {_LARGEST_UNPACKED_BYTES >> 20} MiB when decompressed")
     found = json.loads(text)
     if Subject(found["fingerprint"], found["device"], found["architecture"]) != subject:
-        raise ValueError("of another kernel or device")
+        raise ValueError("for another kernel or device")
     evaluations = tuple(
         Evaluation(Configuration.from_key(key), decode_outcome(kind, json.dumps(outcome)), float(seconds), float(started_at))
         for key, kind, outcome, seconds, started_at in found["evaluations"]

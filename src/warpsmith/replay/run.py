@@ -80,7 +80,9 @@ def _check_strategies(plan: ReplayPlan, example: Recording) -> None:
     for name in plan.strategies:
         strategy = load_strategy(name)(example.space, np.random.default_rng(0))
         if plan.warm is not None and not isinstance(strategy, Learner):
-            raise InputError(f"strategy {name!r} cannot start from an earlier record", hint="leave --warm out, or choose another")
+            raise InputError(
+                f"strategy {name!r} cannot start from an earlier record", hint="omit --warm, or choose another strategy"
+            )
 
 
 def _check_source(source: Recording, targets: Iterable[Recording]) -> None:
@@ -89,7 +91,7 @@ def _check_source(source: Recording, targets: Iterable[Recording]) -> None:
         wanted = {parameter.name for parameter in target.space.parameters}
         if not known & wanted:
             message = f"{source.name} has none of the parameters of {target.name}: {_listed(known)} against {_listed(wanted)}"
-            hint = "a warm start needs a record of the same kernel, from another device or workload"
+            hint = "a warm start needs a record of the same kernel from another device or workload"
             raise InputError(message, location=Location(source.file), hint=hint)
 
 

@@ -46,7 +46,7 @@ class RecordedEvaluator:
             raise ReplayStopped
         number = self._recording.space.index(configuration)
         if number is None:
-            raise ValueError(f"the strategy asked for ({configuration}), which is not in {self._recording.name}")
+            raise ValueError(f"the strategy proposed ({configuration}), which is not in {self._recording.name}")
         self.numbers.append(number)
         return self._recording.evaluation(number)
 

@@ -30,7 +30,7 @@ def batch_notes(result: Mapping[str, Any]) -> list[str]:
     claimed = [entry for entry in result["kernels"] if entry["general"] is not None]
     faster = [entry for entry in claimed if entry["general"]["ci95"][0] > 1]
     spent = f"{result['evaluations']} evaluations, {result['seconds']:.0f} s of work"
-    notes = [f"{len(faster)} of {len(result['kernels'])} kernels are certainly faster; {spent}."]
+    notes = [f"{len(faster)} of {len(result['kernels'])} kernels are significantly faster; {spent}."]
     if result["speedup"] is not None:
         notes.append(f"Geometric mean over the {len(claimed)} with a result: {speedup_text(result['speedup'])}.")
     for entry in result["kernels"]:
@@ -38,7 +38,7 @@ def batch_notes(result: Mapping[str, Any]) -> list[str]:
             hint = f" (hint: {entry['error']['hint']})" if entry["error"]["hint"] else ""
             notes.append(f"{entry['kernel']}: {entry['error']['message']}{hint}")
     if result["status"] not in {"finished", "running"}:
-        notes.append(f"It is {result['status']}; go on with: warpsmith resume {result['batch']}")
+        notes.append(f"It is {result['status']}; continue with: warpsmith resume {result['batch']}")
     return notes
 
 
@@ -50,5 +50,5 @@ def _remark(entry: Mapping[str, Any]) -> str:
         seen = f", {searched_text(best['speedup'], best.get('ci95'))} as searched" if best else ""
         return f"{entry['status']}{seen}"
     if entry["uncertain"] is not None:
-        return f"no certain gain; {speedup_text(entry['uncertain']['speedup'])} is possible"
+        return f"no significant gain; {speedup_text(entry['uncertain']['speedup'])} is possible"
     return "" if entry["general"]["ci95"][0] > 1 else "no gain"

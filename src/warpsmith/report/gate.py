@@ -51,7 +51,10 @@ def markdown(result: Mapping[str, Any]) -> str:
         for check in winner["checks"]:
             cells = [winner["winner"], check["check"], _MARKS[check["outcome"]], check["message"]]
             lines.append(f"| {' | '.join(map(_cell, cells))} |")
-    lines += ["", f"The chance of any false alarm is below {result['level']:.0%}; up to {result['tolerance']:.0%} nobody minds."]
+    lines += [
+        "",
+        f"The probability of any false alarm is below {result['level']:.0%}; slowdowns up to {result['tolerance']:.0%} pass.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -61,7 +61,7 @@ def draw_interactions(importance: Importance) -> Figure:
 
 
 def basis(importance: Importance) -> str:
-    r2 = f"R² {importance.r2:.2f} (each result predicted from the others)"
+    r2 = f"R² {importance.r2:.2f} (leave-one-out)"
     return f"estimated by a model of {importance.measured} measured configurations, {r2}"
 
 
@@ -80,7 +80,7 @@ def _draw_bars(axes: Axes, shown: Sequence[ParameterEffect]) -> None:
     axes.set_xticks([tick for tick in (0, 20, 40, 60, 80, 100) if tick <= max(max(shares, default=0), 20)])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("share of the variance of log time (%)")
-    axes.set_title("each parameter by itself")
+    axes.set_title("each parameter alone")
 
 
 def _draw_pairs(axes: Axes, importance: Importance, names: Sequence[str]) -> None:
@@ -105,4 +105,4 @@ def _draw_pairs(axes: Axes, importance: Importance, names: Sequence[str]) -> Non
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_title("pairs, beyond each alone (%)")
+    axes.set_title("pairs, beyond both alone (%)")

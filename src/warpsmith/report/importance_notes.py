@@ -13,11 +13,11 @@ _DOUBTFUL = 0.5
 def why_unknown(entry: Mapping[str, Any]) -> str | None:
     """Why it cannot be said what mattered; None when it can."""
     if entry["r2"] is None:
-        return f"too few results to say ({entry['measured']} measured, {entry['needed']} needed)"
+        return f"too few results ({entry['measured']} measured, {entry['needed']} needed)"
     if entry["r2"] < _DOUBTFUL:
         return (
-            f"cannot be said, the model explains too little of the {entry['measured']} measured times"
-            f" (R² {entry['r2']:.2f}, each predicted from the others)"
+            f"unknown, the model explains too little of the {entry['measured']} measured times"
+            f" (R² {entry['r2']:.2f}, leave-one-out)"
         )
     return None
 
@@ -31,7 +31,7 @@ def effect_cells(effect: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
 
 
 def pairs_text(entry: Mapping[str, Any]) -> str:
-    """The strongest pairs beyond each parameter by itself; empty where there are none."""
+    """The strongest pairs beyond each parameter alone; empty where there are none."""
     pairs = [pair for pair in entry["pairs"][:_PAIRS] if pair["share"] >= NOTHING]
     return ", ".join(f"{' × '.join(pair['parameters'])} {pair['share']:.0%}" for pair in pairs)
 
@@ -40,9 +40,9 @@ def importance_notes(entry: Mapping[str, Any]) -> list[str]:
     known = f"{entry['measured']} measured configurations" + (f" ({entry['failed']} failed)" if entry["failed"] else "")
     over = f"{'a sample of ' if entry['sampled'] else 'all '}{entry['predicted']:,} feasible ones"
     notes = [
-        f"From {known}, predicted for {over}; R² {entry['r2']:.2f}, each result predicted from the others.",
-        f"The slow end of the space is predicted {entry['spread']:.2f} times slower than the fast end.",
+        f"From {known}, predicted for {over}; R² {entry['r2']:.2f}, leave-one-out.",
+        f"The slowest configurations are predicted to be {entry['spread']:.2f} times slower than the fastest.",
     ]
     if entry.get("form") is not None:
-        notes.append(f"Of FORM={entry['form']}, the fastest, alone: what matters in one form says nothing of another.")
+        notes.append(f"Of FORM={entry['form']}, the fastest, only: importance does not carry over between forms.")
     return notes

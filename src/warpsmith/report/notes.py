@@ -32,7 +32,7 @@ def result_notes(result: RunResult) -> list[str]:
     notes += warm_notes(result)
     if known := result.knowledge:
         listed = ", ".join(f"{entry.kernel} ({entry.run})" for entry in known)
-        notes.append(f"The agent was told what was learnt on similar kernels: {listed}; --no-knowledge keeps it from that.")
+        notes.append(f"The agent was given results of similar kernels: {listed}; --no-knowledge turns this off.")
     notes.append(_identity(result))
     notes.append(f"Run {result.run}, stored in {short(result.stored_in)}")
     return notes
@@ -48,11 +48,13 @@ def unfinished_notes(result: UnfinishedRun) -> list[str]:
         notes.append(f"best so far in the search (not a claim): {figures}")
     notes += warm_notes(result)
     if result.status == "searched":
-        notes.append("it belongs to a comparison, which claims for all of its runs together, or to a batch that goes on with it")
+        notes.append(
+            "it belongs to a comparison, which measures the claims of all its runs together, or to a batch that will continue it"
+        )
     elif result.status == "running":
-        notes.append("a process works on it; Ctrl-C there stops it, and everything measured so far is kept")
+        notes.append("a process is working on it; Ctrl-C there stops it and keeps everything measured so far")
     elif result.status != "finished":
-        notes.append(f"go on with: warpsmith resume {result.run}")
+        notes.append(f"continue with: warpsmith resume {result.run}")
     return notes
 
 
@@ -60,8 +62,8 @@ def _near_ties(evidence: Evidence) -> list[str]:
     if not (others := len(evidence.as_fast or ())):
         return []
     were = f"{others} other configuration{'s were' if others > 1 else ' was'} as fast"
-    rule = "of equals the one that changes least of the original is chosen, then the first by its text: the same on every machine"
-    return [f"A near tie: {were}, as far as could be measured; {rule}."]
+    rule = "the one with the fewest changes from the original is chosen, then the first in text order: the same on every machine"
+    return [f"A near tie: {were}, within measurement precision; {rule}."]
 
 
 def gain_notes(result: RunResult) -> list[str]:
@@ -92,7 +94,7 @@ def _failure(result: UnfinishedRun) -> list[str]:
     place = ":".join(str(part) for part in (error.file, error.line, error.column) if part is not None)
     notes = [f"run {result.run} failed{after}: {place + ': ' if place else ''}{error.message}"]
     notes += [f"hint: {error.hint}"] if error.hint else []
-    return [*notes, "mend that, then start another run with `warpsmith tune`"]
+    return [*notes, "fix that, then start another run with `warpsmith tune`"]
 
 
 def _gain(result: RunResult) -> list[str]:
@@ -102,12 +104,12 @@ def _gain(result: RunResult) -> list[str]:
         return [f"Nothing to search: {'the kernel has no parameters' if result.agent == NO_AGENT else _no_choice(result)}."]
     if found is not None:
         figures = f"{speedup_text(found.speedup)}, from {found.ci95[0]:.2f} to {found.ci95[1]:.2f}"
-        return [f"No certain gain, so the original stays. The best found is {configuration_text(found.config)}: {figures}."]
+        return [f"No significant gain, so the original stays. The best found is {configuration_text(found.config)}: {figures}."]
     if general.config == result.baseline.config:
         tried: list[RoundEntry | RewriteEntry] = [*result.plan, *(result.rewrites or ())]
         seen = max((entry.speedup or 1.0 for entry in tried), default=1.0)
-        looked = f"what looked like {speedup_text(seen)} in the search did not when it was measured again beside the original"
-        return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the best that was measured'}."]
+        looked = f"what looked like {speedup_text(seen)} in the search was not confirmed when measured again"
+        return [f"No gain found: {looked if seen > 1.005 else 'the original configuration is the fastest measured'}."]
     # A run of an earlier version may claim such a one.
     return ["The interval includes 1: not distinguishable from the original."] if general.ci95[0] <= 1 else []
 
@@ -119,12 +121,12 @@ def _no_choice(result: RunResult) -> str:
         for names in (attrgetter("applied"), attrgetter("declined"), attrgetter("postponed"))
     )
     if applied:
-        return f"of what {', '.join(applied)} offered, nothing was left to choose from"
+        return f"of what {', '.join(applied)} offered, no alternative was left"
     if postponed:
         return f"no time was left for {', '.join(postponed)}"
     # A plan that names no pass was made when all of them had been asked.
     tried = f"none of the passes that were tried ({len(declined)})" if declined else "no pass"
-    return f"{tried} had a choice to offer; `warpsmith templatize` says why, pass by pass"
+    return f"{tried} offered a parameter; `warpsmith templatize` gives the reason for each pass"
 
 
 def _assumed(result: RunResult) -> list[str]:
@@ -140,14 +142,14 @@ def _assumed(result: RunResult) -> list[str]:
 def _lost(heldout: Mapping[str, Claim]) -> list[str]:
     """Where the general configuration does harm: on shapes that nobody tuned for."""
     slower = [f"{workload} ({speedup_text(entry.speedup)})" for workload, entry in heldout.items() if entry.ci95[1] < 1]
-    advice = "tune for such shapes, too, if they occur"
-    return [f"Slower than the original on what was held out, {', '.join(slower)}: {advice}."] if slower else []
+    advice = "tune for such shapes too if they occur"
+    return [f"Slower than the original on held-out workloads, {', '.join(slower)}: {advice}."] if slower else []
 
 
 def _wrong_elsewhere(evidence: Evidence) -> list[str]:
     """Shapes that nobody declared, on which the original is right and the winner is not."""
     out = [
-        f"Out although it was faster: {configuration_text(entry.config or {})}, wrong on a shape that the search did not know"
+        f"Rejected although faster: {configuration_text(entry.config or {})}, wrong on an undeclared shape"
         f" ({configuration_text(entry.sizes)}): {entry.reason}."
         for entry in evidence.elsewhere
         if not entry.passed
@@ -157,16 +159,19 @@ def _wrong_elsewhere(evidence: Evidence) -> list[str]:
         return out
     first = wrong[0]
     listed = "; ".join(configuration_text(entry.sizes) for entry in wrong)
-    advice = "If others occur, say in [[constraints]] what it needs, or declare such a workload (heldout = true)."
+    advice = "If other shapes occur, state the requirement in [[constraints]], or declare such a workload (heldout = true)."
     where = f"at {listed} ({first.reason})"
-    return [*out, f"What was found is for the declared shapes only: it is wrong where the original is right, {where}. {advice}"]
+    return [
+        *out,
+        f"The winner is valid for the declared shapes only: it is wrong where the original is correct, {where}. {advice}",
+    ]
 
 
 def _identity(result: RunResult) -> str:
     """What the winner is in relation to the original."""
     if not result.is_direct:
         known = result.template.certificate if result.template is not None else None
-        return f"The template at its defaults is the original: {known.detail if known is not None else 'not shown'}."
+        return f"With default values the template is the original: {known.detail if known is not None else 'not shown'}."
     number = result.general.config["REWRITE"]
     winner = next((entry for entry in result.rewrites or () if entry.rewrite == number), None)
     return f"Rewrite {number} ({winner.hypothesis}): {short(winner.source)}" if winner else "REWRITE=0 is the original."
@@ -179,7 +184,7 @@ def _loose(evidence: Evidence) -> list[str]:
         return []
     listed = "; ".join(f"{', '.join(outputs)} on {workload}" for workload, outputs in found.items())
     advice = "Set a smaller atol in [reference], or give inputs that make them larger."
-    return [f"Zeros would pass as well, so these outputs were not really verified: {listed}. {advice}"]
+    return [f"All-zero outputs would pass too, so these outputs are not really verified: {listed}. {advice}"]
 
 
 def _disturbed(evidence: Evidence) -> list[str]:
@@ -194,7 +199,7 @@ def _disturbed(evidence: Evidence) -> list[str]:
 def _slowed(evidence: Evidence) -> list[str]:
     """What the device itself says against its times."""
     reasons = dict.fromkeys(reason for reading in evidence.readings for reason in reading.slowed_by)
-    return [f"The device was slowed down while it was measured: {', '.join(reasons)}."] if reasons else []
+    return [f"The device was throttled during measurement: {', '.join(reasons)}."] if reasons else []
 
 
 def _checked(evidence: Evidence) -> list[str]:
@@ -203,8 +208,8 @@ def _checked(evidence: Evidence) -> list[str]:
     original = checks.original
     clean = [check for check in checks.done if check not in original]
     passed = [f"{', '.join(clean)} found nothing in the winners."] if clean else []
-    itself = [f"The original itself does not pass {check}, so nothing had to: {problem}." for check, problem in original.items()]
-    out = [f"Out although it was faster: {name} ({problem})." for name, problem in checks.out.items()]
+    itself = [f"The original does not pass {check}, so it was not required: {problem}." for check, problem in original.items()]
+    out = [f"Rejected although faster: {name} ({problem})." for name, problem in checks.out.items()]
     return [*passed, *itself, *out, *(f"Not checked: {reason}." for reason in checks.not_done)]
 
 

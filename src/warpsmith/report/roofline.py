@@ -67,7 +67,7 @@ def _by_intensity(points: Sequence[RoofPoint], peak: float) -> Figure:
         axes.plot([point.intensity] * 2, ends, color="#888888", linewidth=0.7, zorder=0)
     ratio_axis(axes, "x", low, high)
     ratio_axis(axes, "y", min([*rates, *own]) / 1.6, max([*roof, *own, *rates]) * 1.6)
-    axes.set_xlabel("operations a byte")
+    axes.set_xlabel("operations per byte")
     axes.set_ylabel("GFLOP/s")
     _legend(figure)
     return figure

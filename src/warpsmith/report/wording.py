@@ -59,7 +59,7 @@ def counted(counts: Mapping[str, int]) -> str:
 def price_text(usd: float, *, unpriced: bool) -> str:
     """What models cost; without a known price for any of it, no figure."""
     if unpriced and not usd:
-        return "at a price that is not known"
+        return "at an unknown price"
     return f"${usd:.4f}" + (" and calls of unknown price" if unpriced else "")
 
 

@@ -24,7 +24,7 @@ def load_strategy(name: str) -> StrategyFactory:
     found = plugins(GROUP)
     if name not in found:
         listed = ", ".join(sorted(found)) or "none"
-        raise InputError(f"no strategy {name!r}; there are: {listed}", hint=did_you_mean(name, found))
+        raise InputError(f"unknown strategy {name!r}; there are: {listed}", hint=did_you_mean(name, found))
     try:
         return cast("StrategyFactory", found[name].load())
     except (ImportError, AttributeError) as error:

@@ -151,6 +151,6 @@ def _too_large(problem: SpaceProblem, order: tuple[int, ...], at: int, width: in
     name = problem.parameters[order[at]].name
     blame = f" for {waiting[0]!r}" if waiting else ""
     return InputError(
-        f"the space is too large to construct: {width:,} partial configurations must be told apart before {name}{blame}",
+        f"the space is too large to construct: {width:,} partial configurations must be distinguished before {name}{blame}",
         hint="split the constraint into ones over fewer parameters, or give the parameters fewer values",
     )

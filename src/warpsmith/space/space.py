@@ -99,8 +99,8 @@ class Space:
         space = cls(problem, construct(problem), default, waste, partial(unlikely_of, parameters, likely, workloads, limits))
         if space.default not in space:
             reasons = "\n".join(f"  {violation}" for violation in space.explain(space.default))
-            where = "on this device and on every target named" if also else "on this device"
-            hint = f"the default is the original kernel: it must run on every workload, {where}"
+            where = "on this device and on every --also-compile target" if also else "on this device"
+            hint = f"the default is the original kernel and must be feasible on every workload, {where}"
             raise InputError(f"the default configuration ({space.default}) is not allowed:\n{reasons}", hint=hint)
         return space
 

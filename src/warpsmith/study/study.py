@@ -56,9 +56,7 @@ class Study:
         earlier = tuple(Evaluation(Configuration.of(configuration), _measured(time)) for configuration, time in known)
         if earlier:
             if not isinstance(self._strategy, Learner):
-                raise InputError(
-                    f"the strategy {strategy!r} does not learn from known results", hint=f"{DEFAULT_STRATEGY!r} does"
-                )
+                raise InputError(f"the strategy {strategy!r} cannot start from known results", hint=f"{DEFAULT_STRATEGY!r} does")
             self._strategy.learn(Prior("known results", earlier))
         self._told: dict[Configuration, Evaluation] = {}
 
@@ -110,7 +108,7 @@ class Study:
         if whole not in self.space:
             raise InputError(f"({whole}) is not in the space: {'; '.join(map(str, self.space.explain(whole)))}")
         if whole in self._told:
-            raise InputError(f"({whole}) was told before")
+            raise InputError(f"({whole}) was already told")
         return whole
 
     def _tell(self, evaluation: Evaluation) -> None:

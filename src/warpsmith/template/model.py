@@ -93,7 +93,7 @@ def _check_defaults(template: Template, problems: Problems) -> None:
             problems.add(f"#define {define.name} overrides the parameter of that name", place, hint)
         elif _differs(define.body, wanted):
             found = f"#define {define.name} {define.body.strip()}, but the default in kernel.toml is {wanted}"
-            problems.add(found, place, "both are the value that leaves the kernel as it was")
+            problems.add(found, place, "both must be the value that leaves the kernel unchanged")
 
 
 def _differs(body: str, wanted: str) -> bool:

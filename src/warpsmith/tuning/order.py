@@ -70,10 +70,10 @@ class Order:
         if self.mode is Mode.DIRECT and self.agent == NO_AGENT:
             raise InputError("--mode direct needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
         if self.mode is Mode.DIRECT and (self.more_devices or self.cluster):
-            raise InputError("--mode direct rewrites one kernel after the other", hint="one --device is all it can use")
+            raise InputError("--mode direct evaluates one rewrite at a time", hint="give one --device")
         if self.mode is Mode.DIRECT and self.warm:
             raise InputError(
-                "--warm is about the parameters of templates, and a rewrite has none", hint="leave out --warm, or --mode direct"
+                "--warm applies to template parameters, and a rewrite has none", hint="leave out --warm, or --mode direct"
             )
 
     @property
@@ -134,9 +134,9 @@ def kernel_of(record: RunRecord) -> Kernel:
     kernel = load_kernel(Path(record.header.kernel_path))
     if kernel_fingerprint(kernel) != record.header.fingerprint:
         raise InputError(
-            f"the kernel's files changed since run {record.run} began, so its evaluations no longer mean this kernel",
+            f"the kernel's files changed since run {record.run} began, so its evaluations no longer apply",
             location=Location(kernel.path),
-            hint="start a new run with `warpsmith tune`, or bring the files back",
+            hint="start a new run with `warpsmith tune`, or restore the files",
         )
     return kernel
 
@@ -148,7 +148,7 @@ def round_kernel(about: RoundRecord, run: str) -> Kernel:
         raise InputError(
             f"the template of round {about.number} changed since run {run} searched it",
             location=Location(kernel.path),
-            hint="start a new run with `warpsmith tune`, or bring the file back",
+            hint="start a new run with `warpsmith tune`, or restore the file",
         )
     return kernel
 

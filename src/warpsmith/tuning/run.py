@@ -83,7 +83,7 @@ def resume(
     with Store(settings.database) as store:
         record = store.find(name)
         if record.status is Status.FINISHED and record.result is not None:
-            return require_result(record, "to go on with")
+            return require_result(record, "to resume")
         order = order_of(record, store)
         emit(PreparationStarted("device"))
         with _pool(order, settings) as pool, _targets(order, settings) as targets, _cluster(order) as cluster:
@@ -254,7 +254,7 @@ def _put_down(context: RunContext, began: float) -> Iterator[None]:
         known = explained(error, database)
         finish(Status.FAILED, known or WarpsmithError(f"{type(error).__name__}: {error}"))
         if isinstance(known, UnavailableError) and alone:  # what may be there again later
-            onwards = f"`warpsmith resume {context.run}` then goes on with it"
+            onwards = f"`warpsmith resume {context.run}` then continues it"
             hint = f"{known.hint}; {onwards}" if known.hint else onwards
             raise UnavailableError(known.message, location=known.location, hint=hint) from error
         raise

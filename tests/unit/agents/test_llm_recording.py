@@ -158,12 +158,12 @@ def test_limits_bind_as_they_do_for_a_model(recorded, notes):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no question with an answer"),
-        ("{}\n", "talk.jsonl:1: no line of a recorded conversation"),
+        ("", "no answered question"),
+        ("{}\n", "talk.jsonl:1: not a line of a recorded conversation"),
         ("[1]\n", "talk.jsonl:1: expected an object"),
         ("{\n", "talk.jsonl:1: not JSON"),
         (json.dumps({FORMAT: 99}) + "\n", "version 99"),
-        (json.dumps({FORMAT: 1}) + '\n{"role": "king", "round": 1}\n', "talk.jsonl:2: no line"),
+        (json.dumps({FORMAT: 1}) + '\n{"role": "king", "round": 1}\n', "talk.jsonl:2: not a line"),
     ],
 )
 def test_what_is_no_conversation_is_told_with_its_line(tmp_path, text, said):
@@ -175,7 +175,7 @@ def test_what_is_no_conversation_is_told_with_its_line(tmp_path, text, said):
 
 
 def test_a_run_without_a_model_has_no_conversation():
-    with pytest.raises(InputError, match="no model was asked"):
+    with pytest.raises(InputError, match="no model was used"):
         written_conversation(run_of(agent="rules"), [])
 
 

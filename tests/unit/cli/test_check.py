@@ -101,4 +101,4 @@ def test_what_there_is_none_of_is_said(tmp_path, monkeypatch, capsys):
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "heldout none" in lines
     assert "constraints none" in lines
-    assert "reference none: the original is what results are compared with" in lines
+    assert "reference none: results are compared with the original's" in lines

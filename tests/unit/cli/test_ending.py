@@ -56,7 +56,7 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
         (InputError("no such thing", location=Location(Path("k.toml"), 3), hint="try another"), 2, "k.toml:3: no such thing"),
         (OSError(errno.ENOSPC, "No space left on device", "/full/x"), 3, "/full/x: no space left on device"),
         (PermissionError(errno.EACCES, "Permission denied", "/x"), 3, "/x: permission denied"),
-        (OSError(errno.EFBIG, "File too large"), 3, "hint: is there a limit on how large files may be? `ulimit -f` says"),
+        (OSError(errno.EFBIG, "File too large"), 3, "hint: check the file size limit: `ulimit -f`"),
         (sqlite3.OperationalError("odd"), 3, "cannot be used: odd"),
         (ValueError("a bug"), 1, "Traceback"),
         (KeyboardInterrupt(), 130, "stopped"),
@@ -88,7 +88,7 @@ def test_a_run_that_was_stopped_says_how_to_go_on(home, capsys):
         store.finish(run, Status.INTERRUPTED)
     assert as_exit_code(Stopped(run=run), is_json=True) == 130
     told = capsys.readouterr()
-    assert told.err == f"stopped; everything measured so far is kept\nhint: `warpsmith resume {run}` goes on with it\n"
+    assert told.err == f"stopped; everything measured so far is kept\nhint: `warpsmith resume {run}` continues it\n"
     assert json.loads(told.out)["run"] == run
     assert json.loads(told.out)["status"] == "interrupted"
 
@@ -130,7 +130,7 @@ def test_a_run_that_is_stopped_over_its_report_is_named(monkeypatch, capsys):
     with pytest.raises(Stopped) as stop:
         tuning._with_report(typed(run="k-1"), lambda event: None)
     assert as_exit_code(stop.value, is_json=False) == 143
-    assert "`warpsmith resume k-1` goes on with it" in capsys.readouterr().err
+    assert "`warpsmith resume k-1` continues it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_json_has_no_nan_and_no_infinity(capsys):
 def test_a_home_whose_name_is_no_text(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WARPSMITH_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     assert called(monkeypatch, "show") == 2
-    assert "\\xff is not text in this locale" in capsys.readouterr().err
+    assert "\\xff is not valid text in this locale" in capsys.readouterr().err
 
 
 def test_the_list_of_commands_is_not_cut_off(monkeypatch, capsys):
@@ -223,12 +223,12 @@ def test_the_list_of_commands_is_not_cut_off(monkeypatch, capsys):
 
 def test_the_help_of_tune_names_its_budget(monkeypatch, capsys):
     assert called(monkeypatch, "tune", "--help") == 0
-    assert f"({Budget().evaluations} a kernel unless --time is given)" in " ".join(capsys.readouterr().out.split())
+    assert f"({Budget().evaluations} per kernel unless --time is given)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_output_folder_where_nobody_may_write(tmp_path, monkeypatch):
     from warpsmith.core.output_folder import require_output_folder
 
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(UnavailableError, match="nothing can be written"):
+    with pytest.raises(UnavailableError, match="is not writable"):
         require_output_folder(tmp_path / "new" / "folder")

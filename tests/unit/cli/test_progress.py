@@ -62,4 +62,4 @@ def test_a_search_by_the_clock_counts_seconds():
     info = DeviceInfo("cpu", "a machine", Limits(1, 1, 1, 1, 1, 1, 1), frozenset())
     events = [RunStarted("r", "k", info, "none", "gp", budget, 0), RoundStarted(1, ("A",), 90, 90, None)]
     events += [EvaluationFinished(10, Evaluation(Configuration.of({"A": 1}), CompileFailed("no")), None, 18.0, 42.4, False)]
-    assert said(*events, terminal=False)[-1] == "search    10  nothing valid yet · 1 CompileFailed · 42 s left"
+    assert said(*events, terminal=False)[-1] == "search    10  no valid configuration yet · 1 CompileFailed · 42 s left"

@@ -25,7 +25,7 @@ SAID = (
     ),
     Message(Role.PLANNER, Kind.REPLY, "no JSON", 1, "ollama:x", 10, 2, None, 1),
     Message(Role.PLANNER, Kind.PROBLEM, "there is no JSON object in the answer", 1, "ollama:x"),
-    Message(Role.PLANNER, Kind.DECISION, "done without it", 1),
+    Message(Role.PLANNER, Kind.DECISION, "continuing without it", 1),
 )
 
 
@@ -53,7 +53,7 @@ def test_the_lab_book_tells_who_said_what_and_what_it_cost(tmp_path, capsys):
         "n: 3",
         "── round 1 ──",
         "no JSON",
-        "planner   back to the model: this cannot be used",
+        "planner   the answer was rejected",
         "planner   decides",
     ]
     assert [at[line] for line in order] == sorted(at[line] for line in order)
@@ -73,7 +73,7 @@ def test_a_run_without_a_model_says_so(tmp_path, capsys):
     with Store(tmp_path / "runs.sqlite") as store:
         run = store.begin(HEADER)
         render_transcript(lab_book(store.find(run), store))
-    assert "nothing was said in this run" in capsys.readouterr().out
+    assert "this run has no conversation" in capsys.readouterr().out
 
 
 def test_long_results_of_tools_are_cut_and_each_form_of_an_answer_stands_alone(tmp_path, capsys):

@@ -80,7 +80,7 @@ def test_numbers_are_taken_as_they_are(value):
         ("a = b", 3, "'='", "=="),
         ("a is b", 3, "'is'", "=="),
         ("a ! b", 3, "'!'", "!="),
-        ("a b", 3, "'b'", "operator is missing"),
+        ("a b", 3, "'b'", "insert an operator"),
         ("4u", 1, "'4u'", "no suffix"),
         ("2 ** 65", 6, "65", "64"),
         ("1 << 65", 6, "65", "64"),

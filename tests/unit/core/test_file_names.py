@@ -33,5 +33,5 @@ def test_a_path_in_a_command_is_one_argument():
 
 def test_a_path_that_is_no_text_cannot_be_put_on_record():
     require_recordable(Path("größe/漢字"))
-    with pytest.raises(InputError, match=r"\\xff/kernel.toml is not text in this locale"):
+    with pytest.raises(InputError, match=r"\\xff/kernel.toml is not valid text in this locale"):
         require_recordable(Path(os.fsdecode(b"\xff/kernel.toml")))

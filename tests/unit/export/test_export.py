@@ -100,7 +100,7 @@ def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "fin
         "heldout": {"odd": claim(0.8, 0.7, 0.9)},
         "evaluations": {"Measured": 3},
         "evidence": {},
-        "template": {"certificate": {"level": "tokens", "detail": "it is the same source"}},
+        "template": {"certificate": {"level": "tokens", "detail": "identical source"}},
     }
     info = {"description": "some device", "limits": LIMITS, "versions": {}}
     header = RunHeader("k", str(kernel.path), "f", "cpu", "none", "gp", 0, {}, info)
@@ -111,7 +111,7 @@ def record(kernel: Kernel, general: dict[str, Any] | None, *, status: str = "fin
     ("general", "status", "error", "said"),
     [
         (None, "interrupted", InputError, "it has no result"),
-        (claim(2.0, 1.9, 2.1, verified=False), "finished", NothingToShip, "was verified on every workload"),
+        (claim(2.0, 1.9, 2.1, verified=False), "finished", NothingToShip, "passed verification on every workload"),
         (claim(1.02, 0.98, 1.06), "finished", NothingToShip, "from 0.980 to 1.060 that includes 1"),
         (claim(1.0, 1.0, 1.0, BLOCK=32, VEC=1), "finished", NothingToShip, "nothing faster than the original"),
     ],
@@ -146,7 +146,9 @@ def test_a_winner_for_the_declared_shapes_alone_ships_with_a_warning(kernel, tmp
     wrong = {"workload": "odd-1", "sizes": {"n": 192}, "passed": False, "reason": "y: written out of bounds"}
     found.result["evidence"] = {**found.result["evidence"], "odd_shapes": [{**wrong, "passed": True, "sizes": {"n": 37}}, wrong]}
     warnings = deliver(shipment_of(found, Templated.of(kernel)), "source", tmp_path / "out", None)["warnings"]
-    assert warnings[-1] == "for the declared shapes only: wrong where the original is right, at n=192 (y: written out of bounds)"
+    assert (
+        warnings[-1] == "for the declared shapes only: wrong where the original is correct, at n=192 (y: written out of bounds)"
+    )
     assert not [warning for warning in warnings if "n=37" in warning]
 
 
@@ -213,12 +215,12 @@ def test_an_earlier_export_is_replaced_and_a_folder_of_somebody_elses_is_not(ker
     deliver(first, "source", tmp_path / "out", None)
     deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel)), "source", tmp_path / "out", None)
     assert not (tmp_path / "out" / "k.b.cu").exists()
-    with pytest.raises(InputError, match="files that no export wrote"):
+    with pytest.raises(InputError, match="files that are not from an export"):
         deliver(first, "source", tmp_path / "kernel", None)
 
 
 def test_an_unknown_format_is_bad_input(kernel, tmp_path) -> None:
-    with pytest.raises(InputError, match="no export format 'elf'"):
+    with pytest.raises(InputError, match="unknown export format 'elf'"):
         deliver(shipment_of(record(kernel, claim(2.0, 1.9, 2.1)), Templated.of(kernel)), "elf", tmp_path / "out", None)
 
 

@@ -326,7 +326,7 @@ def test_it_says_what_it_is_not_for(seen: tuple[dict[str, Any], list[dict[str, A
         "out and total share memory",
         "elements of total share memory",
     ]
-    assert said["refused"] == "the tuned gate is not for this: it is only for d % 4 == 0"
+    assert said["refused"] == "the tuned gate does not support this call: it is only for d % 4 == 0"
     assert said["elsewhere"] == "it was tuned for sm_90, and this GPU is sm_99"
 
 
@@ -335,14 +335,14 @@ def test_it_stands_in_for_a_function_where_it_may(seen: tuple[dict[str, Any], li
     assert said["replaced"] == [[8, 64], "the original", "the original", "the original"]
     assert launches[-1]["values"][5] == struct.pack("<f", 2.0).hex()
     assert [text.partition(" (see")[0].partition(") ")[2] for text in said["misfits"]] == [
-        "has no default for kind: `where` may say a value",
+        "has no default for kind: `where` can fix a value",
         "has no parameter y",
         "has no parameter in",
         "",
         "",
     ]
-    assert said["misfits"][3].startswith("acme.ops.gates is not a function of a module that is there: module 'acme.ops' has no")
-    assert said["misfits"][4].startswith("acme.ops.Class.gate is not a function of a module that is there: No module named")
+    assert said["misfits"][3].startswith("acme.ops.gates is not an importable function: module 'acme.ops' has no")
+    assert said["misfits"][4].startswith("acme.ops.Class.gate is not an importable function: No module named")
     assert said["where"] == [False, True]
     assert said["chain"] == ["gate", "second"]
 

@@ -77,5 +77,5 @@ def test_a_size_that_has_to_be_said_needs_a_name_of_its_own(kernel: Kernel):
     first = kernel.buffers[0]
     flat = replace(first, name="n", shape=(first.shape[0].parse("n * n"),))
     assert isinstance(flat, Buffer)
-    with pytest.raises(InputError, match="the size 'n' has to be said in a call"):
+    with pytest.raises(InputError, match="the size 'n' must be passed in a call"):
         interface_of(replace(kernel, arguments=(flat,)))

@@ -62,7 +62,7 @@ def test_whole_numbers_may_be_computed_with_fractions():
     [
         (0, lambda s: (s["n"],), "n is 0, and total is to be written"),
         (8, lambda s: (s["n"] // 16,), "there would be 0 x 1 x 1 blocks"),
-        (8, lambda s: (64 // (s["n"] // 16),), "it cannot be launched with such sizes: a number would be divided by 0"),
+        (8, lambda s: (64 // (s["n"] // 16),), "it cannot be launched with these sizes: division by 0"),
         (2**31, lambda _: (1,), "x has more than 2147483647 elements"),
     ],
 )

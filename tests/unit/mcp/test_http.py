@@ -49,5 +49,5 @@ def test_a_token_is_made_once_for_its_owners_eyes(tmp_path: Path) -> None:
         read_token(file)
     file.chmod(0o600)
     file.write_text("short\n")
-    with pytest.raises(InputError, match="no token"):
+    with pytest.raises(InputError, match="invalid token"):
         read_token(file)

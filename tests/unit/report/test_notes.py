@@ -23,18 +23,18 @@ ORIGINAL = figures(config={"BLOCK": 32})
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"general": ORIGINAL}, "No gain found: the original configuration is the best that was measured."),
+        ({"general": ORIGINAL}, "No gain found: the original configuration is the fastest measured."),
         (
             {"general": ORIGINAL, "plan": [{"round": 1, "reason": "r", "evaluations": 9, "speedup": 1.17}]},
-            "No gain found: what looked like 1.17x in the search did not when it was measured again beside the original.",
+            "No gain found: what looked like 1.17x in the search was not confirmed when measured again.",
         ),
         (
             {"general": ORIGINAL, "uncertain": figures(1.02, 0.96, 1.07, config={"BLOCK": 64})},
-            "No certain gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
+            "No significant gain, so the original stays. The best found is BLOCK=64: 1.02x, from 0.96 to 1.07.",
         ),
         (
             {"heldout": {"odd": figures(0.12, 0.1, 0.16), "even": figures(0.98, 0.9, 1.1)}},
-            "Slower than the original on what was held out, odd (0.12x): tune for such shapes, too, if they occur.",
+            "Slower than the original on held-out workloads, odd (0.12x): tune for such shapes too if they occur.",
         ),
     ],
 )
@@ -45,15 +45,15 @@ def test_a_gain_that_is_none(changes: dict[str, Any], said: str):
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        ([], "no pass had a choice to offer;"),
+        ([], "no pass offered a parameter;"),
         (
             [{"declined": {"unroll": "no loop", "staging": "no tile"}}],
-            "none of the passes that were tried (2) had a choice to offer;",
+            "none of the passes that were tried (2) offered a parameter;",
         ),
         ([{"declined": {"unroll": "no loop"}, "postponed": ["staging"]}], "no time was left for staging."),
         (
             [{"applied": ["unroll"], "declined": {"staging": "no tile"}}],
-            "of what unroll offered, nothing was left to choose from.",
+            "of what unroll offered, no alternative was left.",
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_a_machine_that_others_used_is_named():
 
 def test_outputs_that_were_not_really_verified_are_named():
     evidence = {**EVIDENCE, "passed_by_zeros": {"small": ["out", "rest"]}}
-    said = [note for note in result_notes(result(evidence=evidence)) if "Zeros" in note]
+    said = [note for note in result_notes(result(evidence=evidence)) if "All-zero" in note]
     assert len(said) == 1
     assert "out, rest on small. Set a smaller atol" in said[0]
 
@@ -94,8 +94,8 @@ def test_outputs_that_were_not_really_verified_are_named():
 @pytest.mark.parametrize(("status", "can_resume"), [("running", False), ("interrupted", True), ("killed", True)])
 def test_only_a_run_that_nobody_works_on_is_to_be_resumed(status: str, can_resume: bool):
     said = unfinished_notes(result(general=None, status=status))
-    assert ("go on with: warpsmith resume r" in said) is can_resume
-    assert any("a process works on it" in note for note in said) is not can_resume
+    assert ("continue with: warpsmith resume r" in said) is can_resume
+    assert any("a process is working on it" in note for note in said) is not can_resume
 
 
 def test_a_winner_for_the_declared_shapes_alone_is_called_so():
@@ -104,7 +104,7 @@ def test_a_winner_for_the_declared_shapes_alone_is_called_so():
     for entries in (None, [], [right]):
         assert not [n for n in result_notes(result(evidence={**EVIDENCE, "odd_shapes": entries})) if "shapes only" in n]
     said = result_notes(result(evidence={**EVIDENCE, "odd_shapes": [right, wrong]}))[0]
-    assert "wrong where the original is right, at n=192 (y: it wrote beyond its end)" in said
+    assert "wrong where the original is correct, at n=192 (y: it wrote beyond its end)" in said
     assert "[[constraints]]" in said
 
 

@@ -39,7 +39,7 @@ def test_a_gain_is_told_in_the_order_in_which_people_ask(record: Record):
         "k on cpu",
         "2.50x 2.30 - 2.70",
         "takes 40% of the original's time",
-        "On each workload",
+        "Per workload",
         "The configuration",
         "The search",
         "Which parameters mattered",
@@ -57,7 +57,7 @@ def test_a_gain_is_told_in_the_order_in_which_people_ask(record: Record):
     assert parameters["BLOCK"] == ["32", "128", "32 64 128 256", 'threads of a block; "#" & <b>']
     assert parameters["ITEMS"][-1] == "elements of a thread · one after the other"
     assert parameters["FAST"][-1] == "whether it is fast"
-    assert found.tables["What each constraint removes by itself"][1][0] == "BLOCK * ITEMS <= 512"
+    assert found.tables["Configurations that each constraint alone removes"][1][0] == "BLOCK * ITEMS <= 512"
     assert "same tokens (level: tokens)" in text
     assert "from 5 fresh processes" in text
     assert "the processes differ by 3%; other programs took at most 10% of the cores" in text
@@ -84,27 +84,27 @@ def test_nothing_that_others_wrote_is_markup(record: Record):
 
 def test_no_gain_is_said_plainly(record: Record):
     found = read(record(finished(ORIGINAL), evaluations=FEW))
-    assert "No gain found: the original configuration is the best that was measured." in found.text
+    assert "No gain found: the original configuration is the fastest measured." in found.text
     assert "The general configuration" not in found.tables
     assert "warpsmith export" not in found.text
-    assert [row[0].split(" ")[0] for row in found.tables["The original, which stays"]][1] == "overall"
+    assert [row[0].split(" ")[0] for row in found.tables["The original, unchanged"]][1] == "overall"
 
 
 def test_what_is_not_certain_is_no_result(record: Record):
     best = claim(1.02, 0.97, 1.08, BLOCK=64)
     result = finished(ORIGINAL, uncertain={**overall(best), "heldout": {"odd": best}})
     found = read(record(result, evaluations=FEW))
-    assert "No certain gain, so the original stays. The best found is BLOCK=64 ITEMS=1 FAST=0: 1.02x" in found.text
-    (caption,) = (c for c in found.tables if "not certainly faster" in c)
+    assert "No significant gain, so the original stays. The best found is BLOCK=64 ITEMS=1 FAST=0: 1.02x" in found.text
+    (caption,) = (c for c in found.tables if "not significantly faster" in c)
     assert found.tables[caption][1][3] == "1.02x"
-    assert found.tables["Parameters"][0][2] == "best found, not certain"
+    assert found.tables["Parameters"][0][2] == "best found, not significant"
 
 
 def test_a_workload_may_have_a_configuration_of_its_own(record: Record):
     own = claim(3.25, 3.0, 3.5, BLOCK=256)
     found = read(record(finished(ORIGINAL, per_workload={"a": own, HOSTILE: ORIGINAL}), evaluations=FEW))
-    assert "Certainly faster with a configuration of its own: a (3.25x)." in found.text
-    assert found.tables["Workloads with a configuration of their own"][1][3] == "3.25x"
+    assert "Significantly faster with their own configuration: a (3.25x)." in found.text
+    assert found.tables["Workloads with their own configuration"][1][3] == "3.25x"
     assert found.tables["Parameters"][0][2:4] == ["best", "for a"]
 
 
@@ -112,7 +112,7 @@ def test_what_was_not_verified_is_not_shown_as_a_result(record: Record):
     found = read(record(finished(claim(9.75, 9.0, 9.9, verified=False, BLOCK=64)), evaluations=FEW))
     assert "Nothing verified" in found.text
     assert "9.75x" not in found.text
-    assert "On each workload" not in found.text
+    assert "Per workload" not in found.text
     assert "The configuration" not in found.text
 
 
@@ -131,7 +131,7 @@ def test_a_run_without_a_result_tells_how_far_it_came(record: Record):
     found = read(record(None, status="interrupted", evaluations=searched()[:7]))
     assert "There is no result yet" in found.text
     assert "Best so far in the search (not a claim)" in found.text
-    assert "too few results to say (7 measured, 15 needed)" in found.text
+    assert "too few results (7 measured, 15 needed)" in found.text
     assert "warpsmith resume k-" in found.text
     assert found.tables["Parameters"][0][2] == "best so far"
 
@@ -170,7 +170,7 @@ def test_rounds_tell_what_was_planned_tried_and_said(record: Record, store: Stor
     for part in (
         "Plan: vector <b>loads</b>",
         "New passes: block_size",
-        "No time was left for: squares",
+        "Skipped for lack of time: squares",
         "1 measured, 1 failed to compile, 1 wrong, 1 crashed; best so far",
         "half of the roofline",
         "Form 1: <i>tiles</i>",
@@ -205,7 +205,7 @@ def test_rewrites_are_listed_with_what_came_of_them_and_the_best_is_shown(record
 
     result = finished(general, mode="direct", rewrites=tried, baseline=original, per_workload={"a": original})
     found = read(record(result, mode="direct", evaluations=[], before=rewritten))
-    assert [row[:4] for row in found.tables["What was tried, in order"][1:]] == [
+    assert [row[:4] for row in found.tables["Rewrites, in order"][1:]] == [
         ["1", "a <guess>", "measured", "1.50x"],
         ["2", "worse", "crashed", "-"],
     ]

@@ -37,14 +37,14 @@ def alts(found: Page) -> list[str]:
 
 def test_the_roofline_says_how_much_of_it_is_reached(record: Record):
     found = read(record(finished(GAIN, roofline=ROOF), evaluations=FEW))
-    assert f"What the best reaches of its roof: a 50%; {HOSTILE} 75%." in found.text
-    assert "Bytes that a launch must move, a second" in found.text
+    assert f"Fraction of the roof reached by the best: a 50%; {HOSTILE} 75%." in found.text
+    assert "Required bytes of a launch per second" in found.text
 
 
 def test_with_operations_it_is_by_intensity(record: Record, folder: Path):
     (folder / "kernel.toml").write_text((folder / "kernel.toml").read_text() + '[traffic]\nflops = "8 * n"\n')
     found = read(record(finished(GAIN, roofline=ROOF), evaluations=FEW))
-    assert "Operations a second by operations a byte" in found.text
+    assert "Operations per second by operations per byte" in found.text
 
 
 def test_without_a_roof_there_is_no_such_section(record: Record):
@@ -126,10 +126,10 @@ def test_another_run_stands_beside_it(record: Record, store: Store):
     record(finished(slower), evaluations=FEW)
     there, here = store.runs()[0], store.runs()[1]
     found = read(account_beside(here, there, store))
-    rows = {row[0]: row[1:] for row in found.tables["What both claim"][1:]}
+    rows = {row[0]: row[1:] for row in found.tables["Claims of both runs"][1:]}
     assert rows["a"][2:5] == ["2.50x", "1.50x", "0.60x"]
     assert rows["a"][-1] == "slower there"
-    assert found.tables["The configurations, where they differ"][1:] == [["BLOCK", "128", "64"]]
+    assert found.tables["Differences between the configurations"][1:] == [["BLOCK", "128", "64"]]
     assert "Best speedup so far of both runs, by evaluations" in alts(found)
 
 

@@ -77,7 +77,7 @@ def test_results_from_elsewhere_guide_it():
     study = Study(VALUES, ALLOWED, known=known, seed=0)
     assert OPTIMUM in study.ask(3)
     assert study.evaluations == ()
-    with pytest.raises(InputError, match="'random' does not learn from known results"):
+    with pytest.raises(InputError, match="'random' cannot start from known results"):
         Study(VALUES, ALLOWED, known=known, strategy="random")
 
 
@@ -89,7 +89,7 @@ def test_results_from_elsewhere_guide_it():
         (({"BLOCK": 60, "VEC": 1}, 1.0), "BLOCK=60"),
         (({"BLOCK": 64, "VEC": 1}, 0.0), "a time must be positive and finite, not 0.0"),
         (({"BLOCK": 64, "VEC": 1}, float("nan")), "a time must be positive and finite, not nan"),
-        (({"BLOCK": 64, "VEC": 2}, 2.0), "was told before"),
+        (({"BLOCK": 64, "VEC": 2}, 2.0), "was already told"),
     ],
 )
 def test_what_cannot_be_told_is_refused(told, said):

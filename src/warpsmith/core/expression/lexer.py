@@ -37,7 +37,7 @@ _HINTS = {
     ":": "a choice is written `a if condition else b`",
     ".": "an expression has names, numbers and functions, but no attributes",
     "{": "a set of values is written (1, 2, 4)",
-    "\\": "text is taken as it stands, without escapes",
+    "\\": "text has no escape sequences",
 }
 
 
@@ -148,10 +148,10 @@ def _token(match: re.Match[str], *, operand_next: bool) -> Lexeme:
                 hint = "not equal is written !=" if text == "!" else "an expression has no subscripts"
                 raise ParseError(f"unexpected {text!r}", start, hint)
             if operand_next and text not in _PREFIX | {"(", "[", ")", "]"}:
-                raise ParseError(f"a value is missing before {text!r}", start)
+                raise ParseError(f"operand missing before {text!r}", start)
             return Lexeme(LexemeKind.OPERATOR, text, start)
     if not operand_next:
-        hint = "equality is written ==" if text == "is" else "an operator is missing between the two"
+        hint = "equality is written ==" if text == "is" else "insert an operator between the two"
         raise ParseError(f"unexpected {text!r} after a value", start, hint)
     return token
 
@@ -186,5 +186,5 @@ def _balance(token: Lexeme, brackets: list[Lexeme]) -> None:
 def _unreadable(text: str, position: int) -> ParseError:
     character = text[position]
     if character in "\"'":
-        return ParseError("text without its closing quote", position, "text is taken as it stands, without escapes")
+        return ParseError("text without its closing quote", position, "text has no escape sequences")
     return ParseError(f"unexpected character {character!r}", position, _HINTS.get(character))

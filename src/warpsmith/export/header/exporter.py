@@ -17,7 +17,7 @@ from warpsmith.spec.kernel import Kernel
 
 class HeaderExporter:
     name = "header"
-    summary = "one C++ header for CUDA or HIP: every tuned kernel, and a host function that chooses one and gives its launch"
+    summary = "one C++ header for CUDA or HIP: every tuned kernel, and a host function that selects one and returns its launch"
 
     def write(self, shipment: Shipment, folder: Path) -> tuple[Build, ...]:
         kernel = shipment.kernel

@@ -26,11 +26,11 @@ class KernelTunerExporter:
         kernel, template = shipment.kernel, shipment.template
         if template is None:
             raise InputError(
-                f"run {shipment.run} rewrote whole kernels, so it has no space of parameters to write down",
-                hint="--format source, header or torch has the winner",
+                f"run {shipment.run} rewrote whole kernels, so it has no parameter space to export",
+                hint="--format source, header or torch exports the winner",
             )
         if not shipment.evaluations:
-            raise InputError(f"run {shipment.run} has no evaluations to write down")
+            raise InputError(f"run {shipment.run} has no evaluations to export")
         general = shipment.general.configuration
         layout = Layout(kernel, folder)
         (file,) = layout.free(file_stem(kernel), kernel.source.suffix)

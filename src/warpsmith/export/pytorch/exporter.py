@@ -88,9 +88,9 @@ def _targets(shipment: Shipment) -> dict[str, str]:
     targets = {parts[1]: ":".join(parts) for parts in found if parts[0] == "cuda" and len(parts) > 1}
     if not targets:
         raise InputError(
-            f"the run was on {shipment.provenance['device']} alone, and a package for PyTorch has machine code of NVIDIA GPUs",
+            f"the run was on {shipment.provenance['device']} alone, but a package for PyTorch has machine code for NVIDIA GPUs",
             location=Location(shipment.kernel.path),
-            hint="tune with --device cuda, or name GPUs that it is to run on too: --also-compile sm_90",
+            hint="tune with --device cuda, or name the target GPUs: --also-compile sm_90",
         )
     return targets
 

@@ -73,7 +73,7 @@ def interface_of(kernel: Kernel) -> Interface:
     names = [*(operand.name for operand in operands), *(number.name for number in numbers)]
     if twice := [name for name in unsaid if names.count(name) > 1]:
         raise InputError(
-            f"the size {twice[0]!r} has to be said in a call, for no shape tells it, and an argument has the same name",
+            f"the size {twice[0]!r} must be passed in a call because no shape determines it, but an argument has the same name",
             location=Location(kernel.path),
             hint="give one of them another name",
         )

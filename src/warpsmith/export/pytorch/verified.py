@@ -28,15 +28,15 @@ def vouched(shipment: Shipment, build: Build) -> tuple[Constraint, ...]:
     for name, values in columns.items():
         step, same = gcd(*values), next(other for other, others in columns.items() if others == values)
         if len(set(values)) == 1:
-            asked[f"{name} == {step}"] = "it was verified with this value only"
+            asked[f"{name} == {step}"] = "it was verified only with this value"
             continue
         if same != name:
-            asked[f"{name} == {same}"] = "it was verified where they are the same only"
+            asked[f"{name} == {same}"] = "it was verified only where they are equal"
             continue
         if step > 1:
-            asked[f"{name} % {step} == 0"] = f"it was verified with multiples of {step} only"
+            asked[f"{name} % {step} == 0"] = f"it was verified only with multiples of {step}"
         if name not in rows:
-            asked[f"{name} <= {max(values)}"] = "it was verified with no larger one"
+            asked[f"{name} <= {max(values)}"] = "it was verified with no larger value"
     return tuple(Constraint(Expression.parse(text), reason) for text, reason in asked.items())
 
 

@@ -29,8 +29,8 @@ _LONGEST_DRAFTED = 400_000
 _LONGEST_SOURCE = 20_000  # characters: what is still read with profit in one piece
 
 KernelName = Annotated[str, Field(description="A folder with a kernel.toml, that file, or the name of a bundled kernel.")]
-DeviceName = Annotated[str, Field(description="As list_devices names it.")]
-ProvedOnly = Annotated[bool, Field(description="Leave out what the rules conjecture and only test.")]
+DeviceName = Annotated[str, Field(description="A name from list_devices.")]
+ProvedOnly = Annotated[bool, Field(description="Skip changes that are only tested, not proved.")]
 
 
 class KernelTools:
@@ -57,9 +57,9 @@ class KernelTools:
 
     def draft_kernel(
         self,
-        source: Annotated[str, Field(max_length=_LONGEST_DRAFTED, description="The text of a file with the kernel in it.")],
+        source: Annotated[str, Field(max_length=_LONGEST_DRAFTED, description="The text of a file that contains the kernel.")],
         file_name: Annotated[str, Field(pattern=r"^[\w.+-]+\.\w+$", description="The file's name, without folders: `scale.cu`.")],
-        kernel: Annotated[str | None, Field(description="Which kernel, when the file has several.")] = None,
+        kernel: Annotated[str | None, Field(description="Kernel name, if the file has several.")] = None,
     ) -> replies.Draft:
         """A kernel.toml for source that has none yet: what the text tells, guesses for the rest, FILL IN at every guess.
 
@@ -125,7 +125,7 @@ class KernelTools:
                 all=space.cartesian_size,
                 verified_on=list(lab.prepared),
                 findings=list(map(str, findings)),
-                next="inspect_kernel and list_passes, or start_tuning for a first figure without any work of yours",
+                next="inspect_kernel and list_passes, or start_tuning for a first result without further work",
             )
 
     def list_passes(self, kernel: KernelName, device: DeviceName = "cpu") -> replies.Passes:

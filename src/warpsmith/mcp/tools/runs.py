@@ -31,7 +31,7 @@ from warpsmith.template import template_of
 from warpsmith.tuning.afterwards.explain import searched_kernel, searched_space
 from warpsmith.tuning.evaluation.round import carried_over
 
-RunName = Annotated[str, Field(description="As job_status names it; `last` is the latest of all.")]
+RunName = Annotated[str, Field(description="A name from job_status, or `last` for the latest run.")]
 _MOST_REASONS = 8
 _LONGEST_REASON = 400
 
@@ -71,11 +71,11 @@ class RunTools:
 
     def explain(
         self,
-        run: Annotated[str | None, Field(description="Of a run; left out: of a kernel's own template.")] = None,
-        kernel: Annotated[str | None, Field(description="Where there is no run yet: a template's kernel.toml.")] = None,
+        run: Annotated[str | None, Field(description="A run; omit it for a kernel's own template.")] = None,
+        kernel: Annotated[str | None, Field(description="A template's kernel.toml, if there is no run yet.")] = None,
         configuration: Annotated[
             dict[str, Value] | None,
-            Field(description="Values to ask about, in the form that has them; left out: all in all."),
+            Field(description="Parameter values to explain; omit for a summary."),
         ] = None,
         device: DeviceName = "cpu",
     ) -> replies.Explanation:
@@ -85,7 +85,7 @@ class RunTools:
         values or loosen constraints.
         """
         if (run is None) == (kernel is None):
-            raise InputError("explain needs a run or a kernel, and not both", hint="a run's name, or a template's kernel.toml")
+            raise InputError("explain needs either a run or a kernel", hint="a run's name, or a template's kernel.toml")
         known: list[Evaluation] = []
         if run is not None:
             with Store(self._settings.database, reading=True) as store:
@@ -123,7 +123,7 @@ class RunTools:
             known = carried_over(store.evaluations(record.run), space)
         measured = {e.configuration: e.outcome for e in known if isinstance(e.outcome, Measured)}
         if not measured:
-            raise InputError(f"run {record.run} has measured nothing yet", hint="poll job_status until it has")
+            raise InputError(f"run {record.run} has no measurements yet", hint="poll job_status until it has")
         best, roof = min(measured, key=lambda c: measured[c].score), {}
         if isinstance(found := shown.typed, RunResult):
             best = Configuration.of({**space.default, **found.best.config})
@@ -149,7 +149,7 @@ class RunTools:
         self,
         run: RunName = "last",
         format_name: Annotated[str, Field(description=f"One of {', '.join(exporter_names())}.")] = DEFAULT_FORMAT,
-        force: Annotated[bool, Field(description="Also when there is no certain gain. Ask the user first.")] = False,
+        force: Annotated[bool, Field(description="Export even without a significant gain. Ask the user first.")] = False,
     ) -> replies.Export:
         """Write a finished run's winner as files that need no Warpsmith, into a folder of the server's that the answer names.
 
@@ -175,19 +175,19 @@ class RunTools:
             requires=[f"{c['expr']}   {c['reason']}".strip() for c in general["requires"]],
             verified_as_written=found["recheck"] is not None,
             warnings=found["warnings"],
-            next="read manifest_path for the launch, put the files into the user's code, and run the user's own tests",
+            next="read manifest_path for the launch, put the files into the user's code, and run the user's tests",
         )
 
 
 def _next(found: RunResult | UnfinishedRun) -> str:
     run = found.run
     if found.status == "running":
-        return "job_status until it is finished: a run that goes on has no claim"
+        return "job_status until it is finished: a running run has no claim"
     if found.status != "finished":
         return f"resume_tuning with run={run!r}, or start_tuning again"
     if found.uncertain or not found.general or found.general.ci95[0] <= 1:
-        return f"profile with run={run!r} says what to write the next form against; or report that no gain was found"
-    return f"export_result with run={run!r}; or profile, and a further form"
+        return f"profile with run={run!r} shows what limits the kernel, for the next form; or report that no gain was found"
+    return f"export_result with run={run!r}; or profile, then another form"
 
 
 def _summary(found: RunResult | UnfinishedRun) -> str:
@@ -199,7 +199,7 @@ def _summary(found: RunResult | UnfinishedRun) -> str:
     low, high = found.best.ci95
     figure = f"{found.best.speedup:.3f}x the original on {found.device} (95 % interval {low:.3f} to {high:.3f})"
     if low <= 1:
-        return f"{found.kernel}: no certain gain; {figure}"
+        return f"{found.kernel}: no significant gain; {figure}"
     slower = [w for w, claim in found.heldout.items() if claim.ci95[1] < 1]
     return f"{found.kernel}: {figure}, verified" + (f"; slower on held-out {', '.join(slower)}" if slower else "")
 

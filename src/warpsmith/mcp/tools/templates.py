@@ -35,7 +35,7 @@ from warpsmith.tuning.templates.templating import MadeTemplate, template_entry, 
 from warpsmith.tuning.templates.workbench import Workbench
 
 _LONGEST_SOURCE = 400_000
-_MEND = "mend what `problem` says and submit it again"
+_MEND = "fix what `problem` says and submit it again"
 
 
 class Parameter(BaseModel):
@@ -55,7 +55,7 @@ class Constraint(BaseModel):
 
 
 Source = Annotated[
-    str, Field(max_length=_LONGEST_SOURCE, description="The whole file, with the kernel's name and arguments as they are.")
+    str, Field(max_length=_LONGEST_SOURCE, description="The whole file, with the kernel's name and arguments unchanged.")
 ]
 
 
@@ -84,7 +84,7 @@ class TemplateTools:
         passes: Annotated[
             list[str] | None,
             Field(
-                description="From list_passes, on every form; `unroll@2`: on the 2nd form. Left out: all; empty: only the forms."
+                description="From list_passes, on every form; `unroll@2`: on the 2nd form. Omit for all; empty: only the forms."
             ),
         ] = None,
         forms: Annotated[tuple[str, ...], Field(description="From submit_form: each becomes a value of FORM.")] = (),
@@ -118,7 +118,7 @@ class TemplateTools:
         shared: Shared = "0",
         parameters: Annotated[tuple[Parameter, ...], Field(max_length=24)] = (),
         constraints: Annotated[tuple[Constraint, ...], Field(max_length=48)] = (),
-        hypothesis: Annotated[str, Field(max_length=2000, description="Why it should be faster.")] = "",
+        hypothesis: Annotated[str, Field(max_length=2000, description="Hypothesis: why it should be faster.")] = "",
         device: DeviceName = "cpu",
     ) -> replies.Submission:
         """Try a form of the kernel that you wrote: the same function computed another way, its numbers left as parameters.
@@ -150,7 +150,9 @@ class TemplateTools:
         parameters: Annotated[tuple[Parameter, ...], Field(min_length=1, max_length=48)],
         shared: Shared = "0",
         constraints: Annotated[tuple[Constraint, ...], Field(max_length=96)] = (),
-        entry: Annotated[str, Field(description="Where it names parameters, such as `k<float, BLOCK>`; empty: as before.")] = "",
+        entry: Annotated[
+            str, Field(description="The entry, if it uses parameters, such as `k<float, BLOCK>`; empty: unchanged.")
+        ] = "",
         device: DeviceName = "cpu",
     ) -> replies.Submission:
         """Try a whole template that you wrote, with #if branches of its own. Prefer submit_form: its identity needs no proof.

@@ -21,13 +21,13 @@ from warpsmith.settings import Settings
 from warpsmith.tuning.agent.agents import default_agent
 from warpsmith.tuning.budget import Budget
 
-JobName = Annotated[str, Field(description="As start_tuning answered it.")]
+JobName = Annotated[str, Field(description="The job name that start_tuning returned.")]
 _NEXT = {
     "starting": "job_status with job={job!r} in 5 to 10 seconds",
-    "running": "job_status with job={job!r} in 5 to 10 seconds; leave the machine alone meanwhile",
+    "running": "job_status with job={job!r} in 5 to 10 seconds; run nothing else on the machine meanwhile",
     "finished": "get_result with run={run!r}",
-    "stopped": "resume_tuning with run={run!r} goes on with it",
-    "failed": "read `stage`, mend what it says, and start_tuning again",
+    "stopped": "resume_tuning with run={run!r} continues it",
+    "failed": "read `stage`, fix the problem, and start_tuning again",
 }
 _AFTER_THE_SEARCH = ("finalists", "checks", "claims")  # how lines of the log begin
 _STATES: dict[Status, Literal["finished", "stopped"]] = {Status.FINISHED: "finished", Status.INTERRUPTED: "stopped"}
@@ -42,17 +42,17 @@ class TuningTools:
     def start_tuning(
         self,
         kernel: KernelName,
-        evaluations: Annotated[int | None, Field(ge=1, description="Most configurations to evaluate.")] = 60,
-        seconds: Annotated[float | None, Field(gt=0, description="Most time to search; claims take up to a minute more.")] = None,
+        evaluations: Annotated[int | None, Field(ge=1, description="Maximum configurations to evaluate.")] = 60,
+        seconds: Annotated[float | None, Field(gt=0, description="Maximum search time; claims take up to a minute more.")] = None,
         device: DeviceName = "cpu",
         agent: Annotated[
             Literal["rules", "none"] | None,
             Field(description="none: search the kernel's own template; rules: refactor the untouched original in rounds."),
         ] = None,
-        rounds: Annotated[int, Field(ge=1, le=20, description="Most rounds of the agent rules.")] = 3,
+        rounds: Annotated[int, Field(ge=1, le=20, description="Maximum rounds of the agent `rules`.")] = 3,
         strategy: str = "gp",
-        seed: Annotated[int, Field(ge=0, description="Of the strategy and of the inputs.")] = 0,
-        warm: Annotated[tuple[str, ...], Field(description="Runs to start from, by name.")] = (),
+        seed: Annotated[int, Field(ge=0, description="Random seed of the strategy and of the inputs.")] = 0,
+        warm: Annotated[tuple[str, ...], Field(description="Names of runs for a warm start.")] = (),
         proved_only: ProvedOnly = False,
     ) -> replies.Job:
         """Search for the best configuration, in a process of its own. Answers at once: poll job_status, not more than every 5 s.
@@ -65,7 +65,7 @@ class TuningTools:
             require_confinement()
         load_strategy(strategy)
         if evaluations is None and seconds is None:
-            raise InputError("nothing limits the search", hint="give evaluations, seconds or both")
+            raise InputError("the search has no limit", hint="give evaluations, seconds or both")
         Budget(evaluations, seconds)  # says what is wrong with them now, not in a log
         with Store(self._settings.database, reading=True) as store:
             sources = [store.find(name).run for name in warm]
@@ -77,12 +77,12 @@ class TuningTools:
         arguments += [word for run in sources for word in ("--warm", run)]
         return self._status(self._register.start(str(loaded.path), arguments, evaluations=evaluations, seconds=seconds))
 
-    def resume_tuning(self, run: Annotated[str, Field(description="A run that was stopped, or killed.")]) -> replies.Job:
+    def resume_tuning(self, run: Annotated[str, Field(description="A run that was stopped or killed.")]) -> replies.Job:
         """Go on with a stopped run in a new job; nothing that was evaluated is evaluated again. For a stopped job's `run`."""
         with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
         if record.status is Status.FINISHED:
-            raise InputError(f"run {record.run} is finished", hint="get_result has what came of it")
+            raise InputError(f"run {record.run} is finished", hint="get_result returns its result")
         limits = record.header.settings
         return self._status(
             self._register.start(
@@ -96,14 +96,14 @@ class TuningTools:
     def job_status(self, job: JobName) -> replies.Job:
         """How far a job is: state, evaluations by outcome, the best so far (which is not a claim), seconds left.
 
-        `finished`: call get_result. `failed`: `stage` has the error. `stopped`: resume_tuning goes on with it.
+        `finished`: call get_result. `failed`: `stage` has the error. `stopped`: resume_tuning continues it.
         """
         return self._status(self._register.find(job))
 
     def list_jobs(self) -> replies.Jobs:
         """Every job that is known, the latest first, also those of an earlier server. Use it when you have lost a job's name."""
         jobs = [self._status(entry) for entry in self._register.all()]
-        return replies.Jobs(jobs=jobs, next="" if jobs else "there are no jobs yet: start_tuning begins one")
+        return replies.Jobs(jobs=jobs, next="" if jobs else "there are no jobs yet: start_tuning starts one")
 
     def stop_job(self, job: JobName) -> replies.Job:
         """Stop a job as Ctrl-C does. Everything measured is kept, but a stopped run makes no claim: resume_tuning finishes it."""
@@ -129,7 +129,7 @@ class TuningTools:
         )
         stopped = not alive and self._register.is_stopped(entry)
         if run is None:
-            began = "it was stopped before its run began: start_tuning begins another"
+            began = "it was stopped before its run began: start_tuning starts another"
             return reply.model_copy(update={"state": "stopped", "stage": began}) if stopped else reply
         with Store(self._settings.database, reading=True) as store:
             record, known = store.find(run), store.evaluations(run)

@@ -27,7 +27,7 @@ def load_recording(path: Path | str, name: str | None = None) -> Recording:
     if "results" in document:
         return read_t4(name or _stem(file), file, document, notes)
     keys = ", ".join(list(document)[:6]) or "nothing"
-    raise InputError(f'neither "cache" nor "results" in it, but {keys}', location=Location(file), hint=_HINT)
+    raise InputError(f'expected "cache" or "results", found {keys}', location=Location(file), hint=_HINT)
 
 
 def load_recordings(paths: Iterable[Path | str]) -> list[Recording]:
@@ -69,7 +69,7 @@ def _document(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     except RecursionError as error:
         raise InputError("lists or objects are nested too deeply", location=Location(file), hint=_HINT) from error
     except ValueError as error:  # Python refuses to read thousands of digits
-        raise InputError("holds a number with thousands of digits", location=Location(file), hint=_HINT) from error
+        raise InputError("contains a number with thousands of digits", location=Location(file), hint=_HINT) from error
 
 
 def _parsed(text: str, file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -12,7 +12,7 @@ from warpsmith.report.inline import inline_svg
 from warpsmith.report.wording import interval_text, speedup_text, time_text
 
 _CLAIMS = ("workload", "original here", "original there", "here", "there", "there / here", "95 % interval", "")
-_WARNING = "They are of different kernels: their speedups are over different originals."
+_WARNING = "The runs are of different kernels, so their speedups have different baselines."
 
 
 def against(facts: RunFacts) -> Section | None:
@@ -20,25 +20,25 @@ def against(facts: RunFacts) -> Section | None:
         return None
     found = other.differences
     here, there = found["runs"]
-    said = [f"Here: {here}. There: {there}. Runs are measured apart, so the errors of both are in the interval of the ratio."]
+    said = [f"Here: {here}. There: {there}. The runs were measured separately; the interval of the ratio includes both errors."]
     said += [_WARNING] if not found["comparable"] else []
     said += [f"Only one of them has {', '.join(found['only_in_one'])}."] if found["only_in_one"] else []
-    claims = table("What both claim", _CLAIMS, _claims(found), numbers=range(1, 7))
+    claims = table("Claims of both runs", _CLAIMS, _claims(found), numbers=range(1, 7))
     changed = [
         table(caption, (name, "here", "there"), _pairs(found[key]))
         for key, name, caption in (
-            ("configuration", "parameter", "The configurations, where they differ"),
-            ("changed", "fact", "What else is different"),
+            ("configuration", "parameter", "Differences between the configurations"),
+            ("changed", "fact", "Other differences"),
         )
         if found[key]
     ]
     tables = element("div", *changed, class_="beside") if changed else NOTHING
-    return section("against", "Beside another run", paragraphs(said, class_="note"), claims, _courses(facts), tables)
+    return section("against", "Comparison with another run", paragraphs(said, class_="note"), claims, _courses(facts), tables)
 
 
 def _claims(found: Mapping[str, Any]) -> Iterator[list[Content]]:
     for claim in found["claims"]:
-        difference = f"{claim['differs']} there" if claim["differs"] else "no certain difference"
+        difference = f"{claim['differs']} there" if claim["differs"] else "no significant difference"
         yield [
             claim["workload"],
             *("-" if us is None else time_text(us) for us in claim["baseline_us"]),

@@ -14,7 +14,7 @@ from warpsmith.report.wording import speedup_text
 def batch_page(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
     """`links` are addresses of reports by run, relative to the page."""
     title = f"{len(result['kernels'])} kernels on {result['device']}"
-    figure = speedup_text(result["speedup"]) if result["speedup"] is not None else "Nothing claimed yet"
+    figure = speedup_text(result["speedup"]) if result["speedup"] is not None else "No claims yet"
     verdict = element(
         "div",
         element("p", figure, class_="figure"),
@@ -30,7 +30,7 @@ def batch_page(result: Mapping[str, Any], links: Mapping[str, str]) -> str:
     header = element("header", element("h1", title), verdict, definitions(about, class_="about"))
     kernels = table("Kernels", BATCH_COLUMNS, _linked(result, links), numbers=range(1, 7), shown_caption=False)
     shares = table(
-        "How the budget was shared out: the limit of each run after each stage, and why",
+        "How the budget was allocated: each run's limit after each stage, and the reason",
         ("kernel", "stage", "evaluations", "seconds", "reason"),
         _shares(result),
         numbers=(1, 2, 3),

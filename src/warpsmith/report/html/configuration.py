@@ -36,7 +36,7 @@ def _columns(facts: RunFacts) -> dict[str, Mapping[str, Any]]:
         return {"best so far": result.best_so_far.config} if result.best_so_far is not None else {}
     others = {f"for {workload}": entry.config for workload, entry in facts.own_claims.items()}
     if result.uncertain is not None:
-        return {"best found, not certain": result.uncertain.config, **others}
+        return {"best found, not significant": result.uncertain.config, **others}
     return {"best": result.general.config, **others}
 
 
@@ -45,7 +45,7 @@ def _notes(facts: RunFacts) -> list[str]:
         return ["The best so far in the search, as searched: not a claim."]
     notes = ["Changed values are marked; all others are those of the original."]
     if facts.own_claims:
-        notes.append("A workload has a column of its own where another configuration than the general one did best.")
+        notes.append("A workload has its own column if a configuration other than the general one was fastest.")
     return notes
 
 

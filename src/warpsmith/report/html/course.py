@@ -15,16 +15,16 @@ _MEANINGS = {
     "Measured": "verified on every tuning workload, then timed",
     "Infeasible": "outside the device's limits or a constraint",
     "CompileFailed": "the compiler refused it",
-    "LaunchFailed": "the device refused to launch it",
-    "WrongResult": "its outputs differ from the oracle's: its time does not count",
+    "LaunchFailed": "the device rejected the launch",
+    "WrongResult": "its outputs differ from the oracle's, so it was not timed",
     "Crashed": "its worker process died",
-    "TimedOut": "it took too long and was stopped",
+    "TimedOut": "it exceeded the time limit and was stopped",
 }
 _REASONS = 3
 _MOST_TIPS = 1000  # beyond it, what the table below has anyway would make the page large
 _NOTE = (
-    "All figures here are as searched: each candidate was timed beside the best so far, on part of the cores."
-    " They served to choose, and are no claims."
+    "All figures here are as searched: each candidate was timed interleaved with the best so far, on part of the cores."
+    " They guided the search and are not claims."
 )
 
 
@@ -48,7 +48,9 @@ def _curves(facts: RunFacts) -> Html:
     by_time = inline_svg(
         draw_best(known, against_time=True), "best-by-time", f"Best speedup so far by time: {last} after {spent:.0f} seconds"
     )
-    rest = f"{facts.result.seconds:.0f} s in all, with templates, finalists and claims" if facts.claimed is not None else ""
+    rest = (
+        f"{facts.result.seconds:.0f} s in total, including templates, finalists and claims" if facts.claimed is not None else ""
+    )
     return element(
         "div",
         figure(by_number, "Best speedup so far by evaluations."),
@@ -63,7 +65,7 @@ def _scatter(facts: RunFacts) -> Html:
     failed = sum(e.score is None for e in known)
     alt = f"Time of {len(known)} evaluations by number, relative to the original's; {failed} have no time"
     caption = "Every evaluation: its time over the original's (dashed; lower is faster)."
-    caption += " In the row above: those without a time." if failed else ""
+    caption += " In the row above: evaluations without a time." if failed else ""
     tips = drawn.tips if len(known) <= _MOST_TIPS else {}
     return figure(inline_svg(drawn.figure, "evaluations-plot", alt, tips), caption, class_="broad")
 

@@ -25,12 +25,12 @@ def _verdict(facts: RunFacts) -> tuple[Content, str, list[str]]:
         figure = {"searched": "Searched", "failed": "Failed", "interrupted": "Interrupted", "killed": "Killed"}.get(
             result.status, "Unfinished"
         )
-        return figure, "open", ["There is no result yet: nothing is claimed.", *map(_sentence, unfinished_notes(result))]
+        return figure, "open", ["There is no result yet.", *map(_sentence, unfinished_notes(result))]
     general = result.general
     if facts.claimed is None:
-        return "Nothing verified", "open", ["The run ended without a verified configuration, so there is no result to show."]
+        return "Nothing verified", "open", ["The run ended without a verified configuration, so there is no result."]
     if not facts.has_gain:
-        figure = "No certain gain" if result.uncertain is not None else "No gain"
+        figure = "No significant gain" if result.uncertain is not None else "No gain"
         return figure, "none", [*gain_notes(result), *_own_gains(facts)]
     low, high = general.ci95
     processes = result.evidence.processes
@@ -49,7 +49,7 @@ def _verdict(facts: RunFacts) -> tuple[Content, str, list[str]]:
 def _own_gains(facts: RunFacts) -> list[str]:
     """What no single configuration has over all workloads, one may have on some."""
     faster = [f"{w} ({speedup_text(entry.speedup)})" for w, entry in facts.own_claims.items() if entry.ci95[0] > 1]
-    return [f"Certainly faster with a configuration of its own: {', '.join(faster)}."] if faster else []
+    return [f"Significantly faster with their own configuration: {', '.join(faster)}."] if faster else []
 
 
 def _about(facts: RunFacts) -> list[tuple[Content, Content]]:

@@ -27,7 +27,7 @@ from warpsmith.report.parallel import draw_parallel
 from warpsmith.spec.kernel import Parameter
 
 _PLOTS = 12  # more of them are a wall that nobody reads
-_TABLE = "Shares, and the values that the model finds best and worst"
+_TABLE = "Shares, and the best and worst values by the model"
 _AXES = 10  # of the plot of whole configurations
 _PARALLEL = (
     "Every measured configuration as a line through its values (those that mattered most first) to its time over the original's:"
@@ -43,7 +43,7 @@ def influence(facts: RunFacts) -> Section | None:
     if facts.influence is None or facts.template is None or not facts.template.parameters:
         return None
     plots = list(_by_value(facts))
-    measured = [element("h3", "What was measured at each value"), paragraphs([_BY_VALUE], class_="note")] if plots else []
+    measured = [element("h3", "Measurements at each value"), paragraphs([_BY_VALUE], class_="note")] if plots else []
     title = "Which parameters mattered"
     lines = _parallel(facts)
     return section("parameters", title, _model(facts), lines, *measured, element("div", *plots, class_="many"))
@@ -73,18 +73,18 @@ def _model(facts: RunFacts) -> Html:
         return paragraphs([f"Which parameters mattered: {unknown}."])
     shares = ", ".join(f"{effect.name} {effect.share:.0%}" for effect in importance.parameters)
     bars = inline_svg(draw_shares(importance), "shares", f"Share of each parameter: {shares}")
-    figures = [figure(bars, "How much of the differences in time each parameter explains by itself (estimated).")]
+    figures = [figure(bars, "Share of the variance of time that each parameter explains alone (estimated).")]
     if len(importance.parameters) > 1:
         pairs = pairs_text(entry) or "none"
-        drawn = inline_svg(draw_interactions(importance), "interactions", f"Pairs that act together: {pairs}")
-        figures.append(figure(drawn, f"What pairs explain beyond that (estimated). The strongest: {pairs}."))
+        drawn = inline_svg(draw_interactions(importance), "interactions", f"Interacting pairs: {pairs}")
+        figures.append(figure(drawn, f"Additional share explained by pairs (estimated). The largest: {pairs}."))
     rows: list[Sequence[Content]] = [effect_cells(effect) for effect in entry["parameters"]]
     columns = ("parameter", "share", "best", "worst", "worst / best")
     return joined(
         [
-            paragraphs(["Estimated by a model of the measured times.", *importance_notes(entry)], class_="note"),
+            paragraphs(["Estimated by a model fitted to the measured times.", *importance_notes(entry)], class_="note"),
             element("div", *figures, class_="beside"),
-            folded("The same as a table", table(_TABLE, columns, rows, numbers=range(1, 5))),
+            folded("As a table", table(_TABLE, columns, rows, numbers=range(1, 5))),
         ]
     )
 

@@ -37,7 +37,7 @@ def method(facts: RunFacts) -> Section:
         bullets(notes),
         definitions([*_measuring(facts), *_search(facts), *_environment(facts)]),
         _limits(facts),
-        element("h3", "Again, onward, out"),
+        element("h3", "Reproduce, resume, export"),
         _commands(facts),
     )
 
@@ -81,7 +81,7 @@ def _environment(facts: RunFacts) -> Iterator[tuple[Content, Content]]:
     info = facts.record.header.device_info
     yield "Device", f"{facts.result.device}: {info.get('description', '')}"
     if more := facts.record.header.settings.get("more_devices"):
-        yield "Searched on", f"{', '.join((facts.result.device, *more))}; what is claimed was measured on the first"
+        yield "Searched on", f"{', '.join((facts.result.device, *more))}; claims were measured on the first"
     if info.get("versions"):
         yield "Versions", ", ".join(f"{name} {number}" for name, number in info["versions"].items())
     for reading in facts.result.evidence.readings[:1] if isinstance(facts.result, RunResult) else ():
@@ -100,14 +100,12 @@ def _limits(facts: RunFacts) -> Html:
 
 def _commands(facts: RunFacts) -> Html:
     run = facts.result.run
-    lines = [("the same again", facts.repeat)]
+    lines = [("repeat the run", facts.repeat)]
     if facts.result.status not in {"finished", "searched", "running"}:
-        lines.append(("go on with it", f"warpsmith resume {run}"))
+        lines.append(("resume it", f"warpsmith resume {run}"))
     if facts.has_gain:
-        lines.append(("the winner as standalone source, verified as written", f"warpsmith export {run} -o shipped/"))
-    lines.append(("this result as JSON, with every evaluation", f"warpsmith show {run} --evaluations --json"))
+        lines.append(("export the winner as standalone source, verified", f"warpsmith export {run} -o shipped/"))
+    lines.append(("print this result as JSON, with every evaluation", f"warpsmith show {run} --evaluations --json"))
     text = "\n\n".join(f"# {words}\n{command}" for words, command in lines)
-    note = (
-        "The same seed asks for the same configurations as long as their times come out in the same order; times themselves vary."
-    )
+    note = "The same seed proposes the same configurations as long as the ranking of their times is the same; times vary."
     return joined([element("pre", text, class_="commands"), paragraphs([note], class_="note")])

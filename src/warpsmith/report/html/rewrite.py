@@ -18,7 +18,7 @@ def rewrite(facts: RunFacts) -> Section | None:
     return section(
         "rewrite",
         "The best rewrite",
-        definitions(_about(best)) if best is not None else element("p", "There is none that is shown to be faster."),
+        definitions(_about(best)) if best is not None else element("p", "No rewrite is significantly faster."),
         bullets(others),
         element("p", f"Not shown: {facts.missing}") if facts.missing is not None else NOTHING,
         shown_diff(facts.rewrite_diff) if facts.rewrite_diff else NOTHING,

@@ -12,11 +12,11 @@ from warpsmith.report.roofline import RoofPoint, draw_roofline, is_by_intensity
 from warpsmith.report.wording import fraction_text
 
 _BY_INTENSITY = (
-    "Operations a second by operations a byte. The line is what this machine reached when it only moved data, or only multiplied"
-    " and added, measured beside the claims; bars are each workload's own roof, which caches may lift."
+    "Operations per second by operations per byte. The line is what this machine reached in streaming and multiply-add probes,"
+    " measured together with the claims; bars are each workload's own roof, which caches may raise."
 )
 _BY_BANDWIDTH = (
-    "Bytes that a launch must move, a second. The bar is what this machine reached when it only moved as much, measured beside"
+    "Required bytes of a launch per second. The bar is what a streaming probe of the same size reached, measured together with"
     " the claims. (With `flops` under [traffic] in kernel.toml this is a plot of operations by intensity.)"
 )
 
@@ -29,9 +29,9 @@ def roofline(facts: RunFacts) -> Section | None:
         return None
     peak = result.roofline.gflops
     said = "; ".join(f"{p.workload} {fraction_text(p.roof_us / p.best_us)}" for p in points)
-    drawn = inline_svg(draw_roofline(points, peak), "roofline-plot", f"Fraction of the roofline that the best reaches: {said}")
+    drawn = inline_svg(draw_roofline(points, peak), "roofline-plot", f"Fraction of the roofline reached by the best: {said}")
     caption = _BY_INTENSITY if is_by_intensity(points, peak) else _BY_BANDWIDTH
-    note = f"What the best reaches of its roof: {said}."
+    note = f"Fraction of the roof reached by the best: {said}."
     return section("roofline", "The roofline", figure(drawn, caption, class_="broad"), paragraphs([note], class_="note"))
 
 

@@ -45,7 +45,7 @@ def _round(facts: RunFacts, about: RoundRecord) -> Html:
     if new:
         lines.append(joined([element("b", "New passes: "), ", ".join(new)]))
     if postponed:
-        lines.append(joined([element("b", "No time was left for: "), ", ".join(postponed)]))
+        lines.append(joined([element("b", "Skipped for lack of time: "), ", ".join(postponed)]))
     if entry is not None and entry["evaluations"]:
         came = f"{counted(entry['evaluations'])}; best so far {speedup_text(entry['speedup'])}, as searched"
         lines.append(joined([element("b", "Search: "), came]))
@@ -56,9 +56,9 @@ def _round(facts: RunFacts, about: RoundRecord) -> Html:
         "article",
         element("h3", f"Round {about.number}"),
         paragraphs(lines),
-        folded(f"What it rests on ({len(findings)})", bullets(findings)) if findings else NOTHING,
+        folded(f"Based on these findings ({len(findings)})", bullets(findings)) if findings else NOTHING,
         joined([element("p", element("b", "Forms that the agent wrote:")), bullets(forms)]) if forms else NOTHING,
-        folded(f"Passes that did not apply ({len(declined)}), and why", bullets(declined)) if declined else NOTHING,
+        folded(f"Passes that did not apply ({len(declined)}), with the reason", bullets(declined)) if declined else NOTHING,
     )
 
 
@@ -82,7 +82,7 @@ def _rewrites(facts: RunFacts) -> Html:
         for entry in tried
     ]
     columns = ("rewrite", "idea", "outcome", "speedup as searched", "source")
-    return table("What was tried, in order", columns, rows, numbers=[3])
+    return table("Rewrites, in order", columns, rows, numbers=[3])
 
 
 # ── what models said ──
@@ -96,9 +96,9 @@ def _said(facts: RunFacts) -> Html:
     whole = joined(["All of it: ", element("code", f"warpsmith show {facts.result.run} --transcript"), "."])
     return joined(
         [
-            element("h3", f"What was said (agent {facts.book['agent']})"),
+            element("h3", f"Conversation (agent {facts.book['agent']})"),
             paragraphs([f"{cost_text(facts.book['cost'])}.", whole]),
-            folded(f"Decisions, and what could not be used ({len(spoken)})", element("ol", *spoken)) if spoken else NOTHING,
+            folded(f"Decisions and rejected answers ({len(spoken)})", element("ol", *spoken)) if spoken else NOTHING,
         ]
     )
 

@@ -12,7 +12,7 @@ from warpsmith.report.html.markup import Html, Section, element, joined, paragra
 _LINE = re.compile(r"\blines? (\d+)")
 _AROUND = 6  # lines shown before and after one of which something is said
 _WHOLE = 120  # lines of a source that is shown from end to end
-_NOTE = "Findings of the rounds stand below the line that they name; a bar marks lines that the template changed."
+_NOTE = "Findings of the rounds follow the line that they refer to; a bar marks lines that the template changed."
 
 
 def source(facts: RunFacts) -> Section | None:

@@ -17,7 +17,7 @@ def space(facts: RunFacts) -> Section | None:
         f"{found.feasible:,} of {found.cartesian_size:,} configurations are feasible ({share:.1%}); {tried:,} were evaluated.",
     ]
     if not found.removed:
-        return section("space", "The space", paragraphs([*texts, "No constraint removes any."]))
+        return section("space", "The space", paragraphs([*texts, "No constraint removes any configuration."]))
     rows: list[list[Content]] = [
         [
             element("code", r.constraint),
@@ -28,5 +28,7 @@ def space(facts: RunFacts) -> Section | None:
         for r in sorted(found.removed, key=lambda r: -r.count)
     ]
     estimated = ["~ marks a count that was estimated from a sample."] if any(r.estimate for r in found.removed) else []
-    shown = table("What each constraint removes by itself", ("constraint", "removes", "share", "reason"), rows, numbers=[1, 2])
+    shown = table(
+        "Configurations that each constraint alone removes", ("constraint", "removes", "share", "reason"), rows, numbers=[1, 2]
+    )
     return section("space", "The space", joined([paragraphs(texts), shown, paragraphs(estimated, class_="note")]))

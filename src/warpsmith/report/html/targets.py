@@ -8,7 +8,7 @@ from warpsmith.report.html.facts import RunFacts
 from warpsmith.report.html.markup import Content, Section, paragraphs, section, table
 
 _COLUMNS = ("whose", "registers", "spilled", "shared", "widest load", "occupancy", "limited by")
-_NOTE = "Compiled only: what the compiler reports, and the occupancy that follows from it. Nothing was run or timed there."
+_NOTE = "Compiled only: resources that the compiler reports, and the resulting occupancy. Nothing was run or timed there."
 
 
 def targets(facts: RunFacts) -> Section | None:

@@ -19,14 +19,14 @@ def template(facts: RunFacts) -> Section | None:
         if (certificate := about.certificate) is not None:
             proof = f"the template at its defaults is the original: {certificate.detail} (level: {certificate.level})."
             texts.append(joined([element("b", "Identity certificate: "), proof]))
-        texts.append(joined(["The template lies in ", element("code", short(about.path)), "."]))
+        texts.append(joined(["The template is in ", element("code", short(about.path)), "."]))
     if facts.missing is not None:
         texts.append(element("span", f"Not shown: {facts.missing}"))
     diff = facts.template.diff if facts.template is not None else ""
     if not diff and not texts:
         return None
     if not diff and facts.missing is None:
-        texts.append(element("span", "The source is its own template: there is nothing that differs."))
+        texts.append(element("span", "The source is its own template, so there is no diff."))
     return section("template", "The template", paragraphs(texts), shown_diff(diff) if diff else NOTHING)
 
 
@@ -35,7 +35,9 @@ def shown_diff(text: str) -> Html:
     added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
     gone = sum(line.startswith("-") and not line.startswith("---") for line in lines)
     shown = joined((element("span", line, class_=_class_of(line)) for line in lines), "\n")
-    return folded(f"Diff against the original: {added} lines more, {gone} less", element("pre", shown, class_="diff", tabindex=0))
+    return folded(
+        f"Diff against the original: {added} lines added, {gone} removed", element("pre", shown, class_="diff", tabindex=0)
+    )
 
 
 def _class_of(line: str) -> str | None:

@@ -14,8 +14,8 @@ from warpsmith.report.wording import fraction_text, interval_text, speedup_text,
 _COLUMNS = ("workload", "original", "best", "speedup", "95 % interval", "of roofline", "verified")
 _ORIGINAL_COLUMNS = ("workload", "original", "of roofline", "verified")
 _EXPLAINED = (
-    "Times are medians over fresh processes; speedups are paired ratios, so they need not be the quotient of the two times."
-    " Of roofline: the least time that the machine itself needs for the same traffic and operations, measured beside the claims,"
+    "Times are medians over fresh processes; speedups are paired ratios, so they can differ from the quotient of the two times."
+    " Of roofline: the minimum time for the same traffic and operations on this machine, measured together with the claims,"
     " over the kernel's."
 )
 
@@ -26,19 +26,17 @@ def workloads(facts: RunFacts) -> Section | None:
     general, uncertain = result.general, result.uncertain
     shown = []
     if uncertain is not None:
-        caption = "The best that was found, which is not certainly faster than the original: no result"
+        caption = "The best found, not significantly faster than the original: no result"
         shown.append(table(caption, _COLUMNS, _rows(facts, result, uncertain), numbers=range(1, 6), class_="uncertain"))
     elif general.config == result.baseline.config:
         rows = ([row[0], row[2], *row[5:]] for row in _rows(facts, result, general))
-        shown.append(table("The original, which stays", _ORIGINAL_COLUMNS, rows, numbers=range(1, 3)))
+        shown.append(table("The original, unchanged", _ORIGINAL_COLUMNS, rows, numbers=range(1, 3)))
     else:
         shown.append(table("The general configuration", _COLUMNS, _rows(facts, result, general), numbers=range(1, 6)))
     if facts.own_claims:
-        shown.append(
-            table("Workloads with a configuration of their own", _COLUMNS, _own_rows(facts, result), numbers=range(1, 6))
-        )
+        shown.append(table("Workloads with their own configuration", _COLUMNS, _own_rows(facts, result), numbers=range(1, 6)))
     plot = _plot(result, result.best)
-    return section("workloads", "On each workload", plot, *shown, paragraphs([_EXPLAINED], class_="note"))
+    return section("workloads", "Per workload", plot, *shown, paragraphs([_EXPLAINED], class_="note"))
 
 
 def _heldout(result: RunResult, general: Overall) -> Mapping[str, Claim]:
@@ -95,5 +93,5 @@ def _plot(result: RunResult, general: Overall) -> Html:
     named = {**claims, **{f"{name} (held out)": entry for name, entry in heldout.items()}}
     words = "; ".join(f"{name} {speedup_text(entry.speedup)}" for name, entry in named.items())
     drawn = draw_speedups(named, frozenset(f"{name} (held out)" for name in heldout))
-    caption = "Speedup over the original (dashed line). Hollow: held out, never used to choose. Very wide intervals are cut."
+    caption = "Speedup over the original (dashed line). Hollow: held out, never used to select. Very wide intervals are clipped."
     return figure(inline_svg(drawn, "speedups", f"Speedups with their intervals: {words}"), caption, class_="broad")

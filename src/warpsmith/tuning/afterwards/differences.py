@@ -63,7 +63,7 @@ def _facts(record: RunRecord, result: RunResult) -> dict[str, Any]:
         "seed": header.seed,
         **{name: header.settings.get(name) for name in _SETTINGS},
         "evaluated": sum(result.evaluations.values()),
-        "share of other programs": result.evidence.others_share,
+        "CPU share of other programs": result.evidence.others_share,
         "processes": result.evidence.processes,
     }
 

@@ -27,7 +27,7 @@ def searched_kernel(record: RunRecord, store: Store) -> Kernel:
     if record.header.settings.get("mode") == Mode.DIRECT:
         raise InputError(
             f"run {record.run} rewrote whole kernels, so it has no template",
-            hint=f"its rewrites lie in {Path(rounds[-1].kernel_path).parents[1]}" if rounds else None,
+            hint=f"its rewrites are in {Path(rounds[-1].kernel_path).parents[1]}" if rounds else None,
         )
     return round_kernel(rounds[-1], record.run) if rounds else kernel_of(record)
 

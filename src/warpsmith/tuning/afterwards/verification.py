@@ -140,14 +140,14 @@ class _Verifying:
             for check, report in self._reports(subject, seed).items():
                 problem = report.problems[0] if report.problems else None
                 if report.failure is not None:
-                    status, reason = CheckStatus.SKIPPED, f"not watched: {report.failure}"
+                    status, reason = CheckStatus.SKIPPED, f"not checked: {report.failure}"
                 elif problem is None:
                     status, reason = CheckStatus.PASSED, ""
                 elif subject is self._original and self._others:
                     accepted.add(check)
-                    status, reason = CheckStatus.SKIPPED, f"the original's own: {problem}"
+                    status, reason = CheckStatus.SKIPPED, f"also in the original: {problem}"
                 elif check in accepted:
-                    status, reason = CheckStatus.SKIPPED, f"the original does not pass either: {problem}"
+                    status, reason = CheckStatus.SKIPPED, f"the original fails too: {problem}"
                 else:
                     status, reason = CheckStatus.FAILED, problem
                 yield WatchedCheck(subject.name, check, status, reason)
@@ -157,7 +157,7 @@ class _Verifying:
         workloads = [w for w, _ in self._workloads if w.name in subject.workloads]
         ending = [w for w in workloads if (subject.name, w.name) not in self._hanging]
         if not ending:
-            return dict.fromkeys(WATCHED_CHECKS, CheckReport(failure="none of its launches ended in time"))
+            return dict.fromkeys(WATCHED_CHECKS, CheckReport(failure="every launch timed out"))
         with self._stand.prepared((workload, seed) for workload in ending) as prepared:
             watched = subject.builder.build_watched(subject.built, ending)
             return watch(self._stand.device, watched, list(prepared.values()))
@@ -181,7 +181,7 @@ class _Verifying:
                 has_oracle = original.status is CheckStatus.PASSED or self._stand.plain.reference.file is not None
                 if kind is SubjectKind.ADVERSARIAL and original.status is CheckStatus.FAILED:
                     # A tester's inputs only count where the original can do them: here it says nothing about anybody.
-                    reason = f"the original is not right itself on these inputs: {original.reason}"
+                    reason = f"the original is wrong on these inputs: {original.reason}"
                     has_oracle, original = (
                         False,
                         WorkloadCheck(original.subject, workload.name, kind, seed, CheckStatus.SKIPPED, None, reason),
@@ -189,10 +189,10 @@ class _Verifying:
                 yield original
                 for subject in self._others:
                     if workload.name not in subject.workloads:
-                        reason = "it is not meant for this workload" if subject.source else "a constraint forbids it there"
+                        reason = "it is not dispatched to this workload" if subject.source else "a constraint excludes it"
                         yield WorkloadCheck(subject.name, workload.name, kind, seed, CheckStatus.SKIPPED, None, reason)
                     elif not has_oracle:
-                        reason = "there is nothing to compare with: the original is not right there"
+                        reason = "no reference: the original is wrong there"
                         yield WorkloadCheck(subject.name, workload.name, kind, seed, CheckStatus.SKIPPED, None, reason)
                     else:
                         yield self._check(subject, workload, kind, seed, _judge(subject, bench, prepared[workload.name]))

@@ -69,7 +69,7 @@ class WithFallback:
         plan = self._ask(Role.PLANNER, facts.round, of)
         if plan is None and not facts.rounds and self._answered and not isinstance(self._fallback, LeavesUndone):
             # Who has tried nothing cannot know that nothing is worth trying.
-            self._note(Role.PLANNER, facts.round, f"{self.name} would try nothing: agent {self._fallback.name} plans the round")
+            self._note(Role.PLANNER, facts.round, f"{self.name} proposes nothing: agent {self._fallback.name} plans the round")
             return of(self._fallback)
         return plan
 
@@ -114,10 +114,10 @@ class WithFallback:
         nothing = isinstance(self._fallback, LeavesUndone) or (role is Role.TEMPLATER and isinstance(stopped, Unanswered))
         who = None if nothing else self._fallback.name
         if isinstance(stopped, Unanswered) and self._unanswered < _MOST_UNANSWERED:
-            self._note(role, round_, f"{stopped.reason}: " + (f"agent {who} answers instead" if who else "done without it"))
+            self._note(role, round_, f"{stopped.reason}: " + (f"agent {who} answers instead" if who else "continuing without it"))
             return
         self.stopped = stopped.reason + (f"; agent {who} took over" if who else "")
-        self._note(role, round_, f"{stopped.reason}: " + (f"agent {who} takes over" if who else "it is not asked again"))
+        self._note(role, round_, f"{stopped.reason}: " + (f"agent {who} takes over" if who else "it will not be asked again"))
 
     def _note(self, role: Role, round_: int, text: str) -> None:
         self._desk.note(Message(role, Kind.DECISION, text, round_, self.name))

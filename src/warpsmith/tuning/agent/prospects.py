@@ -31,7 +31,7 @@ def passes_for(kernel: Kernel, limits: Limits, form: Proposal | None = None) -> 
         tried = apply_pass(draft, transform)
         reason = tried.applications[-1].reason
         if reason is None and not _possible(draft, tried):
-            reason = "no workload and no limit of the device allows another value"
+            reason = "no other value is feasible for any workload on this device"
         if transform.stage is Stage.LIFT:
             draft = tried
         elif transform.stage is Stage.RESTRUCTURE and reason is None:

@@ -55,9 +55,9 @@ class Standing:
     @property
     def reason(self) -> str:
         if self.exhausted:
-            return "nothing is left to search"
+            return "the space is exhausted"
         gained = math.expm1(self.lately)
-        words = f"its second half gained {gained:.0%}" if gained >= _WORTH_SAYING else "its second half gained nothing"
+        words = f"gain in its second half: {gained:.0%}" if gained >= _WORTH_SAYING else "no gain in its second half"
         return words if self.fraction is None else f"{words}; at {self.fraction:.0%} of the roofline"
 
 

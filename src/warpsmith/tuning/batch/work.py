@@ -39,7 +39,7 @@ def require_budget(options: BatchOptions, kernels: int) -> None:
     if options.evaluations is not None and options.evaluations < _FEWEST * kernels:
         raise InputError(
             f"{options.evaluations} evaluations are too few for {kernels} kernels",
-            hint=f"at least {_FEWEST * kernels}: for each the original and one more",
+            hint=f"at least {_FEWEST * kernels}: the original and one candidate per kernel",
         )
 
 
@@ -133,7 +133,7 @@ class _Work:
         evaluations = self._left(options.evaluations, lambda m: len(self.store.evaluations(m.run)))
         seconds = self._left(options.seconds, self._seconds)
         budget = evaluations if evaluations is not None else seconds
-        assert budget is not None, "a batch has one limit at least"
+        assert budget is not None, "a batch needs at least one limit"
         if stage == 1:
             fewest = _FEWEST * len(members) if is_counted else 0.0
             shares = equal_shares(list(standings), max(fewest, part * budget), whole=is_counted)

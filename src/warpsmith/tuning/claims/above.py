@@ -114,11 +114,11 @@ class AboveRoof(Generic[Lane]):
         taken = float(np.median([p.tables[workload].median_us[lane] for p in processes]))
         floor, is_refused = look.floor, look.is_below and not is_refuted
         if is_refused and floor is not None:
-            least_time = f"{floor.us:,.0f} µs at the fastest that was measured beside it"
-            reason = f"{floor.certain.bytes / _MB:.3g} MB must move, which takes at least {least_time}, not {taken:,.0f} µs"
+            least_time = f"{floor.us:,.0f} µs at the fastest rate measured with it"
+            reason = f"{floor.certain.bytes / _MB:.3g} MB must be moved, which takes at least {least_time}, not {taken:,.0f} µs"
         else:
             doubts = floor.doubts if floor is not None else ()
-            reason = f"roof uncertain: {'; '.join(doubts) or 'within what streaming kernels differ by'}"
+            reason = f"roof uncertain: {'; '.join(doubts) or 'within the spread of streaming kernels'}"
         self.entries.append(
             AboveRoofEntry(
                 workload=workload,

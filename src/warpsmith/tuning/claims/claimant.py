@@ -35,8 +35,8 @@ from warpsmith.tuning.events import Emit, StageAdvanced, StageStarted, Warned
 from warpsmith.tuning.result import Roof
 from warpsmith.verify.prepared import PreparedWorkload
 
-_HOW_ROOF = "probes of the same traffic and of multiply-adds, timed beside the claims"
-_COLD, _WARM = "cold: emptied before each launch", "warm: launches back to back, nothing flushed"
+_HOW_ROOF = "probes with the same traffic and of multiply-adds, timed together with the claims"
+_COLD, _WARM = "cold: flushed before each launch", "warm: back-to-back launches without flushing"
 
 
 class _FinalistsFailed(Exception):  # noqa: N818 - control flow within this module
@@ -160,7 +160,7 @@ class Claimant:
         for entry in self._seen_elsewhere[configuration]:
             if not entry.passed:
                 sizes = ", ".join(f"{size} = {n}" for size, n in entry.sizes.items())
-                self._emit(Warned(f"{name} is dropped: wrong on a shape that the search did not know ({sizes}): {entry.reason}"))
+                self._emit(Warned(f"{name} is dropped: wrong on an undeclared shape ({sizes}): {entry.reason}"))
                 raise _FinalistsFailed(configuration)
 
     def _verified_everywhere(self, bench: Bench, configuration: Configuration, candidate: Candidate) -> bool:
@@ -198,7 +198,7 @@ class Claimant:
         suspects = [c for c in candidates if c != self._default]
         if self._default in failing or not suspects:
             return BaselineError(
-                f"the original kernel no longer runs, or no longer gives the right result, on workload {workload!r}"
+                f"the original kernel fails or gives a wrong result, which it did not before, on workload {workload!r}"
             )
         if not failing:
             self._unexplained += 1
@@ -222,7 +222,9 @@ class Claimant:
             measured = self._one_process(choice, built, roofline)
             if is_to_be_repeated(measured.others, repeats, wanted):
                 repeats += 1
-                self._emit(StageAdvanced(len(done), f"disturbed by others ({measured.others:.0%} of the cores), measuring again"))
+                self._emit(
+                    StageAdvanced(len(done), f"disturbed by other programs ({measured.others:.0%} of the cores): measuring again")
+                )
                 continue
             done.append(measured)
             self._emit(StageAdvanced(len(done)))

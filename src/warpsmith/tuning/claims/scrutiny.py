@@ -59,7 +59,7 @@ class Scrutiny:
                 accepted, found = self._report(check, original), self._report(check, subject)
             except UnavailableError as error:
                 self._missing = error.message
-                self._emit(Warned(f"what was chosen is not checked: {error.message}; hint: {error.hint}"))
+                self._emit(Warned(f"the winner is not checked: {error.message}; hint: {error.hint}"))
                 return None
             if found.failure is not None:
                 self._incomplete.add(check)
@@ -88,12 +88,12 @@ class Scrutiny:
         """What the original does is its author's to judge, who should hear of it."""
         if check not in self._accepted:
             self._accepted[check] = problem
-            self._emit(Warned(f"the original does not pass {check} either, so candidates are not held to it: {problem}"))
+            self._emit(Warned(f"the original does not pass {check} either, so it is not required of candidates: {problem}"))
 
     def _miss(self, check: str, name: str, failure: str) -> None:
         """Said once, where several checkers are one series of launches."""
         who = ", ".join(self._checks) if self._is_one_series else check
-        unseen = f"{who} could not watch {name}: {failure}"
+        unseen = f"{who} could not check {name}: {failure}"
         if unseen not in self._unseen:
             self._unseen[unseen] = None
             self._emit(Warned(unseen))

@@ -54,6 +54,6 @@ def _problem(searched: Round, configuration: Configuration, workload: Workload, 
 
 
 def _entry(workload: Workload, problem: str | None) -> ShapeEntry:
-    odd = "inputs few of which count" if workload.is_sparse else "other constants than kernel.toml's"
+    odd = "inputs with few significant elements" if workload.is_sparse else "scalars that differ from kernel.toml's"
     reason = f"with {odd}, {problem}" if problem and workload.has_odd_values else problem
     return ShapeEntry(workload=workload.name, sizes=dict(workload.sizes), passed=problem is None, reason=reason)

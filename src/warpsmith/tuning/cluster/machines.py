@@ -108,7 +108,7 @@ def parse_cluster(text: str) -> str:
     """`ray` or `ray://HOST:PORT`, as it is recorded."""
     if text == "ray" or (text.startswith("ray://") and text.rpartition(":")[2].isdecimal()):
         return text
-    raise InputError(f"no workers {text!r}", hint="a number of compile processes, ray, or ray://HOST:PORT")
+    raise InputError(f"invalid --workers {text!r}", hint="a number of compile processes, ray, or ray://HOST:PORT")
 
 
 def join(cluster: str) -> RayCluster:

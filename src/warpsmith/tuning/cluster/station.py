@@ -103,7 +103,7 @@ class Station:
         return self._stand
 
     def judge(self, shipped: Shipped) -> Judgement:
-        assert self._judge is not None, f"it cannot judge: {self._stand.problem}"
+        assert self._judge is not None, f"it cannot verify: {self._stand.problem}"
         return self._judge.judge(self._unshipper.unship(shipped))
 
     def close(self) -> None:
@@ -112,14 +112,14 @@ class Station:
     def _begin(self, parcel: Parcel, place: str) -> Stand:
         duty = self._duty
         if place == duty.place and not duty.shares_machine:
-            return Stand(place, problem="it is the device that the run itself measures on")
+            return Stand(place, problem="it is the run's own device")
         cores = divide_cores()
         with CompilePool(duty.device, cache_dir=None, cores=cores.compiling) as pool:
             info = pool.describe()
             if kind_of(info) != kind_of(duty.info):
                 return Stand(place, info.description, problem=f"{info.description} is not {duty.info.description}")
             if toolchain_of(pool, info) != duty.toolchain:
-                return Stand(place, info.description, problem="its Warpsmith, driver or compiler is of another version")
+                return Stand(place, info.description, problem="its Warpsmith, driver or compiler has a different version")
             scrubber = make_scrubber(pool, info, cores.measuring_units)
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="warpsmith-station-")))
         rng = np.random.default_rng()

@@ -94,7 +94,7 @@ class Joint:
                     continue
                 left = self._still_right(lanes)
                 if self.original.identity not in left or len(left) == len(lanes):
-                    message = "launches of the finalists fail, though each one is right by itself"
+                    message = "launches of the finalists together fail, though each passes alone"
                     raise BaselineError(message, hint="is the machine out of memory?") from None
                 lanes = left
 
@@ -151,7 +151,7 @@ class Joint:
         done: list[ProcessMeasurement[str]] = []
         repeats, wanted = 0, claim_processes()
         while len(done) < wanted:
-            self.say(f"{len(winners)} winners beside the original, process {len(done) + 1} of {wanted}")
+            self.say(f"{len(winners)} winners and the original, process {len(done) + 1} of {wanted}")
             with self._bench(self.roofline.prepared) as bench:
                 disturbance = Disturbance(None, [bench.start()])
                 tables = self._tables(bench, winners, list(self.prepared))

@@ -37,7 +37,9 @@ class ComparisonPlan:
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
-            raise InputError(f"a comparison needs at least 1 seed, not {self.seeds}", hint="a spread needs several: --seeds 10")
+            raise InputError(
+                f"a comparison needs at least 1 seed, not {self.seeds}", hint="a spread needs several runs: --seeds 10"
+            )
         if self.agent == NO_AGENT:
             raise InputError("a comparison needs an agent that rewrites the kernel", hint="--agent rules, or PROVIDER:MODEL")
 

@@ -64,14 +64,14 @@ class ComparisonResult:
         limits = [f"{plan.budget.evaluations} evaluations"] if plan.budget.evaluations is not None else []
         limits += [f"{plan.budget.seconds:g} s"] if plan.budget.seconds is not None else []
         won, ahead = found["wins"], found["advantage"]
-        each = f"{' and '.join(limits)} for each run, the original's included"
+        each = f"{' and '.join(limits)} for each run, including the original"
         median = f"{ahead['value']:.2f} [{ahead['ci95'][0]:.2f}, {ahead['ci95'][1]:.2f}]"
-        pairs = f"{won['template']} go to {NAMES[Mode.TEMPLATE]}, {won['direct']} to {NAMES[Mode.DIRECT]}, {won['ties']} are even"
+        pairs = f"{won['template']} go to {NAMES[Mode.TEMPLATE]}, {won['direct']} to {NAMES[Mode.DIRECT]}, {won['ties']} are ties"
         lines = [
             f"# {plan.kernel.name}: {NAMES[Mode.TEMPLATE]} against {NAMES[Mode.DIRECT]}",
             "",
             f"Device {plan.device}, agent {plan.agent}, {plan.seeds} seeds, {each}.",
-            "Speedups over the original; all winners were measured together, beside it, in fresh processes.",
+            "Speedups over the original; all winners were measured together with it in fresh processes.",
             "",
             "| | median speedup | 95 % interval | spread | worst | best | below 1 | failed evaluations | median time |",
             "|---|---|---|---|---|---|---|---|---|",

@@ -15,9 +15,9 @@ def parse_devices(text: str) -> tuple[str, tuple[str, ...]]:
     seen = {_told_apart(first)}
     for name in others:
         if not name:
-            raise InputError(f"an empty device name in {text!r}", hint="several are named like cuda:0,cuda:1")
+            raise InputError(f"an empty device name in {text!r}", hint="list several as cuda:0,cuda:1")
         if _told_apart(name) in seen:
-            hint = "two measurements on one device disturb each other; name each once"
+            hint = "concurrent measurements on one device disturb each other; name each once"
             raise InputError(f"the device {name!r} is named twice in {text!r}", hint=hint)
         seen.add(_told_apart(name))
     return first, tuple(others)
@@ -35,8 +35,8 @@ def require_alike(first: str, info: DeviceInfo, others: Sequence[str]) -> None:
         other = describe_device(name)
         if kind_of(other) != kind_of(info):
             raise InputError(
-                f"{name!r} is another kind of device than {first!r}: {other.description}, not {info.description}",
-                hint="only devices alike can share a search; tune for each kind, the second with --warm",
+                f"{name!r} is not the same kind of device as {first!r}: {other.description}, not {info.description}",
+                hint="only identical devices can share a search; tune for each kind separately, the second with --warm",
             )
 
 

@@ -95,7 +95,7 @@ class Judge:
         if measured is None:  # the incumbent was wrong
             incumbent, caught = trial.fallback, True
             measured = self._beside(incumbent, trial, verdict, self._plan)
-            assert measured is not None, "the original is what others are judged by"
+            assert measured is not None, "the original serves as the oracle"
         best_score = 1.0 if incumbent is None else incumbent.score
         if not isinstance(measured, Measured) or measured.score >= best_score:
             return Judgement(measured, caught)
@@ -118,7 +118,7 @@ class Judge:
         if is_beside_baseline and all(t.launches >= ANCHOR.quick_pairs for t in measured.times):
             return measured
         anchored = self._beside(as_baseline(trial.original, self._weights), trial, verdict, ANCHOR)
-        assert anchored is not None, "the original is what others are judged by"
+        assert anchored is not None, "the original serves as the oracle"
         return anchored
 
     def _verify(self, candidate: Candidate, workloads: Sequence[str]) -> Verdict | BenchFailure:
@@ -175,6 +175,6 @@ def _of_later_launches(found: Verdict | BenchFailure) -> WrongResult | BenchFail
     if not isinstance(found, Verdict):
         return found
     checks = (
-        replace(c, problem=f"right at first, but after some launches {c.problem}") if not c.passed else c for c in found.checks
+        replace(c, problem=f"correct in the first launch, but later {c.problem}") if not c.passed else c for c in found.checks
     )
     return WrongResult(Verdict(tuple(checks)))

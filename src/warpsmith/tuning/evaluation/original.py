@@ -55,7 +55,7 @@ def establish_original(
             if changed is not None:
                 raise BaselineError(_passes_not(name, _reason(changed)), location=where, hint=_role_hint(changed))
             raise BaselineError(
-                f"the original kernel does not repeat its own outputs on workload {name!r}, so it cannot be the oracle",
+                f"the original kernel is not deterministic on workload {name!r}, so it cannot be the oracle",
                 location=where,
                 hint="give a NumPy reference in [reference]",
             )
@@ -89,7 +89,7 @@ def require_right(builder: Builder, original: Candidate, bench: Bench, prepared:
     """The original must agree with the oracle before anything is compared with it."""
     kernel = prepared.kernel
     verdict = twice(partial(bench.verify, original, prepared.name))
-    agree = "what is made of it is compared with the same oracle, so it must agree first"
+    agree = "candidates are compared with the same oracle, so the original must agree with it"
     if not isinstance(verdict, Verdict):
         raise _failure(kernel, _passes_not(prepared.name, verdict.reason), agree, None)
     if not verdict.passed:
@@ -108,7 +108,7 @@ def require_measured(builder: Builder, baseline: Evaluation, bench: Bench, prepa
     doubt = None
     if isinstance(outcome, WrongResult) and outcome.verdict.failure is not None:
         doubt = SecondOpinion(builder, bench).on(prepared[outcome.verdict.failure.workload], outcome.verdict)
-    hint = "the original is the reference of every speedup, so it must run and agree with the oracle first"
+    hint = "the original is the baseline of every speedup, so it must run and agree with the oracle"
     raise _failure(builder.binder.kernel, f"the original kernel does not pass: {outcome.reason}", hint, doubt)
 
 

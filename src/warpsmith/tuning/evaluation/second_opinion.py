@@ -35,8 +35,8 @@ class Doubt:
 
 
 _BLAME = Doubt(
-    "the unoptimised build passes: the mistake is the device's, not the kernel's",
-    f"the vectoriser of the device's runtime gets some loops wrong ({_EXPLAINED}): write the loop in another way",
+    "the unoptimised build passes: the device's compiler is at fault, not the kernel",
+    f"the vectoriser of the device's runtime gets some loops wrong ({_EXPLAINED}): rewrite the loop",
 )
 
 
@@ -61,8 +61,8 @@ class SecondOpinion:
             return None
         return Doubt(
             f"the unoptimised build gives a different result: {plain.failure.argument}: {plain.failure.problem}",
-            "give a NumPy reference in [reference], which tells what is right: the vectoriser of the device's runtime gets some "
-            f"loops wrong; threads that race and conversions out of range may come out differently, too ({_EXPLAINED})",
+            "give a NumPy reference in [reference] as the oracle: the vectoriser of the device's runtime gets some "
+            f"loops wrong; data races and out-of-range conversions may also give different results ({_EXPLAINED})",
         )
 
     def _plain_verdict(self, workload: PreparedWorkload) -> Verdict | None:

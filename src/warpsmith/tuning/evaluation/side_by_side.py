@@ -101,7 +101,7 @@ class SideBySide:
                 outcome = self._outcome(seat, configuration, built)
             except SeatLost as error:
                 lost += [error.reason] if error.begun else []
-                given = "; what it was at is given to another" if error.begun else ""
+                given = "; its evaluation is rescheduled" if error.begun else ""
                 self._notice(f"{seat.name} is lost: {error.reason}{given}")
                 self._seats.lose(seat, lambda seat: self._notice(f"{seat.name} is back"))
                 continue
@@ -113,7 +113,7 @@ class SideBySide:
             if isinstance(outcome, Measured) and (times := self._pace.took(seat.name, seconds)) is not None:
                 self._notice(f"{seat.name} has become slow: evaluations take {times:.1f} times as long as on others")
             return Evaluation(configuration, outcome, seconds, started_at)
-        reason = f"{_MACHINES_AT_MOST} machines were lost over it, the last: {lost[-1]}"
+        reason = f"{_MACHINES_AT_MOST} machines failed during this evaluation, the last: {lost[-1]}"
         return Evaluation(configuration, Crashed(reason), time.perf_counter() - began, started_at)
 
     def _outcome(self, seat: Seat, configuration: Configuration, built: Candidate) -> Outcome:

@@ -37,12 +37,12 @@ class Baseline:
             winners = found["winners"]
             is_known = found["version"] == _VERSION and all(isinstance(winner["config"], dict) for winner in winners.values())
         except FileNotFoundError:
-            raise InputError("no such file of accepted figures", location=Location(file), hint=_HINT) from None
+            raise InputError("baseline file not found", location=Location(file), hint=_HINT) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            message = f"no file of accepted figures: {type(error).__name__}: {error}"
+            message = f"not a baseline file: {type(error).__name__}: {error}"
             raise InputError(message, location=Location(file), hint=_HINT) from error
         if not is_known:
-            raise InputError(f"not accepted figures of version {_VERSION}", location=Location(file), hint=_HINT)
+            raise InputError(f"not a baseline file of version {_VERSION}", location=Location(file), hint=_HINT)
         return cls(file, winners)
 
     def configuration(self, name: str) -> Configuration | None:

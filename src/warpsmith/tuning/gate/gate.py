@@ -27,7 +27,7 @@ from warpsmith.tuning.gate.timing import ProcessFigures, Timing, timing_of
 from warpsmith.tuning.gate.winners import Unusable, Winner
 from warpsmith.verify.seeds import fresh_seeds
 
-BESIDE = "beside the original"
+BESIDE = "interleaved with the original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class _Gate:
                     self.gated.accepting[one.name] = (dict(one.configuration.pairs), devices, targets)
         for name in sorted(self.baseline.winners.keys() - {one.name for one in winners}):
             report = WinnerReport(name, None, self.baseline.winners[name]["config"])
-            report.add("stored", GateOutcome.FAILED, "it was accepted, and is not stored here any more")
+            report.add("stored", GateOutcome.FAILED, "it is in the baseline file, but no longer stored here")
             self.gated.reports.append(report)
         self._judge()
         return self.gated
@@ -145,8 +145,8 @@ class _Gate:
             self.timed.append(_Timed(winner, report, self._changes(winner, before, figures), seconds, others))
             if before is None:
                 other = self.baseline.configuration(winner.name) is not None
-                why = f"nothing is accepted for {description} yet" if other else "nothing is accepted yet"
-                report.add("time", GateOutcome.NEW, f"{why}: --update does", seconds=seconds)
+                why = f"no baseline for {description} yet" if other else "no baseline yet"
+                report.add("time", GateOutcome.NEW, f"{why}: --update adds it", seconds=seconds)
             found[description] = {
                 "original": winner.original,
                 "speedup_logs": _rounded(figures.speedup_logs),
@@ -231,10 +231,10 @@ class _Gate:
         if now["outcome"] != "compiled":
             report.add(check, GateOutcome.FAILED, f"{now['outcome']}: {now['reason']}", {"compiled": now}, seconds)
         elif before is None:
-            report.add(check, GateOutcome.NEW, f"{summary(now)}; nothing is accepted yet", {"compiled": now}, seconds)
+            report.add(check, GateOutcome.NEW, f"{summary(now)}; no baseline yet", {"compiled": now}, seconds)
         else:
             worse = got_worse(before, now)
-            changed = "" if now["versions"] == before["versions"] else "; the compiler is another one than accepted"
+            changed = "" if now["versions"] == before["versions"] else "; the compiler differs from the baseline's"
             more = f" (accepted: {before['registers']} registers)" if now["registers"] != before["registers"] else ""
             words = (", ".join(worse) or f"{summary(now)}{more}") + changed
             report.add(check, GateOutcome.FAILED if worse else GateOutcome.PASSED, words, {"compiled": now}, seconds)

@@ -85,7 +85,7 @@ def change_text(found: SpeedChange, smallest: float) -> str:
     """`3.1 % slower (95 %: 1.0 to 5.2 %); 4.0 % would be found`."""
     word = "slower" if found.slowdown >= 0 else "faster"
     interval = f"{found.low:+.1%} to {found.high:+.1%}"
-    return f"{abs(found.slowdown):.1%} {word} (95 % interval of the slowdown: {interval}); one of {smallest:.1%} would be found"
+    return f"{abs(found.slowdown):.1%} {word} (95 % interval of the slowdown: {interval}); one of {smallest:.1%} is detectable"
 
 
 def verdict(second: SpeedChange, tolerance: float, others: float) -> tuple[GateOutcome, str]:
@@ -94,7 +94,7 @@ def verdict(second: SpeedChange, tolerance: float, others: float) -> tuple[GateO
     Their mood lasts longer than a gate: what all of its processes share, no test between processes sees.
     """
     if second.p > FALSE_ALARMS or second.slowdown <= tolerance:
-        return GateOutcome.PASSED, "it seemed slower at first, and was not again"
+        return GateOutcome.PASSED, "it seemed slower at first, but not when repeated"
     if others > DISTURBED_ABOVE and second.slowdown < _SHIFT * others:
         return GateOutcome.SKIPPED, f"but other programs took {others:.0%} of the cores: measure on a quiet machine"
     return GateOutcome.FAILED, "measured twice"

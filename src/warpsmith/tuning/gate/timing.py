@@ -102,7 +102,7 @@ def timing_of(winner: Winner, device: str, *, binary_cache: Path) -> Iterator[Ti
                     candidate = _candidate(winner, stand, workload.name)
                     verdict = bench.verify(candidate, workload.name)
                     if not isinstance(verdict, Verdict) or not verdict.passed:
-                        raise WarpsmithError(f"it is not right on workload {workload.name!r}")
+                        raise WarpsmithError(f"wrong result on workload {workload.name!r}")
                     candidates[workload.name] = candidate
             yield Timing(winner, stand, prepared, original, candidates)
 

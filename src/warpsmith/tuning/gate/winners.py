@@ -97,14 +97,14 @@ def _exported(folder: Path, root: Path, kernel: Kernel) -> Winner | Unusable:
 
 def _of_template(name: str, kernel: Kernel, accepted: Accepted) -> Winner | Unusable:
     if not kernel.parameters:
-        return Unusable(name, "no winner is stored: export one into a folder beside its kernel.toml", is_wrong=False)
+        return Unusable(name, "no winner is stored: export one into a folder next to its kernel.toml", is_wrong=False)
     configuration = accepted(name)
     if configuration is None:
-        problem = "no configuration is accepted yet: tune it, then run `warpsmith gate` with --update"
+        problem = "no configuration is in the baseline yet: tune the kernel, then run `warpsmith gate` with --update"
         return Unusable(name, problem, is_wrong=False)
     names = {p.name: p.values for p in kernel.parameters}
     if set(configuration) != set(names):
-        return Unusable(name, f"the accepted configuration {configuration} has other parameters than its kernel.toml")
+        return Unusable(name, f"the accepted configuration {configuration} does not have the parameters of its kernel.toml")
     return Winner(name, kernel, configuration)
 
 

@@ -64,7 +64,7 @@ class Agenda:
         """
         time_for_it = self._time_for_a_template()
         if time_for_it is not None and time_for_it < self._took_s:  # the next one contains the last: it takes no less
-            self._decided(number, Role.PLANNER, "no further template: the time that is left goes to searching the last one")
+            self._decided(number, Role.PLANNER, "no further template: the remaining time goes to searching the last one")
             return None
         try:
             findings = self._agent.analyse(facts())  # once: nothing is measured between the plans of a round
@@ -73,7 +73,7 @@ class Agenda:
                 known = replace(facts(), in_vain=tuple(in_vain))
                 plan = self._agent.plan(known, findings)
                 if plan is None:
-                    self._decided(number, Role.PLANNER, f"no further round: nothing more is asked for{_standing(known)}")
+                    self._decided(number, Role.PLANNER, f"no further round: the agent asks for nothing more{_standing(known)}")
                     return None
                 self._context.emit(RoundPlanned(number, plan))
                 self._decided(number, Role.PLANNER, plan.reason)
@@ -95,11 +95,11 @@ class Agenda:
         for found in written:
             form = f"form {found.proposal.number} ({found.proposal.hypothesis})"
             if found.problem is None:
-                self._judged(number, f"{form} compiles and is right on the smallest workloads: it will be searched")
+                self._judged(number, f"{form} compiles and is correct on the smallest workloads: it will be searched")
                 right.append(found.proposal)
             else:
                 self.proposals.append(found)
-                self._judged(number, f"{form} is given up: {found.problem}")
+                self._judged(number, f"{form} is dropped: {found.problem}")
         return tuple(with_own_names(right, self._parameters, self.kept))
 
     @property
@@ -145,8 +145,8 @@ class Agenda:
         parts += [f"{name}: {reason}" for name, reason in plan.refused.items()]
         if plan.write:
             written = bool(plan.proposals)
-            parts.append("what was written fits no device limit" if written else "no form came that could be used")
-        return "; ".join(parts) or "no pass that was not applied before"
+            parts.append("the written form exceeds a device limit" if written else "no usable form was written")
+        return "; ".join(parts) or "every pass was applied before"
 
     def _time_for_a_template(self) -> float | None:
         """In seconds; None without a limit. The search needs most of what is left."""
@@ -157,7 +157,7 @@ class Agenda:
         refused = [f"{name}: {reason}" for name, reason in {**refused_before, **report["declined"]}.items()]
         self._decided(number, Role.TEMPLATER, "\n".join([f"applied {', '.join(new) or 'no new pass'}", *refused]))
         if waiting := report["postponed"]:
-            self._decided(number, Role.TEMPLATER, f"left for a later round, since time is short: {', '.join(waiting)}")
+            self._decided(number, Role.TEMPLATER, f"postponed to a later round for lack of time: {', '.join(waiting)}")
             self._context.emit(PassesPostponed(tuple(waiting)))
 
     def _learn(self, about: RoundRecord) -> None:

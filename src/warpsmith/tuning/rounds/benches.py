@@ -78,7 +78,7 @@ def open_seats(
     for name, times in stations.slow().items():
         context.emit(Warned(f"on {name} the original takes {times:.2f} times as long as on others; ratios there still count"))
     if not stations.seats:
-        context.emit(Warned("no device of the cluster takes part: the run goes on with its own"))
+        context.emit(Warned("no device of the cluster takes part: the run continues on its own device"))
     return tuple(stations.seats)
 
 

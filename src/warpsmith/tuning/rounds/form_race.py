@@ -159,9 +159,9 @@ class FormRace:
 
 def _why(runner: _Runner, leader: _Runner, share: float) -> str:
     ahead = f"the fastest, form {leader.number}," if leader.number else "the original's form"
-    needed = f"{ahead} has {leader.speed:.2f}x: below {share:.0%} of it after {runner.told} evaluations"
+    needed = f"{ahead} has {leader.speed:.2f}x: below {share:.0%} of that after {runner.told} evaluations"
     if runner.best is None:
-        return f"none of its configurations was right; {needed}"
+        return f"none of its configurations was correct; {needed}"
     return f"its best has {searched_text(runner.speed, runner.best.speedup_ci95)} the original's speed, {needed}"
 
 

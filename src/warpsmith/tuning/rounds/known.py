@@ -46,7 +46,7 @@ def known_sources(
     sources = [s for s in _by_parameters(kernel, info, runs) if wanted is None or wanted & set(s.evaluations[0].configuration)]
     if not sources:
         where = "" if shared is not None else ", and WARPSMITH_SHARED names no shared store"
-        emit(Warned(f"--warm auto: nothing was measured of {kernel.name!r} on {info.description} yet{where}"))
+        emit(Warned(f"--warm auto: no measurements of {kernel.name!r} on {info.description} yet{where}"))
     return tuple(sources[:_TEMPLATES])
 
 

@@ -54,7 +54,7 @@ class Rewrite:
             raise InputError(problem)
         left_open = [t.name for t in proposal.tunables if len(t.values) > 1]
         if left_open:
-            raise InputError(f"a rewrite has every choice fixed, but this leaves {', '.join(left_open)} open")
+            raise InputError(f"a rewrite has no parameters, but this leaves {', '.join(left_open)} open")
         grid, block = (tuple(map(Expression.parse, extents)) for extents in (proposal.grid, proposal.block))
         launch = Launch(grid, block, Expression.parse(proposal.shared))
         rules = tuple(Constraint(Expression.parse(rule.expression), rule.reason) for rule in proposal.rules)

@@ -99,7 +99,7 @@ class SearchStage:
         lab = Lab(context.pool, context.info, benches.first, self._inputs.prepared, benches.adversaries)
         workbench = Workbench(context.kernel, lab, context.emit, order.proved_only)
         if order.mode is Mode.DIRECT:
-            assert context.agent is not None, "an order without an agent has nobody to rewrite"
+            assert context.agent is not None, "an order without an agent cannot rewrite"
             return Direct(context, benches, context.agent, baseline, workbench.moves)
         templating: Templating = workbench
         # Under a time limit each run pays for its own templates.

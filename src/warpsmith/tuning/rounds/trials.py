@@ -109,9 +109,9 @@ def trial_text(trial: FormTrial, beside: str) -> str:
     if trial.problem is not None:
         return trial.problem.strip()
     at = f" at {trial.values}" if trial.values else ""
-    lines = [f"right on the smallest workloads, no race found{at}"]
+    lines = [f"correct on the smallest workloads, no race found{at}"]
     if trial.overall is not None:
-        lines.append(f"{_speed(trial.overall)} the speed of {beside} (few launches; the search measures better)")
+        lines.append(f"{_speed(trial.overall)} the speed of {beside} (few launches; the search measures more precisely)")
     lines += [f"  {name}: {time.candidate_us:.1f} µs, {_speed(time.ratio)}" for name, time in trial.times.items()]
     return "\n".join([*lines, *resources_lines(trial.resources)])
 
@@ -122,7 +122,7 @@ def resources_lines(found: Resources | None) -> list[str]:
         return []
     known = [(f.name, getattr(found, f.name)) for f in fields(found) if f.name != "remarks"]
     told = ", ".join(f"{name} {value}" for name, value in known if value is not None)
-    return [f"compiler: {told or 'it tells nothing of resources'}", *(f"  {remark}" for remark in found.remarks)]
+    return [f"compiler: {told or 'no resource report'}", *(f"  {remark}" for remark in found.remarks)]
 
 
 def _speed(ratio: Ratio) -> str:
@@ -201,8 +201,8 @@ class Trials:
         shown = self._bench.instructions(proposal)
         if isinstance(shown, str):
             return f"form {form}: {shown}"
-        told = hot_loops_text(shown, loop) or "no loop is left in the machine code"
-        return f"form {form} at its defaults, {len(shown)} instructions in all; the hottest loops as far as code tells:\n{told}"
+        told = hot_loops_text(shown, loop) or "the machine code has no loops"
+        return f"form {form} at its defaults, {len(shown)} instructions in all; the hottest loops by static estimate:\n{told}"
 
     def look_at(self, form: int) -> str:
         proposal = self._proposal(form)
@@ -239,12 +239,12 @@ class Trials:
     def _refusal(self) -> str | None:
         left = self._left
         if self._number >= MOST_TRIALS:
-            return f"not tried: {MOST_TRIALS} trials are the most of a run"
+            return f"not tried: {MOST_TRIALS} trials is the maximum per run"
         since = EVALUATIONS_PER_TRIAL * (self._number - self._before)
         if left is not None and left.evaluations is not None and left.evaluations - since < 1:
-            return "not tried: no evaluation is left that a trial could count against"
+            return "not tried: no evaluations are left for a trial"
         if left is not None and left.seconds is not None and left.seconds < _SHORTEST_S:
-            return f"not tried: {left.seconds:.0f} s are left of the run"
+            return f"not tried: {left.seconds:.0f} s of the run are left"
         return None
 
     def _proposal(self, form: int) -> Proposal | str | None:

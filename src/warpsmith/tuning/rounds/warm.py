@@ -31,7 +31,7 @@ def find_sources(names: Iterable[str | Path], store: Store) -> tuple[Source, ...
     for source in found.values():
         if not source.summary.measured:
             message = f"{source.name} has no measured configuration ({len(source.evaluations)} evaluations)"
-            raise InputError(message, hint="a warm start needs a run that got somewhere; leave this one out")
+            raise InputError(message, hint="a warm start needs a run with measured configurations; leave this one out")
     return tuple(found.values())
 
 
@@ -84,7 +84,9 @@ def announce(sources: Sequence[Source], kernel: str, emit: Emit) -> None:
     for source in sources:
         emit(SourceLearned(source.summary))
         if source.kernel != kernel:
-            emit(Warned(f"{source.name} is a record of {source.kernel!r}, not of {kernel!r}: it may mislead at first"))
+            emit(
+                Warned(f"{source.name} is a record of {source.kernel!r}, not of {kernel!r}: it may misguide the search at first")
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -43,11 +43,13 @@ def form_by(agent: Agent, kernel: Kernel, lab: Lab) -> ProposalReport:
     """A form from the agent, outside a run: it knows the kernel and the device, but no measurements yet."""
     plain = untouched(kernel)
     facts = Facts(plain, lab.info.limits, None, None, {}, passes=passes_for(plain, lab.info.limits))
-    plan = Plan((), "a template was asked for", agent.analyse(facts), write=True)
+    plan = Plan((), "a template was requested", agent.analyse(facts), write=True)
     found = written_forms(agent, facts, plan, Workbench(plain, lab).problem_of)
     if found:
         return found[0]
     if isinstance(agent, WithFallback):
-        why = agent.stopped or "none of its answers was one"
+        why = agent.stopped or "none of its answers was usable"
         raise UnavailableError(f"{agent.name} wrote no form: {why}", hint="--agent rules needs no model")
-    raise InputError(f"agent {agent.name!r} writes no forms of its own", hint="--agent rules applies passes; a model can do both")
+    raise InputError(
+        f"agent {agent.name!r} writes no forms of its own", hint="--agent rules applies passes; use a model to write forms"
+    )

@@ -32,7 +32,7 @@ def certify(
     """
     kernel = builder.binder.kernel
     if kernel.template_source is None:
-        return Certificate("tokens", "it is the same source")
+        return Certificate("tokens", "identical source")
     workloads = kernel.tuning_workloads
     first = workloads[0]
     difference = first_difference(
@@ -46,7 +46,7 @@ def certify(
     if not isinstance(twin, Candidate):
         raise InputError(f"the template does not compile at its defaults: {twin.reason}", location=where)
     if all(twin.binaries[w.name].code == original.binaries[w.name].code for w in workloads):
-        return Certificate("ir", "same code after optimisation")
+        return Certificate("ir", "identical code after optimisation")
     if (name := _same_machine_code(builder, pool)) is not None:
         return Certificate("machine code", f"same {name}")
     for workload in workloads:
@@ -54,7 +54,7 @@ def certify(
             raise InputError(
                 f"the template at its defaults is not the original: outputs differ on workload {workload.name!r}; {difference}",
                 location=where,
-                hint="guard every change with #if so that the default values leave the kernel as it was",
+                hint="guard every change with #if so that the default values leave the kernel unchanged",
             )
         if not _takes_no_longer(bench, workload.name, twin, original, rng):
             raise InputError(

@@ -84,7 +84,9 @@ class Combinations:
         shown = " ".join(f"{name}={failing[name]}" for name in names)
         rules = [Rule(" or ".join(f"{name} != {failing[name]}" for name in names), f"{shown} {problem}")]
         if widely or self._failed[names] > 1:
-            together = Rule(" or ".join(f"{name} == {default[name]}" for name in names), f"they fail together: {shown} {problem}")
+            together = Rule(
+                " or ".join(f"{name} == {default[name]}" for name in names), f"the values fail in combination: {shown} {problem}"
+            )
             rules = [together]
         return _noted(replace(draft, exclusions=(*draft.exclusions, *rules)), names, f"{shown} {problem}")
 

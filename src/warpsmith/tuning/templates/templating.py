@@ -78,7 +78,7 @@ def settled_draft(kernel: Kernel, lab: Lab, *, passes: Sequence[Pass], effort: E
             continue
         emit(StageAdvanced(number, transform.name))
         trial.apply(transform, ordered[number + 1 :])
-    emit(StageAdvanced(len(ordered), "all of them together"))
+    emit(StageAdvanced(len(ordered), "all passes together"))
     return trial.settled(effort.combinations)
 
 

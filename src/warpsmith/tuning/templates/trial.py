@@ -22,7 +22,7 @@ from warpsmith.refactor.drafting.values import nearest_with, with_possible_value
 from warpsmith.tuning.templates.combinations import Combinations, away
 from warpsmith.tuning.templates.probes import Lab, Probe
 
-_IMPOSSIBLE = "no workload and no limit of the device allows another value"
+_IMPOSSIBLE = "no other value is feasible for any workload on this device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class PassTrial:
         self._foresee(coming)
         difference = probe.difference()
         if difference is not None:
-            self.draft = before.not_applied(transform.name, f"it changes the kernel at its defaults: {difference}")
+            self.draft = before.not_applied(transform.name, f"with default values it changes the kernel: {difference}")
             return
         dropped = self._drop_values(probe, first)
         if dropped:  # then others are doubtful, too
@@ -87,7 +87,7 @@ class PassTrial:
             probe = Probe(combined(self.draft), self._lab)
             dropped = self._drop_values(probe, self._untried(probe, self.draft.origins))
             self.draft = self.draft.tidied("; ".join(dropped))
-        return self.draft.tidied("nothing it made is right here")
+        return self.draft.tidied("none of its values gives correct results here")
 
     def _applied(self, transform: Pass) -> Draft:
         before, after = self._foreseen.pop(transform.name, (None, None))
@@ -162,7 +162,7 @@ class PassTrial:
         for name, found in tried.items():
             unseen = probe.unseen_problem(found)
             if unseen is not None:
-                dropped.append(f"{name} is right here, but {unseen}")
+                dropped.append(f"{name} is correct here, but {unseen}")
                 self.draft = self.draft.without_parameter(name)
         return dropped
 
@@ -174,7 +174,7 @@ class PassTrial:
         for name in idle:
             dropped += self._drop_values(probe, self._untried(probe, [name]))
             if name in self.draft.origins and self._is_idle(probe, name):
-                dropped.append(f"{name} makes no difference on {self._lab.info.name}: the same code for every value")
+                dropped.append(f"{name} has no effect on {self._lab.info.name}: identical code for every value")
                 for value in self._tried_of(name):
                     self.draft = self.draft.without(name, value)
         return dropped

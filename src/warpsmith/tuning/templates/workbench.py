@@ -161,9 +161,9 @@ def _problem(probe: Probe, configuration: Configuration) -> str | None:
         return problem.text
     unseen = probe.unseen_problem(configuration)
     if problem is None:
-        return None if unseen is None else f"right here, but {unseen}"
+        return None if unseen is None else f"correct here, but {unseen}"
     # What threads race for is wrong by chance: the race is what can be mended.
-    return problem.text if unseen is None else f"{unseen}\nThat may be behind the {problem.text}"
+    return problem.text if unseen is None else f"{unseen}\nThat may be the cause of the {problem.text}"
 
 
 def _stated(configuration: Configuration) -> str:
@@ -173,4 +173,4 @@ def _stated(configuration: Configuration) -> str:
 def _infeasible(probe: Probe, proposal: Proposal) -> str:
     own = {tunable.name: tunable.default for tunable in proposal.tunables}
     broken = probe.explain({FORM: proposal.number, **own})
-    return f"no combination of its values is allowed; at its defaults: {'; '.join(broken)}"
+    return f"no combination of its values is feasible; with default values: {'; '.join(broken)}"

@@ -138,7 +138,7 @@ def test_rewrites_are_written_like_configurations_with_their_headers_and_their_o
 
 
 def test_other_tuners_have_no_use_for_rewrites(choices: OfRewrites, tmp_path: Path):
-    with pytest.raises(InputError, match="no space of parameters") as caught:
+    with pytest.raises(InputError, match="no parameter space") as caught:
         KernelTunerExporter().write(shipped(choices, 1), tmp_path)
     assert caught.value.hint
 

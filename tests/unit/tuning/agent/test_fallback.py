@@ -68,7 +68,7 @@ def test_one_bad_answer_is_made_up_for_and_three_in_a_row_are_enough():
 def test_to_try_nothing_at_all_is_no_plan_but_to_stop_later_is_one():
     agent, _, notes = crew(None, None)
     assert plans(agent)[0] is not None
-    assert "would try nothing: agent rules plans the round" in notes[0].text
+    assert "proposes nothing: agent rules plans the round" in notes[0].text
     searched = Facts(KERNEL, LIMITS, None, None, {}, rounds=(RoundReport(1, (), "", 5, 1.5),), passes=FACTS.passes)
     assert plans(agent, facts=searched) == [None]
 

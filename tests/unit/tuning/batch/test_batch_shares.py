@@ -65,6 +65,6 @@ def test_a_second_limit_goes_the_same_way():
 
 
 def test_the_reason_says_what_was_seen():
-    assert STALLED.reason == "its second half gained nothing; at 50% of the roofline"
-    assert replace(STALLED, scores=[1.0, 0.8, 0.8, 0.4], fraction=None).reason == "its second half gained 100%"
-    assert replace(STALLED, exhausted=True).reason == "nothing is left to search"
+    assert STALLED.reason == "no gain in its second half; at 50% of the roofline"
+    assert replace(STALLED, scores=[1.0, 0.8, 0.8, 0.4], fraction=None).reason == "gain in its second half: 100%"
+    assert replace(STALLED, exhausted=True).reason == "the space is exhausted"

@@ -92,5 +92,5 @@ def test_a_cluster_is_named(text):
 
 @pytest.mark.parametrize("text", ["Ray", "ray://head", "slurm", "-3", "1.5"])
 def test_what_is_no_cluster_is_a_mistake(text):
-    with pytest.raises(InputError, match="no workers"):
+    with pytest.raises(InputError, match="invalid --workers"):
         parse_cluster(text)

@@ -30,11 +30,11 @@ def test_a_comma_too_many_is_said():
 
 
 def test_devices_of_another_kind_do_not_share_a_search():
-    with pytest.raises(InputError, match=r"'opencl' is another kind of device than 'cpu'.*OpenCL") as told:
+    with pytest.raises(InputError, match=r"'opencl' is not the same kind of device as 'cpu'.*OpenCL") as told:
         require_alike("cpu", api.describe_device("cpu"), ["opencl"])
     assert "--warm" in told.value.hint
 
 
 def test_rewrites_come_one_after_the_other():
-    with pytest.raises(InputError, match="one kernel after the other"):
+    with pytest.raises(InputError, match="one rewrite at a time"):
         Order(api.load_kernel("softmax"), agent="rules", mode=Mode.DIRECT, more_devices=("cuda:1",))

@@ -73,14 +73,14 @@ def test_a_run_on_machines_that_are_lost_goes_as_in_series(recording, strategy):
         found = searched(recording, strategy, 0, 100, together, 40)
     series = in_series(recording, strategy, 0, 100, ahead=40)
     assert [(e.configuration, e.outcome) for e in found] == [(e.configuration, e.outcome) for e in series]
-    assert sum("given to another" in text for text in said) == 33
+    assert sum("is rescheduled" in text for text in said) == 33
 
 
 def test_what_takes_machine_after_machine_with_it_is_an_outcome(recording):
     desk, said = RecordedDesk(recording), []
     with SideBySide(desk, [Deadly("one"), Deadly("two")], notice=said.append, at_once=8) as both:
         outcome = both(recording.space.default).outcome
-    assert outcome == Crashed("3 machines were lost over it, the last: gone")
+    assert outcome == Crashed("3 machines failed during this evaluation, the last: gone")
     assert sum("is lost" in text for text in said) == 3
 
 

@@ -106,7 +106,7 @@ def test_accepted_figures_come_back(tmp_path: Path):
 def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str):
     file = tmp_path / "accepted.json"
     file.write_text(text)
-    with pytest.raises(InputError, match="accepted figures"):
+    with pytest.raises(InputError, match="not a baseline file"):
         Baseline.read(file, may_be_missing=True)
 
 

@@ -89,7 +89,7 @@ def test_passes_whose_turn_does_not_come_wait_for_a_later_round():
     assert made.plans[0].report["applied"] == ["lift", "reduce"]
     assert not made.plans[0].plan["is_last"]
     assert PassesPostponed(("unroll",)) in events
-    assert "left for a later round, since time is short: unroll" in notes
+    assert "postponed to a later round for lack of time: unroll" in notes
     clock.now = -60.0  # as if there were twice the time after all
     assert made.next_template(2, facts_of(made)) is not None
     assert templating.efforts[1].needed >= {"lift", "reduce"}
@@ -101,7 +101,7 @@ def test_the_last_template_is_searched_when_there_is_no_time_for_another():
     assert made.next_template(1, facts_of(made)) is not None  # took 20 s; 0.3 of the 40 that are left is less
     assert made.next_template(2, facts_of(made)) is None
     assert len(templating.efforts) == 1
-    assert notes[-1] == "no further template: the time that is left goes to searching the last one"
+    assert notes[-1] == "no further template: the remaining time goes to searching the last one"
 
 
 def test_a_plan_in_vain_is_told_to_who_plans_again_and_nothing_is_analysed_twice():
@@ -124,7 +124,7 @@ def test_a_plan_in_vain_is_told_to_who_plans_again_and_nothing_is_analysed_twice
     templating.problem_of = lambda proposal: None
     made._agent = Stubborn()
     assert made.next_template(1, facts_of(made)) is None
-    why = "unroll: no loop; no form came that could be used"
+    why = "unroll: no loop; no usable form was written"
     assert asked == ["analyst", (), (why,), (why, why)]
 
 
@@ -149,4 +149,4 @@ def test_what_became_of_a_form_is_said_under_its_authors_name():
     made._agent = Author()
     assert made.next_template(1, facts_of(made)) is not None
     told = [message.text for message in noted if message.model == "somebody"]
-    assert told == ["form 1 (less) is given up: does not compile: no"]
+    assert told == ["form 1 (less) is dropped: does not compile: no"]

@@ -73,7 +73,7 @@ class Planner:
         try:
             return _launch_of(configuration, names, outputs)
         except ZeroDivisionError:
-            return "it cannot be launched with such sizes: a number would be divided by 0"
+            return "it cannot be launched with these sizes: division by 0"
 
     def _sizes(self, shapes: Mapping[str, Shape], numbers: Mapping[str, Any]) -> dict[str, int] | str:
         reason = self._against_axes(shapes)

@@ -50,7 +50,7 @@ class Replacement:
         try:
             found: Callable[..., Any] = getattr(importlib.import_module(place), name)
         except (ImportError, AttributeError) as error:
-            raise TypeError(self._said("", f"is not a function of a module that is there: {error}")) from error
+            raise TypeError(self._said("", f"is not an importable function: {error}")) from error
         self.reading(found)
         return found
 
@@ -83,7 +83,7 @@ class Replacement:
             try:
                 signature = inspect.signature(original)
             except ValueError as error:  # of something that is not written in Python
-                raise TypeError(self._said("", f"does not say what it takes: {error}")) from error
+                raise TypeError(self._said("", f"has no readable signature: {error}")) from error
             found = self._readings[original] = self._reading(signature)
         return found
 
@@ -102,7 +102,7 @@ class Replacement:
         rest = {name: one for name, one in theirs.items() if name not in used and one.kind not in _NOTHING}
         expected = {**{name: one.default for name, one in rest.items()}, **self.where}
         if free := [name for name, value in expected.items() if value is inspect.Parameter.empty]:
-            raise TypeError(self._said(signature, f"has no default for {', '.join(free)}: `where` may say a value"))
+            raise TypeError(self._said(signature, f"has no default for {', '.join(free)}: `where` can fix a value"))
 
         by_place = [name for name, one in theirs.items() if one.kind in _BY_PLACE]
         defaults = {name: one.default for name, one in theirs.items() if one.default is not inspect.Parameter.empty}

@@ -51,7 +51,7 @@ class Tuned:
         """The outputs, one alone by itself. Raises ValueError where the kernel is not meant for that."""
         found = self.attempt(tensors, numbers)
         if isinstance(found, str):
-            raise ValueError(f"the tuned {self.name} is not for this: {found}")  # noqa: TRY004 - a reason, not a wrong type
+            raise ValueError(f"the tuned {self.name} does not support this call: {found}")  # noqa: TRY004 - a reason, not a wrong type
         outputs = [found[operand.name] for operand in self.planner.operands if operand.is_output]
         return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
@@ -122,7 +122,7 @@ class Tuned:
         if len(devices) != 1 or not next(iter(devices)).startswith("cuda"):
             return f"its tensors must be on one GPU, not on {', '.join(sorted(devices)) or 'none'}"
         if torch.version.hip is not None:
-            return "it is for NVIDIA GPUs"
+            return "it runs on NVIDIA GPUs"
         for operand in self.planner.operands:
             tensor = present.get(operand.name)
             if tensor is None and not operand.is_output:
@@ -166,7 +166,7 @@ class Tuned:
         if not isinstance(plan, str):
             plan = self._against_memory(tensors) or plan
         if isinstance(plan, str):
-            raise RuntimeError(f"the tuned {self.name} is not for this: {plan}")  # noqa: TRY004 - a reason, not a wrong type
+            raise RuntimeError(f"the tuned {self.name} does not support this call: {plan}")  # noqa: TRY004 - a reason, not a wrong type
         self._launch(plan, tensors, numbers, index_of(first(tensors).device))
 
     def _launch(self, plan: Plan, tensors: Tensors, numbers: Numbers, index: int) -> None:
