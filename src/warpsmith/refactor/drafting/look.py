@@ -16,6 +16,7 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.source import parse_kernel
 from warpsmith.source.canonical_loops import with_plain_loops
 from warpsmith.source.fill_loop_fission import with_own_fillings
+from warpsmith.source.inlined_helpers import with_inlined_helpers
 from warpsmith.source.launch_names import with_launch_names
 from warpsmith.source.plain_groups import with_plain_groups
 from warpsmith.source.plain_reductions import with_plain_reductions
@@ -87,7 +88,7 @@ def _plain(
     launch = partial(with_launch_names, block=block, parameters=parameters)
     reductions = partial(with_plain_reductions, block_axes=block_axes)
     arithmetic = (with_quotients, with_plain_loops, launch, with_unit_strides, with_own_fillings)
-    plainer = (with_settled_branches, reductions, groups, *arithmetic)
+    plainer = (with_settled_branches, with_inlined_helpers, reductions, groups, *arithmetic)
     try:
         source = parse_kernel(text, language, entry)
         for written in (step(source) for step in plainer):
