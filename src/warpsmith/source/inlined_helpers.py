@@ -10,7 +10,7 @@ becomes a condition with an `else`. A call that cannot be written so stays. A fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from warpsmith.source.functors import (
@@ -46,6 +46,7 @@ class _Inlining:
         self._source = source
         self._taken = set(re.findall(r"[A-Za-z_]\w*", source.text_of(source.function)))
         self._kernel = Frame(functors=dict(self._lambdas()))
+        self._constants = set[str]()  # of the variables that were made here
         self._depth = 0
 
     def text(self) -> str:
@@ -65,8 +66,7 @@ class _Inlining:
         margin = self._source.tree.indentation(statement)
         if statement.parent is None or statement.parent.type != "compound_statement":
             lines = ["{", *lines, "}"]
-        texts = [line for text in lines for line in text.split("\n") if line.strip()]
-        return ("\n" + margin).join(texts)
+        return ("\n" + margin).join(_indented(line for text in lines for line in text.split("\n")))
 
     def _lambdas(self) -> Iterator[tuple[str, Functor]]:
         """Variables that are lambdas."""
@@ -188,6 +188,8 @@ class _Inlining:
         head = self._source.tree.data[parameter.start_byte : names[-1].start_byte].decode()
         is_reference = any(True for _ in of_kind(parameter, "reference_declarator"))
         if is_reference and _PLACE.fullmatch(value):
+            if set(re.findall(r"\w+", value)) & self._changed_in(body, own) and not value.isidentifier():
+                raise NotWritable(f"{value} may become another place")
             own.said[name] = value
             own.types[name] = self._type(argument, frame)
             return
@@ -195,8 +197,14 @@ class _Inlining:
             raise NotWritable(name)
         own.types[name] = self._declared_type(parameter, own)
         kind = " ".join(self._text_between(parameter, names[-1], own).replace("&", " ").split())
-        fixed = "const " if self._is_fixed(name, body) and "*" not in kind and not kind.startswith("const") else ""
+        is_fixed = self._is_fixed(name, body)
+        if is_fixed and self._is_constant(value) and own.types[name] == self._type(argument, frame) != "":
+            own.said[name] = value
+            return
+        fixed = "const " if is_fixed and "*" not in kind and not kind.startswith("const") else ""
         own.said[name] = self._free(name)
+        if is_fixed:
+            self._constants.add(own.said[name])
         yield f"{fixed}{kind} {own.said[name]} = {value};"
 
     def _text_between(self, parameter: Node, end: Node, frame: Frame) -> str:
@@ -207,6 +215,17 @@ class _Inlining:
 
     def _is_fixed(self, name: str, body: Node) -> bool:
         return next(self._source.scopes.assignments(name, body), None) is None
+
+    def _is_constant(self, value: str) -> bool:
+        """Whether it is a variable that nothing changes."""
+        if value in self._constants or not value.isidentifier():
+            return value in self._constants
+        declared = next((n for n in of_kind(self._source.function, "identifier") if text_of(n) == value), None)
+        return declared is not None and self._is_fixed(value, self._source.body)
+
+    def _changed_in(self, body: Node, frame: Frame) -> set[str]:
+        names = {text_of(n) for n in of_kind(body, "identifier")} - self._declared_in(body)
+        return {frame.said.get(n, n) for n in names if not self._is_fixed(n, body)}
 
     def _declared_in(self, body: Node) -> set[str]:
         names = set()
@@ -340,6 +359,17 @@ class _Inlining:
             name = f"{wanted}_{number}"
         self._taken.add(name)
         return name
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of nested blocks, each as far to the right as it is deep."""
+    depth = 0
+    for line in (text.strip() for text in lines):
+        if line:
+            code = line.partition("//")[0]
+            closing = len(code) - len(code.lstrip("}"))
+            yield line if line.startswith("#") else "  " * (depth - closing) + line
+            depth += sum(code.count(c) for c in "{([") - sum(code.count(c) for c in "})]")
 
 
 def _copy(frame: Frame) -> Frame:
