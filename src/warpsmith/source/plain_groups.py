@@ -31,7 +31,7 @@ _TILED = re.compile(rf"{_SPACE}tiled_partition\s*<\s*(?P<lanes>\w+)\s*>\s*\(\s*(
 _NARROW = re.compile(r"\b(?:u?int32_t|int|unsigned(?:\s+int)?|uint)\s+\w+\s*=\s*$")
 _EXCHANGES = frozenset({"shfl", "shfl_down", "shfl_up", "shfl_xor"})
 _VOTES = frozenset({"any", "all", "ballot"})
-_WARP = 32
+WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,40 @@ def with_plain_groups(source: KernelSource, grid_axes: int, block_axes: int) -> 
     return text.replace(body, _Groups(Names(source), _Launch(grid_axes, block_axes)).written(body))
 
 
+class Tiles:
+    """The tiles of warps that a kernel divides its block into."""
+
+    def __init__(self, source: KernelSource) -> None:
+        self._groups = _Groups(Names(source), _Launch(1, 1))
+        self._known = self._groups.declared(source.text_of(source.body))
+
+    def lanes(self, group: str) -> int | None:
+        """Of what a variable or an expression stands for; None for anything that is no tile."""
+        found = self._groups.group(group, self._known)
+        return found.lanes or None if found is not None else None
+
+
 class _Groups:
     def __init__(self, names: Names, launch: _Launch) -> None:
         self._names = names
         self._launch = launch
 
-    def written(self, body: str) -> str:
+    def declared(self, body: str) -> dict[str, _Group]:
         groups: dict[str, _Group] = {}
         for made in _DECLARED.finditer(body):
-            group = self._group(made["value"] if made["begun"] == "=" else made["value"][:-1], groups)
+            group = self.group(made["value"] if made["begun"] == "=" else made["value"][:-1], groups)
             if group is not None and len(re.findall(rf"[\w>]\s*[&*]?\s+{made['name']}\s*[=({{]", body)) == 1:
                 groups[made["name"]] = group
+        return groups
+
+    def written(self, body: str) -> str:
+        groups = self.declared(body)
         said = "|".join([_BLOCK, _GRID, *(rf"\b{name}" for name in groups)])
         asked = re.compile(rf"(?P<group>{said})\s*\.\s*(?P<method>\w+)\s*\(|{_SPACE}\bsync(?=\s*\(\s*(?P<synced>{said})\s*\))\s*")
         position = len(body)
         while (found := _last(asked, body, position)) is not None:  # it is not within the arguments of another
             position = found.start()
-            group = self._group(found["group"] or found["synced"], groups)
+            group = self.group(found["group"] or found["synced"], groups)
             opening = found.end() if found["method"] is None else found.end() - 1
             end = opening + (until_closed(body[opening:], ROUND) or 0)
             given = body[opening + 1 : end - 1].strip()
@@ -89,7 +106,7 @@ class _Groups:
                 body = f"{body[:position]}{written}{body[end:]}"
         return self._without_unused(body, groups)
 
-    def _group(self, value: str, groups: dict[str, _Group]) -> _Group | None:
+    def group(self, value: str, groups: dict[str, _Group]) -> _Group | None:
         value = value.strip()
         if value in groups:
             return groups[value]
@@ -98,9 +115,9 @@ class _Groups:
         if re.fullmatch(_GRID, value):
             return _Group(None)
         tiled = _TILED.fullmatch(value)
-        whole = self._group(tiled["of"], groups) if tiled is not None else None
+        whole = self.group(tiled["of"], groups) if tiled is not None else None
         lanes = self._number(tiled["lanes"]) if tiled is not None else None
-        is_tile = lanes is not None and 2 <= lanes <= _WARP and lanes & (lanes - 1) == 0
+        is_tile = lanes is not None and 2 <= lanes <= WARP and lanes & (lanes - 1) == 0
         return _Group(lanes) if whole == _Group(0) and is_tile else None
 
     def _number(self, text: str) -> int | None:
@@ -134,14 +151,14 @@ class _Groups:
 
     def _of_tile(self, lanes: int, method: str, given: str) -> str | None:
         rank = self._launch.rank()
-        mask = "0xffffffffu" if lanes == _WARP else f"({(1 << lanes) - 1:#x}u << ({rank} % {_WARP}u / {lanes}u * {lanes}u))"
-        width = "" if lanes == _WARP else f", {lanes}"
+        mask = "0xffffffffu" if lanes == WARP else f"({(1 << lanes) - 1:#x}u << ({rank} % {WARP}u / {lanes}u * {lanes}u))"
+        width = "" if lanes == WARP else f", {lanes}"
         if method in _EXCHANGES:
             return f"__{method}_sync({mask}, {given}{width})"
-        if method in _VOTES and lanes == _WARP:
+        if method in _VOTES and lanes == WARP:
             return f"__{method}_sync({mask}, {given})"
         known = {
-            "sync": f"__syncwarp({'' if lanes == _WARP else mask})",
+            "sync": f"__syncwarp({'' if lanes == WARP else mask})",
             "thread_rank": f"({rank} % {lanes}u)",
             "meta_group_rank": f"({rank} / {lanes}u)",
             "size": f"{lanes}u",

@@ -35,6 +35,7 @@ _SECOND_STAGE = rf"(?P=call)\((?P=lane)<{_WARPS}\?(?P=array)\[(?P=lane)\]:[^;]+?
 # Of a function that reduces VALUE of type TYPE over the block.
 _BLOCK_BODY = (
     rf"__shared__TYPE(?P<array>{_NAME})\[\w+\];"
+    rf"(?P<missing>if\(blockDim\.x%32!=0\)return{_NAME}\(VALUE\);)?"
     rf"(?:const)?int(?P<one>{_NAME})=(?P<one_is>{_WARP_INDEX}|{_LANE_INDEX});"
     rf"(?:const)?int(?P<two>{_NAME})=(?P<two_is>{_WARP_INDEX}|{_LANE_INDEX});"
     rf"VALUE=(?P<call>(?P<warp_function>{_NAME})(?:<[\w:,]*>)?)\(VALUE\);"
@@ -60,7 +61,8 @@ class WarpReduction:
 class BlockReduction:
     """A device function that reduces over a block of one dimension, for all its threads.
 
-    `body` is what would be replaced. `is_guarded` when a barrier makes it safe to call it again at once.
+    `body` is what would be replaced. `is_guarded` when a barrier makes it safe to call it again at once. `otherwise` is the statement
+    for blocks whose last warp has missing lanes, if there is one.
     """
 
     name: str
@@ -72,6 +74,7 @@ class BlockReduction:
     warp_call: str  # the call of the warp's reduction, as written before its argument
     operation: str
     is_guarded: bool
+    otherwise: str = ""
 
 
 def block_reductions(source: KernelSource) -> Iterator[BlockReduction]:
@@ -117,6 +120,7 @@ def _block_reduction(source: KernelSource, function: Node, warps: dict[str, Warp
     return BlockReduction(
         name, function, body, value, kind, match["array"], match["call"], warps[match["warp_function"]].operation,
         is_guarded=bool(match["before"] or match["after"]),
+        otherwise=next((text_of(c) for c in body.named_children if c.type == "if_statement"), "") if match["missing"] else "",
     )  # fmt: skip
 
 

@@ -16,8 +16,10 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.source import parse_kernel
 from warpsmith.source.canonical_loops import with_plain_loops
 from warpsmith.source.fill_loop_fission import with_own_fillings
+from warpsmith.source.inlined_helpers import with_inlined_helpers
 from warpsmith.source.launch_names import with_launch_names
 from warpsmith.source.plain_groups import with_plain_groups
+from warpsmith.source.plain_reductions import with_plain_reductions
 from warpsmith.source.quotients import with_quotients
 from warpsmith.source.settled_branches import with_settled_branches
 from warpsmith.source.unit_strides import with_unit_strides
@@ -84,7 +86,9 @@ def _plain(
 ) -> str:
     groups = partial(with_plain_groups, grid_axes=grid_axes, block_axes=block_axes)
     launch = partial(with_launch_names, block=block, parameters=parameters)
-    plainer = (with_settled_branches, groups, with_quotients, with_plain_loops, launch, with_unit_strides, with_own_fillings)
+    reductions = partial(with_plain_reductions, block_axes=block_axes)
+    arithmetic = (with_quotients, with_plain_loops, launch, with_unit_strides, with_own_fillings)
+    plainer = (with_settled_branches, with_inlined_helpers, reductions, groups, *arithmetic)
     try:
         source = parse_kernel(text, language, entry)
         for written in (step(source) for step in plainer):

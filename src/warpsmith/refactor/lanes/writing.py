@@ -274,9 +274,10 @@ class Writer:
         return lines
 
     def _is_plain(self, item: Shared, step: Node) -> bool:
-        """Whether the only warp's lanes leave nothing behind: then it does not matter which of them does a step."""
+        """Whether a warp's lanes leave nothing behind: then it does not matter which of them does a step."""
         loop, lanes = item.loop, self._lanes
-        if lanes.block is Block.WARPS or item.apart != 1 or not lanes.is_row(step):
+        own = lanes.is_row(step) if lanes.block is not Block.WARPS else lanes.names.value(step) == LANES
+        if item.apart != 1 or not own:
             return False
         for node in of_kind(loop.body, "identifier", "field_expression"):
             variable = lanes.variable(node) if node.type == "identifier" else None

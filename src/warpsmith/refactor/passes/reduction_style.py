@@ -134,7 +134,8 @@ def _serial(r: BlockReduction, bound: str, again: bool) -> str:
 
 
 def _one_warp(r: BlockReduction, _bound: str, _again: bool) -> str:
-    return f"{{\n  return {r.warp_call}({r.value});  // the block is one warp: there is no second stage\n}}"
+    otherwise = f"  {r.otherwise}\n" if r.otherwise else ""
+    return f"{{\n{otherwise}  return {r.warp_call}({r.value});  // the block is one warp: there is no second stage\n}}"
 
 
 def _tree(r: BlockReduction, bound: str, again: bool) -> str:

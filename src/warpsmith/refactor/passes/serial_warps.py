@@ -1,7 +1,7 @@
 """`serial_warps`: a thread does what a warp did, its lanes one after the other in loops.
 
-Exposes SERIAL_WARPS: 0 as it was; 1: blocks have a thread for each warp; 2: a block is one warp, and so one thread. What lanes do
-between two exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element,
+Exposes SERIAL_WARPS: 0 as it was; 1: blocks have a thread for each warp; 2: a block is one warp, and so one thread; 3: one thread
+does the block's warps one after the other, where these neither share memory nor wait for each other. What lanes do between two exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element,
 and loops of shuffles become a tree over the array. What is the same in all lanes is done once. Loops whose steps lanes take in
 turns go through memory in order. A CPU's compiler then makes vectors along lanes or steps, and exchanges cost nothing.
 
@@ -25,6 +25,7 @@ from warpsmith.refactor.lanes.common import LANES
 from warpsmith.refactor.lanes.differing import Block
 from warpsmith.refactor.lanes.functions import serial_functions
 from warpsmith.refactor.lifting.rules import WHOLE_WARPS
+from warpsmith.refactor.mapping.thread_loop import thread_loop
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.pointers import overlapping
 from warpsmith.refactor.preconditions import (
@@ -61,12 +62,13 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_free_block(source)
     together = teamwork(source)
     require(not together.library and not together.lanes, f"the kernel {together.described()}")
-    forms = list(those_that_can((_of_warps, _of_one), lambda form: form(subject)))
+    forms = list(those_that_can((_of_warps, _of_one, _in_turn), lambda form: form(subject)))
     choice = Tunable(
         fresh_name(subject, "SERIAL_WARPS"),
         (0, *(number for number, _ in forms)),
         0,
-        "1: a thread does what a warp did, lane after lane · 2: the same, and a block is one warp",
+        "1: a thread does what a warp did, lane after lane · 2: the same, and a block is one warp"
+        " · 3: one thread does all warps of a block",
         source.line_of(source.function),
         assumes="lanes of a warp meet only where they exchange values, what a function exchanges is the same for all of them, "
         "and results do not depend on how many threads a block has",
@@ -106,6 +108,19 @@ def _of_one(subject: Subject) -> tuple[int, Variant]:
         rules=(*variant.rules, *rules),
     )
     return 2, made
+
+
+def _in_turn(subject: Subject) -> tuple[int, Variant]:
+    """A thread for each block, and blocks of as many warps as before: a CPU's compiler makes vectors of threads, and rows are theirs."""
+    number, warps = _of_warps(subject)
+    variant = subject.variant
+    require(len(variant.block) == 1, "the block has several dimensions")
+    extent = Expression.parse(variant.block[0])
+    require(extent.names <= {t.name for t in variant.tunables}, "how many warps a block has is not known in the kernel")
+    require(max(on_workloads(subject, variant.block[0])) > LANES, "a block is a warp already")
+    each = Subject(subject.kernel, subject.limits, warps, subject.parameters)
+    loop = thread_loop(each, names_of(each), {"x": f"({warps.block[0]})"})
+    return number + 2, replace(warps, text=loop.text, block=("1",))
 
 
 def _apart(subject: Subject) -> Iterator[Edit]:
