@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from warpsmith.isolation.confinement import confinement_report
 from warpsmith.spec.kernel_tuner import running
 from warpsmith.spec.kernel_tuner.problem import ScriptNumber
 from warpsmith.spec.kernel_tuner.recording import RecordedCall, Recording
+
+pytestmark = pytest.mark.skipif(not confinement_report().is_complete, reason="this system cannot confine")
 
 CALL = "tune_kernel('add', 'add.cu', n, [x], {'block_size_x': [32, 64]})\n"
 HEAD = "import numpy as np\nfrom kernel_tuner import tune_kernel\nn = 1000\nx = np.ones(n)\n"
