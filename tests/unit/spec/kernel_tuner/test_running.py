@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from warpsmith.isolation import landlock
+from warpsmith.isolation.confinement import confinement_report
 from warpsmith.spec.kernel_tuner import running
 from warpsmith.spec.kernel_tuner.problem import ScriptNumber
 from warpsmith.spec.kernel_tuner.recording import RecordedCall, Recording
+
+pytestmark = pytest.mark.skipif(not confinement_report().is_complete, reason="this system cannot confine")
 
 CALL = "tune_kernel('add', 'add.cu', n, [x], {'block_size_x': [32, 64]})\n"
 HEAD = "import numpy as np\nfrom kernel_tuner import tune_kernel\nn = 1000\nx = np.ones(n)\n"
@@ -155,3 +159,11 @@ def test_a_script_that_cannot_be_run_is_read(tmp_path: Path, monkeypatch: pytest
     assert [(p.name, p.values) for p in call.parameters] == [("block_size_x", (32, 64))]
     assert call.arguments is not None
     assert call.arguments[0].place == "tune.py:4"
+
+
+def test_where_workers_cannot_be_confined_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(landlock, "abi", lambda: 0)
+    found = recorded(tmp_path, HEAD + CALL)
+    assert found.is_read
+    assert "Landlock" in str(found.problem)
+    assert [sizes(call) for call in found.calls] == [[1000]]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from warpsmith.core.errors import InputError
+from warpsmith.isolation.confinement import confinement_report
 from warpsmith.spec.kernel import Buffer
 from warpsmith.spec.kernel_tuner.draft import draft
 from warpsmith.spec.load import load_kernel
+
+pytestmark = pytest.mark.skipif(not confinement_report().is_complete, reason="this system cannot confine")
 
 ADD = """\
 __global__ void add(float* c, const float* a, const float* b, int n) {
