@@ -27,7 +27,7 @@ from warpsmith.tuning.gate.timing import ProcessFigures, Timing, timing_of
 from warpsmith.tuning.gate.winners import Unusable, Winner
 from warpsmith.verify.seeds import fresh_seeds
 
-BESIDE = "interleaved with the original"
+BESIDE = "beside the original"
 
 
 @dataclass(frozen=True, slots=True)
