@@ -1,4 +1,4 @@
-"""What is on record of runs: a list of them, one of them, its report."""
+"""Recorded runs: a list of them, one of them, its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tune a kernel, go on with a run that was stopped, compare template + search with whole rewrites."""
+"""Tune a kernel, resume a stopped run, compare template + search with whole rewrites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verify a kernel as it is, or what a run found once more."""
+"""Verify a kernel, or a run's results again."""
 
 from __future__ import annotations
 

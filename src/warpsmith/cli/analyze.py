@@ -1,4 +1,4 @@
-"""`warpsmith analyze`: what compiling tells, for GPUs that need not be there."""
+"""`warpsmith analyze`: resources of compiled configurations, without the hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith check`: what would stop a run, and what is not finished, without a device."""
+"""`warpsmith check`: errors and unfinished entries of a kernel.toml, without a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith compare-runs`: what changed between two runs."""
+"""`warpsmith compare-runs`: differences between two runs."""
 
 from __future__ import annotations
 

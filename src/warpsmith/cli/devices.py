@@ -1,4 +1,4 @@
-"""`warpsmith devices`: what can run here, with its limits; what cannot, and why."""
+"""`warpsmith devices`: available devices with their limits; why others are unavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith doctor`: what works on this machine, what does not and what would mend it, ending in a verified launch."""
+"""`warpsmith doctor`: what works on this machine, what does not and how to fix it, ending in a verified launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends when it does not simply end: what is said on stderr, what `--json` prints, which exit code it leaves.
+"""Abnormal ends of commands: the message on stderr, the object of `--json`, the exit code.
 
 Nothing here may fail: the terminal may be gone, the disk full, and stdout closed.
 """

@@ -1,4 +1,4 @@
-"""`warpsmith export`: a run's winner as files that need no Warpsmith."""
+"""`warpsmith export`: a run's winner as files that do not need Warpsmith."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith profile`: a kernel's counters on a GPU that need not be there."""
+"""`warpsmith profile`: a kernel's counters on a GPU, without the hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith resume`: go on with a run, or a batch of runs, that was stopped or killed."""
+"""`warpsmith resume`: resume a run or a batch that was stopped or killed."""
 
 from __future__ import annotations
 

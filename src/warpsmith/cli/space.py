@@ -1,4 +1,4 @@
-"""`warpsmith space`: how many configurations there are, what each constraint removes, why one is out."""
+"""`warpsmith space`: the number of configurations, what each constraint removes, why one is infeasible."""
 
 from __future__ import annotations
 

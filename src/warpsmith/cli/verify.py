@@ -1,4 +1,4 @@
-"""`warpsmith verify`: a run's winners, what was exported of them, or a kernel as it is, on inputs that nobody used yet."""
+"""`warpsmith verify`: a run's winners, an export or a kernel, on fresh inputs."""
 
 from __future__ import annotations
 

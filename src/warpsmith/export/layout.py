@@ -1,4 +1,4 @@
-"""Where sources and the headers they include lie in an export: names that are free, and `#include` lines that lead there."""
+"""The file layout of an export: free names for sources and headers, and adapted `#include` lines."""
 
 from __future__ import annotations
 

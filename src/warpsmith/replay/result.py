@@ -1,4 +1,4 @@
-"""What the trials of a replay amount to: best-so-far curves, and their means over seeds and spaces with 95 % intervals."""
+"""The result of a replay: best-so-far curves, and their means over seeds and spaces with 95 % intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial: a strategy let loose on a recording. A function of the recording, the strategy and the seed, and of nothing else."""
+"""One trial: a strategy on a recording. A pure function of recording, strategy and seed."""
 
 from __future__ import annotations
 

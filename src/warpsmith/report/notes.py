@@ -1,4 +1,4 @@
-"""What is said of a result: whether there is a gain, what that rests on, what the run did. On the terminal and in the report."""
+"""Notes on a result for terminal and report: the gain, its evidence, the course of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration's source inside a namespace of its own, so that several of the same kernel can stand in one header.
+"""A configuration's source inside its own namespace, so that one header can contain several.
 
 - Headers of the kernel's own folders are put in place of their `#include` lines.
 - Other headers must not end up in the namespace: it is closed before such a line and opened again behind it.

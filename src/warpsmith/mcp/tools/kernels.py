@@ -1,4 +1,4 @@
-"""Tools that look: devices, a kernel as it is, and whether it can be tuned at all."""
+"""Read-only tools: devices, a kernel, and whether it can be tuned."""
 
 from __future__ import annotations
 

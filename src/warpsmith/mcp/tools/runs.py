@@ -1,4 +1,4 @@
-"""Tools for what came of a run: the claim, why configurations failed, what the machine did, and the files to ship."""
+"""Tools for a run's results: the claim, failures, counters, and exports."""
 
 from __future__ import annotations
 

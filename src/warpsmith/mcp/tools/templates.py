@@ -1,4 +1,4 @@
-"""Tools that make templates: by passes, by forms that a client writes, or from a template that it wrote as a whole."""
+"""Tools that make templates: by passes, by forms that a client writes, or from a complete template."""
 
 from __future__ import annotations
 

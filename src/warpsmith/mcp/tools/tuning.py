@@ -1,4 +1,4 @@
-"""Tools for tuning jobs: start, follow, stop, go on."""
+"""Tools for tuning jobs: start, follow, stop, resume."""
 
 from __future__ import annotations
 

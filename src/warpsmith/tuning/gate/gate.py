@@ -32,7 +32,7 @@ BESIDE = "beside the original"
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """`find` is the slowdown that is to be found, `tolerance` the largest that nobody minds."""
+    """`find` is the slowdown to detect, `tolerance` the largest that passes."""
 
     device: str = "cpu"
     targets: tuple[str, ...] = ()
