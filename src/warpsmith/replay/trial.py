@@ -18,7 +18,7 @@ from warpsmith.tuning.rounds.search import search
 
 
 class ReplayStopped(Exception):  # noqa: N818 - reads as the fact it states
-    """Somebody else said that no more results are wanted."""
+    """The caller requested a stop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is said about one question."""
+    """The messages about one question."""
 
     talk: Conversation
     role: Role

@@ -23,7 +23,7 @@ _C_LINKAGE = re.compile(r'\bextern(\s+)"C"')
 
 
 def enclosed(kernel: Kernel, origin: Path, text: str, namespaces: tuple[str, ...]) -> str:
-    """Raises InputError for a file that is included and lies outside the kernel's folders."""
+    """Raises InputError for an included file outside the kernel's folders."""
     opening = "".join(f"namespace {name} {{ " for name in namespaces).rstrip()
     closing = f"{'}' * len(namespaces)}  // namespace {'::'.join(namespaces)}"
     whole = _InPlace(kernel, origin, text, f"{closing}\n", f"\n{opening}").text
