@@ -2,19 +2,19 @@
 
 | variable                    | meaning                                                                   |
 |-----------------------------|---------------------------------------------------------------------------|
-| `WARPSMITH_HOME`            | where runs, templates and compiled binaries are kept (default: user data) |
-| `WARPSMITH_INPUT_SEED`      | of the inputs, to repeat a run or a verification (default: secret, and recorded) |
-| `WARPSMITH_CLAIM_PROCESSES` | how many fresh processes a claim rests on (default: 5; at least 2)        |
-| `WARPSMITH_CONFINEMENT`     | of workers: `on` (default), `best-effort`, `off`; see `Confinement`       |
-| `WARPSMITH_MODEL_TIMEOUT`   | seconds that a language model has for one answer (default: 120)           |
-| `WARPSMITH_MODEL_CONTEXT`   | tokens that a language model holds at once (default: as its server tells) |
-| `WARPSMITH_RACECHECK`       | whether winners on the CPU device are watched by its checkers: `on` (default), `off` |
-| `WARPSMITH_SECOND_OPINION`  | whether the original is run plainly too, on the CPU device: `on` (default), `off` |
+| `WARPSMITH_HOME`            | folder of runs, templates and compiled binaries (default: user data)      |
+| `WARPSMITH_INPUT_SEED`      | seed of inputs, to repeat a run or a verification (default: random, recorded) |
+| `WARPSMITH_CLAIM_PROCESSES` | number of fresh processes per claim (default: 5; at least 2)              |
+| `WARPSMITH_CONFINEMENT`     | confinement of workers: `on` (default), `best-effort`, `off`; see `Confinement` |
+| `WARPSMITH_MODEL_TIMEOUT`   | time limit of one answer of a language model, in seconds (default: 120)   |
+| `WARPSMITH_MODEL_CONTEXT`   | context size of the language model in tokens (default: as its server says) |
+| `WARPSMITH_RACECHECK`       | whether winners on the CPU device are run under its checkers: `on` (default), `off` |
+| `WARPSMITH_SECOND_OPINION`  | whether the original is also run unoptimised on the CPU device: `on` (default), `off` |
 | `WARPSMITH_REPORT`          | whether a run ends by writing its report: `on` (default), `off`           |
 | `WARPSMITH_SHARED`          | a folder or an object store (s3://…) to which runs are added, and where `--warm auto` looks |
 
 Keys and addresses of model providers (`OPENAI_API_KEY`, `OPENAI_BASE_URL`, …) are read by pydantic-ai under their usual names;
-what must be known of them here is told by `openai_base_url` and `secrets`.
+`openai_base_url` and `secrets` provide what is needed of them here.
 """
 
 from __future__ import annotations

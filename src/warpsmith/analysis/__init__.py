@@ -1,4 +1,4 @@
-"""What compiling alone tells of a kernel, on GPUs that need not be there: registers, spills, shared memory, occupancy."""
+"""Static analysis of kernels for GPUs without the hardware: registers, spills, shared memory, occupancy."""
 
 from warpsmith.analysis.analyze import analyze
 from warpsmith.analysis.report import ConfigurationReport, TargetReport

@@ -1,4 +1,4 @@
-"""Compiles the original and every configuration of the template for a target, in parallel and cached, and says what they use."""
+"""Compiles the original and every configuration of the template for a target, in parallel and cached, and reports resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compiling tells of a configuration before anything is launched: what it uses, and whether it can run at all."""
+"""Inspects a compiled configuration before any launch: its resources, and whether it can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel's counters on a GPU that is not there: its launches, with the lines of the source that they come from."""
+"""A kernel's counters on a GPU without the hardware: per launch and source line."""
 
 from __future__ import annotations
 

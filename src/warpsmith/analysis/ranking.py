@@ -1,4 +1,4 @@
-"""Orders configurations by their estimated time on a GPU that is not there."""
+"""Sorts configurations by their estimated time on a GPU, without the hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of one target and of each configuration on it, and its form as JSON."""
+"""The report of one target and of each configuration on it, and its JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python face of Warpsmith: what the command line does, as functions.
+"""The Python API of Warpsmith: the operations of the command line as functions.
 
 import warpsmith
 

@@ -1,4 +1,4 @@
-"""Several kernels under one budget: tune them, go on with them, look at them."""
+"""Several kernels under one budget: tune, resume, show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a kernel.toml is ready to be tuned: mistakes that would end a run, what is unfinished, and what is hardly meant."""
+"""Checks a kernel.toml before tuning: errors, unfinished entries, and suspicious ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can run here."""
+"""The devices of this machine."""
 
 from __future__ import annotations
 

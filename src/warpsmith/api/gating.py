@@ -35,9 +35,9 @@ def gate_winners(
 ) -> dict[str, Any]:
     """Verify and measure the winners stored below a folder, and return the object that `warpsmith gate --json` prints.
 
-    They are compared with their originals, measured beside them, and with the figures that the file `baseline` has as accepted.
-    `update` writes what was found as accepted; own templates then get the configuration of the latest run of that kernel.
-    `times` off measures nothing; `targets` are GPUs that winners are compiled for, which need not be there. `find` is the
+    They are compared with their originals, timed interleaved with them, and with the accepted figures in the file `baseline`.
+    `update` accepts the current figures; own templates then get the configuration of the latest run of that kernel.
+    `times` off skips timing; `targets` are GPUs that winners are also compiled for, without the hardware. `find` is the
     slowdown to be found: more processes are measured where noise would hide it. One up to `tolerance` is no regression.
     """
     for name, value in (("find", find), ("tolerance", tolerance)):

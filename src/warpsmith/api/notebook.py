@@ -1,4 +1,4 @@
-"""Progress where there is no terminal: one line in a notebook's cell, which goes on changing while a run works."""
+"""Progress in notebooks: one line in the cell, updated during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on record of runs: a list of them, one of them, its report."""
+"""Recorded runs: a list of them, one of them, its report."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run_conversation(run: str = "last") -> str:
 def report_run(run: str = "last", output: Path | None = None, *, compare: str | None = None) -> dict[str, Any]:
     """Write a run as one HTML file and return the object that `warpsmith report --json` prints.
 
-    Without `output` it lies in the run's own folder. `compare` is another run, to stand beside this one, in a file of its own by
+    Without `output` it is written to the run's folder. `compare` is another run to compare with, in a file of its own by
     default. Runs that are not finished have a report too: of what is known so far.
     """
     from warpsmith.report.html.document import write_page  # noqa: PLC0415 - plotting libraries only when they plot

@@ -1,4 +1,4 @@
-"""JSON schemas of what others read and write: kernel.toml, and the object that `tune --json` prints."""
+"""JSON schemas of public formats: kernel.toml, and the object that `tune --json` prints."""
 
 from __future__ import annotations
 

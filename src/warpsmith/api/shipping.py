@@ -1,4 +1,4 @@
-"""The winner of a run, as files that need no Warpsmith."""
+"""Exports a run's winner as files that do not need Warpsmith."""
 
 from __future__ import annotations
 

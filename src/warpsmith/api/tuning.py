@@ -1,4 +1,4 @@
-"""Tune a kernel, go on with a run that was stopped, compare template + search with whole rewrites."""
+"""Tune a kernel, resume a stopped run, compare template + search with whole rewrites."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tune(
 ) -> Result:
     """Tune a kernel and return the object that `warpsmith tune --json` prints, which notebooks show as a table.
 
-    `agent` refactors the untouched original in up to so many `rounds`; "none" searches the kernel's own template, which is also
+    `agent` refactors the original in up to `rounds` rounds; "none" searches the kernel's own template, which is also
     what happens when it has one and no agent is named. `warm` names what to start from: earlier runs (or `last`), Kernel Tuner
     caches, T4 files; or `auto`: all that is known, here and in the shared store, of the kernel on the device. In `mode` "direct"
     the agent rewrites the whole kernel for each evaluation. `also_compile` names targets

@@ -1,4 +1,4 @@
-"""Verify a kernel as it is, or what a run found once more."""
+"""Verify a kernel, or a run's results again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def verify_run(
 ) -> dict[str, Any]:
     """Verify a run's winners and the original again, and return the object that `warpsmith verify --json` prints.
 
-    They are compiled anew and run on every workload with inputs of so many seeds that the run did not use. `run` may also be a
+    They are recompiled and run on every workload with inputs of so many seeds that the run did not use. `run` may also be a
     folder that `warpsmith export` wrote: then its files are verified as they lie there. `device` is the run's by default.
     """
     folder = Path(run)

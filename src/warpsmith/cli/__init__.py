@@ -1,4 +1,4 @@
-"""The command line: one file per command, rendering apart. Data on stdout, words and progress on stderr."""
+"""The command line: one file per command, rendering in separate files. Data on stdout, messages and progress on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith analyze`: what compiling tells, for GPUs that need not be there."""
+"""`warpsmith analyze`: resources of compiled configurations, without the hardware."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def analyze(
     workers: Annotated[int | None, typer.Option(min=1, help="Number of compile processes (default: one per core).")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Registers, spills, shared memory, occupancy: of the original and of every configuration, without a GPU."""
+    """Report registers, spills, shared memory and occupancy of the original and of every configuration, without a GPU."""
     from functools import partial  # noqa: PLC0415
 
     from warpsmith.analysis import analyze as run  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`warpsmith check`: what would stop a run, and what is not finished, without a device."""
+"""`warpsmith check`: errors and unfinished entries of a kernel.toml, without a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WITHOUT = {"heldout": "none", "constraints": "none", "reference": "none: result
 
 
 def check(kernel: KernelArgument = ".", json: JsonOption = False) -> None:
-    """Say what would stop a run, and what is unfinished.
+    """Check a kernel.toml: errors that would stop a run, and unfinished entries.
 
     Looks at kernel.toml, reference, source and template, those of this folder if no KERNEL is named. Needs no device.
     """

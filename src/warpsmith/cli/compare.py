@@ -40,7 +40,7 @@ def compare(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare direct rewriting with template + search: speedups over seeds, measured together. Goes on where it was stopped."""
+    """Compare direct rewriting with template + search: speedups over seeds, measured together. Continues a stopped comparison."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
     from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415

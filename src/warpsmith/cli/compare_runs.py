@@ -1,4 +1,4 @@
-"""`warpsmith compare-runs`: what changed between two runs."""
+"""`warpsmith compare-runs`: differences between two runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def compare_runs(
     second: Annotated[str, typer.Argument(metavar="B", help="The other run, or `last`.")],
     json: JsonOption = False,
 ) -> None:
-    """What changed from run A to run B: device, files, settings, configuration, and claims with their intervals."""
+    """Show the differences from run A to run B: device, files, settings, configuration, and claims with their intervals."""
     from warpsmith import api  # noqa: PLC0415
 
     found = api.compare_runs(first, second)

@@ -1,4 +1,4 @@
-"""`warpsmith devices`: what can run here, with its limits; what cannot, and why."""
+"""`warpsmith devices`: available devices with their limits; why others are unavailable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpsmith.cli.options import JsonOption, print_json
 
 
 def devices(json: JsonOption = False) -> None:
-    """What can run here, with limits; what cannot, and why."""
+    """List the available devices with their limits, and why others are unavailable."""
     from warpsmith.api import list_devices  # noqa: PLC0415
     from warpsmith.core.errors import UnavailableError  # noqa: PLC0415
     from warpsmith.isolation.confinement import confinement_report  # noqa: PLC0415

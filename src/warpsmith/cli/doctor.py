@@ -1,4 +1,4 @@
-"""`warpsmith doctor`: what works on this machine, what does not and what would mend it, ending in a verified launch."""
+"""`warpsmith doctor`: what works on this machine, what does not and how to fix it, ending in a verified launch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def doctor(
     device: Annotated[list[str] | None, typer.Option("--device", "-d", help="Examine only this device; repeatable.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """What works here and what does not, each with its remedy; ends with a verified launch."""
+    """Show what works on this machine, and how to fix the rest; ends with a verified launch."""
     from warpsmith.api import examine  # noqa: PLC0415
 
     found = examine(device or ())

@@ -1,4 +1,4 @@
-"""How a command ends when it does not simply end: what is said on stderr, what `--json` prints, which exit code it leaves.
+"""Abnormal ends of commands: the message on stderr, the object of `--json`, the exit code.
 
 Nothing here may fail: the terminal may be gone, the disk full, and stdout closed.
 """
@@ -30,7 +30,7 @@ _REPLACING = "warpsmith-plain"
 
 
 def heed_signals(arguments: Sequence[str]) -> None:
-    """What ends programs stops a command as Ctrl-C does; what was ignored when it was started (`nohup`) still is."""
+    """Termination signals stop a command like Ctrl-C; signals ignored at start (`nohup`) stay ignored."""
     if arguments and arguments[0] == _SERVER:
         return
     stop = _Stop()
@@ -43,7 +43,7 @@ def heed_signals(arguments: Sequence[str]) -> None:
 
 
 class _Stop:
-    """Many press Ctrl-C twice: a second one must not keep a run from being put down, and from saying how it goes on.
+    """A second Ctrl-C must not prevent a run from being recorded and from printing how to resume it.
 
     Where that takes long, something hangs, and whoever asks again means it.
     """

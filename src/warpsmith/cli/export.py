@@ -1,4 +1,4 @@
-"""`warpsmith export`: a run's winner as files that need no Warpsmith."""
+"""`warpsmith export`: a run's winner as files that do not need Warpsmith."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Export even if there is no significant gain.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write the winning configuration as standalone source, with its launch and where it came from."""
+    """Export the winning configuration as standalone source, with its launch and provenance."""
     from warpsmith import api  # noqa: PLC0415
 
     found = api.export_run(run, output, format_name=format_name, verify=verify, force=force)

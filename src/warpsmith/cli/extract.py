@@ -46,7 +46,7 @@ def extract(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files in the folder.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Take a kernel out of its code base, with all that it needs and nothing else."""
+    """Extract a kernel from its code base, with exactly its dependencies."""
     from warpsmith.core.errors import InputError, Location  # noqa: PLC0415
     from warpsmith.core.output_folder import require_output_folder  # noqa: PLC0415
     from warpsmith.source import extract as extraction  # noqa: PLC0415

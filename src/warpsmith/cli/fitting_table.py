@@ -1,4 +1,4 @@
-"""A table where there is room for it; in a narrow terminal each row's cells below each other, so that figures stay whole."""
+"""A table that adapts to the terminal: in a narrow one, cells are stacked so that figures are not cut."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ def gate(
     markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="Write a table in Markdown.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Verify the winners stored in a folder and measure them beside their originals: is one wrong, or slower than accepted?
+    """Verify the winners stored in a folder and time them against their originals: finds wrong results and slowdowns.
 
-    Exit code 1 says so.
+    Exit code 1 if a check fails.
     """
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.api.gating import write_report  # noqa: PLC0415

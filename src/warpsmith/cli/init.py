@@ -21,7 +21,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing kernel.toml.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write a kernel.toml skeleton beside the source, to be filled in."""
+    """Draft a kernel.toml next to the source."""
     from warpsmith.core.errors import InputError, Location  # noqa: PLC0415
     from warpsmith.core.file_names import as_argument  # noqa: PLC0415
     from warpsmith.spec.bundled import FILE_NAME  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`tune --live`: the page beside the progress on stderr, from the first event to the report."""
+"""`tune --live`: the live page, in addition to progress on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done before the first evaluation, and how long each step took: seconds in which nothing seems to happen."""
+"""Progress of the preparation before the first evaluation, with the duration of each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith profile`: a kernel's counters on a GPU that need not be there."""
+"""`warpsmith profile`: a kernel's counters on a GPU, without the hardware."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def profile(
     workload: Annotated[list[str] | None, typer.Option("--workload", help="Only this workload; repeatable.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Instructions, memory traffic, bank conflicts by source line, counted by executing the machine code without the GPU."""
+    """Count instructions, memory traffic and bank conflicts by source line, by emulating the machine code without a GPU."""
     from functools import partial  # noqa: PLC0415
 
     from warpsmith.analysis import parse_target  # noqa: PLC0415

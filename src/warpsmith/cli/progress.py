@@ -1,4 +1,4 @@
-"""Live progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Live progress on stderr: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read: tables on stdout, from the same objects that `--json` prints."""
+"""Human-readable output: tables on stdout, from the objects that `--json` prints."""
 
 from __future__ import annotations
 

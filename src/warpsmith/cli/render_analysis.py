@@ -1,4 +1,4 @@
-"""`warpsmith analyze` for people: a table a target, and progress on stderr while compilers run."""
+"""Output of `warpsmith analyze`: one table per target, and progress on stderr while compilers run."""
 
 from __future__ import annotations
 

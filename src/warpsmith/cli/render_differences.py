@@ -1,4 +1,4 @@
-"""Two runs side by side, for people."""
+"""The tables of `warpsmith compare-runs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An examination in the terminal: a line for each finding, with what would mend it."""
+"""Output of `warpsmith doctor`: a line per finding, with its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate found, for people."""
+"""The table of `warpsmith gate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`warpsmith profile` for people: what a launch counts, and the lines of the source where it does."""
+"""Output of `warpsmith profile`: counters per launch and source line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `warpsmith templatize` shows: the diff, where each parameter came from, what was not possible and why."""
+"""Output of `warpsmith templatize`: the diff, the origin of each parameter, passes that did not apply and why."""
 
 from __future__ import annotations
 

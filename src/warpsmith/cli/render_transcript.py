@@ -1,4 +1,4 @@
-"""`show RUN --transcript` for people: round by round, who said what, what it cost, and what came of it."""
+"""Output of `show RUN --transcript`: messages by round, with cost and results."""
 
 from __future__ import annotations
 

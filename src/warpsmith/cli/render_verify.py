@@ -1,4 +1,4 @@
-"""What was verified, as text: a line for each configuration and workload, and one for each seed on which something is wrong."""
+"""Output of `warpsmith verify`: a line per configuration and workload, and one per failing seed."""
 
 from __future__ import annotations
 

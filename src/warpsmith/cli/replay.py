@@ -37,7 +37,7 @@ def replay(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write trials.csv, summary.json and plots here.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Search recorded measurements as if they were live: how close to the optimum after how many evaluations."""
+    """Simulate searches on recorded measurements: the fraction of the optimum by number of evaluations."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.search.registry import DEFAULT_STRATEGY  # noqa: PLC0415
 

@@ -21,9 +21,9 @@ def report(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a run as one HTML file that needs nothing else: result, plots, template, method, every evaluation.
+    """Write a run's report as one self-contained HTML file: result, plots, template, method, every evaluation.
 
-    Of a batch: a page that links to the reports of its runs.
+    For a batch: a page that links to the reports of its runs.
     """
     from warpsmith import api  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`warpsmith resume`: go on with a run, or a batch of runs, that was stopped or killed."""
+"""`warpsmith resume`: resume a run or a batch that was stopped or killed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from warpsmith.cli.options import JsonOption, LiveOption, LivePortOption, RunArg
 def resume(
     run: RunArgument = "last", live: LiveOption = False, live_port: LivePortOption = None, json: JsonOption = False
 ) -> None:
-    """Go on with a run, or with a batch, that was interrupted or killed; nothing recorded is evaluated again."""
+    """Resume a run or a batch that was interrupted or killed; recorded evaluations are not repeated."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.live import live as live_page  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415

@@ -24,7 +24,7 @@ def show(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write importance plots to this folder.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the runs and batches, or show one: its result; if asked, evaluations, which parameters mattered, what models said."""
+    """List the runs and batches, or show one: its result; optionally evaluations, parameter importance, conversations."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli import render  # noqa: PLC0415
 

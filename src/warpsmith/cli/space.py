@@ -1,4 +1,4 @@
-"""`warpsmith space`: how many configurations there are, what each constraint removes, why one is out."""
+"""`warpsmith space`: the number of configurations, what each constraint removes, why one is infeasible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def space(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """The feasible configurations: their number, what each constraint removes, why one is out."""
+    """Count the feasible configurations, what each constraint removes, and explain why one is infeasible."""
     from warpsmith.api import describe_device, load_kernel  # noqa: PLC0415
     from warpsmith.space import space_of  # noqa: PLC0415
     from warpsmith.template import template_of  # noqa: PLC0415

@@ -35,7 +35,7 @@ def templatize(
     proved_only: ProvedOnlyOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Make the kernel's execution choices explicit: a template, its diff, its parameters, its identity certificate."""
+    """Refactor a kernel into a template; prints its diff, parameters and identity certificate."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
     from warpsmith.tuning.agent.allowance import Allowance  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The terminal. What users, compilers and servers wrote is shown as it is: brackets and colons in it are no markup."""
+"""The terminal. Text from users, compilers and servers is printed literally, without interpreting markup."""
 
 from __future__ import annotations
 

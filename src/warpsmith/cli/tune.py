@@ -93,7 +93,7 @@ def tune(
     live_port: LivePortOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Refactor the kernel, or take its own template, and search for the best configuration: verified, measured, recorded."""
+    """Refactor the kernel, or use its own template, and search for the best configuration: verified, measured, recorded."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.live import live as live_page  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`warpsmith verify`: a run's winners, what was exported of them, or a kernel as it is, on inputs that nobody used yet."""
+"""`warpsmith verify`: a run's winners, an export or a kernel, on fresh inputs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def verify(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of input sets per workload.")] = 3,
     json: JsonOption = False,
 ) -> None:
-    """Compile the winners and the original anew and verify them on every workload, with inputs that the run did not use.
+    """Recompile the winners and the original and verify them on every workload, with fresh inputs.
 
-    Of a kernel's folder the kernel as it is: against its reference, and for races.
+    For a kernel's folder: verify the unchanged kernel against its reference, and check for races.
     """
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.cli.progress import progress  # noqa: PLC0415
@@ -44,7 +44,7 @@ def verify(
 
 
 def is_kernel(name: str) -> bool:
-    """A path to one. A bare name is first a run's, then a folder's that lies here, then a bundled kernel's."""
+    """Whether it is a path to a kernel. A bare name is first a run, then a folder here, then a bundled kernel."""
     from warpsmith import api  # noqa: PLC0415
     from warpsmith.export.earlier import is_export  # noqa: PLC0415
     from warpsmith.spec.bundled import FILE_NAME, bundled_names  # noqa: PLC0415

@@ -1,1 +1,1 @@
-"""What everything else is made of: configurations, outcomes, expressions, dtypes, limits, errors. Imports nothing from above."""
+"""Basic types: configurations, outcomes, expressions, dtypes, limits, errors. Imports nothing from other folders."""

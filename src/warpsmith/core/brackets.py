@@ -1,4 +1,4 @@
-"""Where brackets close, in characters or in the texts of tokens. No grammar: who asks says which brackets count."""
+"""Bracket matching, in characters or token texts. The caller says which brackets count."""
 
 from __future__ import annotations
 

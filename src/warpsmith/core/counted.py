@@ -1,4 +1,4 @@
-"""What a launch does, counted by executing its machine code without the hardware: the nouns that devices and analysis share."""
+"""Counters of a launch, obtained by executing its machine code without the hardware: types shared by devices and analysis."""
 
 from __future__ import annotations
 

@@ -79,11 +79,11 @@ class UnavailableError(WarpsmithError):
 
 
 class AbsentError(UnavailableError):
-    """There is nothing of the kind on this machine, as opposed to something that does not work."""
+    """The device does not exist on this machine, as opposed to a device that does not work."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Asked to stop by a signal; whatever heeds Ctrl-C heeds this. `run` is the one that was under way and can be resumed."""
+    """Stop requested by a signal; handled like Ctrl-C. `run` is the current run, which can be resumed."""
 
     def __init__(self, number: int = signal.SIGINT, run: str | None = None) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Stopped(KeyboardInterrupt):
 
     @classmethod
     def by(cls, cause: BaseException, run: str | None = None) -> Stopped:
-        """From whatever interrupts a program: Ctrl-C, another signal, a reader of its output that left."""
+        """From any interruption: Ctrl-C, another signal, a closed output pipe."""
         number = cause.number if isinstance(cause, Stopped) else signal.SIGINT
         return cls(signal.SIGPIPE if isinstance(cause, BrokenPipeError) else number, run)
 

@@ -1,4 +1,4 @@
-"""Names that a user chose freely, as names of files and folders; and paths, where they are put down as text."""
+"""Conversion of user-chosen names to file names, and of paths to text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_file_name(text: str, otherwise: str) -> str:
 
 
 def as_argument(path: Path | str) -> str:
-    """As it is typed in a shell: commands that we propose are copied."""
+    """Shell-quoted: users copy the commands that we suggest."""
     return shlex.quote(str(path))
 
 

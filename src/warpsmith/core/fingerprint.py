@@ -1,4 +1,4 @@
-"""Stable content hashes, for cache keys and for telling whether a record belongs to what is in front of us."""
+"""Stable content hashes, for cache keys and for matching a record to current files."""
 
 from __future__ import annotations
 

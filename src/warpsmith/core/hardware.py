@@ -73,7 +73,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """u(theta; h) as the compiler reported it. What a device cannot tell is None: absent, never guessed."""
+    """u(theta; h) as the compiler reported it. Figures that a device does not report are None, never guessed."""
 
     registers: int | None = None
     spill_bytes: int | None = None
@@ -92,7 +92,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a device says of itself at work. `slowed_by` are its own words for what keeps the clock from being higher."""
+    """A device's clock reading under load. `slowed_by` are the device's throttling reasons."""
 
     clock_mhz: int
     highest_clock_mhz: int
@@ -104,7 +104,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the device's own counters say of a kernel at work, in percent of what there is; None where one is not to be had."""
+    """Hardware counters of a kernel, in percent of peak; None for unavailable ones."""
 
     memory_percent: float | None  # of the bandwidth of its memory
     compute_percent: float | None  # of what a compute unit can issue

@@ -15,7 +15,7 @@ _OMITTED = "omitted when None"
 
 
 def omitted() -> Any:
-    """A field that is left out of the object where there is nothing to say."""
+    """A field that is omitted from the object when it is None."""
     return field(default=None, metadata={_OMITTED: True})
 
 

@@ -1,4 +1,4 @@
-"""What can come of one configuration: a closed union, matched exhaustively everywhere.
+"""The outcome of one configuration: a closed union, matched exhaustively everywhere.
 
 `Measured | Infeasible | CompileFailed | LaunchFailed | WrongResult | Crashed | TimedOut`
 

@@ -1,4 +1,4 @@
-"""Where results go: said to be unfit before the work that would be lost, not after it."""
+"""Checks an output folder before the work whose results go there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of others as a part of what we write: names, reasons and source that end up in comments, tables and messages."""
+"""Sanitises third-party text for output: names, reasons and source in comments, tables and messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def printable(text: str, also: str = "") -> str:
-    """Without what would drive a terminal, end a line or hide the order of words; `also` may stand in it too."""
+    """Without control characters, line ends and bidirectional marks; characters of `also` are kept."""
     return "".join(c if c.isprintable() or c in also else " " for c in text)
 
 

@@ -1,1 +1,1 @@
-"""What works on this machine, what does not, and its remedy: `examination` puts it together, `launch` ends it with one."""
+"""Diagnosis of this machine, with remedies: `examination` collects findings, `launch` ends with a verified launch."""

@@ -1,4 +1,4 @@
-"""What ships: a run's winner as files that need no Warpsmith. Formats are found by entry point (`warpsmith.exporters`).
+"""Exports: a run's winner as files that do not need Warpsmith. Formats are found by entry point (`warpsmith.exporters`).
 
 `shipment` says what may ship, a format writes it, `manifest` says beside it what it is and how it was shown to be right, and
 `delivery` puts it where it was asked for. That what was written still is what was measured is the business of

@@ -1,4 +1,4 @@
-"""The nouns of exporting: what ships (`Shipment`), what it is taken from (`Choices`), what was written (`Build`), and who writes
+"""The types of exporting: the data to export (`Shipment`), its source (`Choices`), written files (`Build`), and who writes
 it (`Exporter`).
 """
 

@@ -1,4 +1,4 @@
-"""Which included files an export may take along: those in the kernel's own folders."""
+"""Which included files an export may contain: those in the kernel's folders."""
 
 from __future__ import annotations
 

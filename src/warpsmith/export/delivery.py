@@ -1,4 +1,4 @@
-"""Writes a shipment: into a folder of its own first, and to where it was asked for once it was put to the test."""
+"""Writes a shipment: first into a temporary folder, then, once verified, into the requested one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An export that lies in a folder, read back from its `export.json`, so that the files can be verified again."""
+"""Reads an export back from its `export.json`, to verify the files again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of kernel.toml in another language, with the same meaning. Every part stands in brackets: nobody edits it."""
+"""Expressions of kernel.toml in another language, with the same meaning. Fully parenthesised: the text is not for editing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where sources and the headers they include lie in an export: names that are free, and `#include` lines that lead there."""
+"""The file layout of an export: free names for sources and headers, and adapted `#include` lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Layout:
     def standing_alone(self, source: Path, text: str, file: Path) -> str:
         """The text of `source` as it is written to `file`, once the headers that it includes are there too.
 
-        Raises InputError for a file that is included and lies outside the kernel's folders.
+        Raises InputError for an included file outside the kernel's folders.
         """
         found = list(includes(source, text, self._folders, must_belong_to(self._kernel, source)))
         for include in found:

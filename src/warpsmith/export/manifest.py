@@ -1,4 +1,4 @@
-"""`export.json`: what lies beside it, how to launch it, which configuration is for which workload, and what was shown of it."""
+"""`export.json`: the files, their launch, the dispatch by workload, and the verification results."""
 
 from __future__ import annotations
 

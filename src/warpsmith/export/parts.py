@@ -1,4 +1,4 @@
-"""The configurations that ship, each with nothing left to choose: its source, entry, launch and arguments.
+"""The exported configurations, without parameters: source, entry, launch and arguments.
 
 What every format has in common; which files that becomes is the format's own business.
 """

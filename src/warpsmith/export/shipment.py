@@ -1,4 +1,4 @@
-"""From a run's record to what may ship: only a finished run, only what was verified, and a gain only where there is one."""
+"""From a run's record to an export: only finished runs, verified results and significant gains."""
 
 from __future__ import annotations
 

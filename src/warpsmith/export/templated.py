@@ -1,4 +1,4 @@
-"""A template's configurations as kernels of their own: values put in their place, branches that they decide gone."""
+"""A template's configurations as standalone kernels: values substituted, branches resolved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page itself: places for what the events bring, and the script that fills them. Nothing of a run is in it."""
+"""The static page: placeholders, and the script that fills them from events."""
 
 from __future__ import annotations
 

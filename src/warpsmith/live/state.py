@@ -1,4 +1,4 @@
-"""What the page shows, kept up to date by the run's events. However long a run is, it holds little more than its points."""
+"""The state of the live page, updated by the run's events. Memory grows only with the plotted points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is around a tool when it is called: signs of life while it works, an end when it is cancelled, an answer that is short.
+"""Wraps tool calls: progress messages, cancellation, bounded answers.
 
 Clients give up on calls that stay silent (after a minute, many of them); a note of progress every few seconds keeps them waiting.
 """

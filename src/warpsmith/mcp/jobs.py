@@ -1,4 +1,4 @@
-"""Tuning jobs: `warpsmith tune` in processes of their own, with a register on disk.
+"""Tuning jobs: `warpsmith tune` in separate processes, with a register on disk.
 
 A job is an ordinary run. It outlives the call that started it and the server too: a server that starts again finds the job's
 folder, and the rest in the record of runs. What is known of a process is its id and when it started, so that an id that was given

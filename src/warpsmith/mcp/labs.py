@@ -1,4 +1,4 @@
-"""One laboratory at a time, kept open between calls: a client that mends a form tries the same kernel again and again.
+"""One laboratory at a time, kept open between calls, because a client that repairs a form tries the same kernel repeatedly.
 
 Its workers sleep while nobody asks, so a job's times are not disturbed; they end with the server.
 """

@@ -1,4 +1,4 @@
-"""A template that a client wrote as a whole: laid beside a kernel.toml made from the user's own, and tried before it is searched.
+"""A template written by a client: stored with a kernel.toml derived from the user's, and tried before it is searched.
 
 A client gives device code and declarations, nothing else: arguments, workloads, the reference and all paths are the user's.
 """

@@ -1,4 +1,4 @@
-"""What a client is told of a kernel's source without reading it: places with their lines, and what the rules find in them."""
+"""A summary of a kernel's source for clients: locations with their lines, and the rules' findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools answer: small, typed, with paths to more. The fields are the protocol: clients are shown their schema."""
+"""Answers of the tools: small, typed, with paths to details. The fields are the protocol: clients are shown their schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool schemas as an agent needs them: they stay in its context for as long as it works, so every word is paid for.
+"""Compact tool schemas: they stay in an agent's context, so every word costs tokens.
 
 What it gives is told with types and meaning. What it gets shows itself: answers name their fields, and say what to call next.
 """

@@ -1,4 +1,4 @@
-"""Puts the tools together: who serves what, and how it fails. Transport, schemas and threads are the protocol library's."""
+"""Assembles the server: tools and error handling. Transport, schemas and threads are the protocol library's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What teaches an agent its work, shipped with the package: SKILL.md for one with a user, program.md for one that works alone."""
+"""Instructions for agents, shipped with the package: SKILL.md for one with a user, program.md for one that works alone."""
 
 from __future__ import annotations
 

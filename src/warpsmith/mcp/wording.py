@@ -1,4 +1,4 @@
-"""Errors are worded for the command line; a client has tools, and is told of those."""
+"""Rewords command-line hints in errors as tool calls for clients."""
 
 from __future__ import annotations
 

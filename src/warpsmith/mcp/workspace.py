@@ -1,4 +1,4 @@
-"""What a client may name and where its things go: kernels are read where they lie, everything written lands below one folder."""
+"""Path rules for clients: kernels are read in place, everything written goes below one folder."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is kept of runs: `store` is the database, `run` what it has of a run, `lock` who works on one, `schema` its versions."""
+"""The record of runs: `store` is the database, `run` one run's record, `lock` one process per run, `schema` the versions."""

@@ -1,4 +1,4 @@
-"""The record of batches: which kernels share a budget, how it was shared out, and what became of each share."""
+"""The record of batches: the kernels that share a budget, its allocation, and the outcome of each share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes to JSON and back. The kind is kept beside the JSON, so the union needs no tag of its own."""
+"""Outcomes to JSON and back. The kind is stored in a separate column, so the union needs no tag."""
 
 from __future__ import annotations
 

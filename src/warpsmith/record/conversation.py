@@ -1,4 +1,4 @@
-"""A run's conversation as a file: what was asked and what was answered, one JSON object a line. `--agent replay:FILE` reads it.
+"""A run's conversation as a file: questions and answers, one JSON object per line. `--agent replay:FILE` reads it.
 
 The first line says what the conversation was about; each further one is a question with its answers, in the order in which they
 were asked: the last answer was taken, those before it looked, tried, or had to be mended. Files may be joined: each first line

@@ -1,4 +1,4 @@
-"""What the system or the record's file refused, in words: full disks, folders that cannot be written, damaged files."""
+"""Error messages for system faults: full disks, folders that cannot be written, damaged files."""
 
 from __future__ import annotations
 

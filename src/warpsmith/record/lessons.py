@@ -1,4 +1,4 @@
-"""What a run taught about its kernel on its device: which forms and passes won, by how much, and why others lost.
+"""Lessons of a run about its kernel on its device: winning forms and passes with their gains, and why others lost.
 
 Figures are those of the search, with their 95 % intervals; what the run claims in the end stands beside them.
 """

@@ -1,4 +1,4 @@
-"""Who works on a run: one process at most, and whether it still does."""
+"""The lock of a run: at most one process works on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run must have before something is made of it."""
+"""Preconditions of commands that need a run's result."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Overall(Figures):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncertain(Overall):
-    """What would be the general configuration if its gain were certain."""
+    """The general configuration if its gain were significant."""
 
     heldout: Mapping[str, Claim] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class WarmSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundEntry:
-    """What was planned in a round, why, and what came of it."""
+    """A round's plan, its reason, and its result."""
 
     round: int
     reason: str
@@ -95,7 +95,7 @@ class RewriteEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledTarget:
-    """What the original and the winners use on a target that was compiled for, not run; entries are those of `analyze --json`."""
+    """Resources of original and winners on a target that was only compiled for; entries are those of `analyze --json`."""
 
     target: str
     device: str = ""
@@ -107,7 +107,7 @@ class CompiledTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboveRoofEntry:
-    """A claim above the roofline, and what became of it."""
+    """A claim above the roofline, and the decision on it."""
 
     workload: str
     config: Values
@@ -140,7 +140,7 @@ class ChecksEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeEntry:
-    """A configuration on a shape that nobody declared."""
+    """A configuration on an undeclared shape."""
 
     config: Values | None = omitted()  # noqa: RUF009 - a field of its own
     workload: str
@@ -151,7 +151,7 @@ class ShapeEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdversaryEntry:
-    """A workload that verification had besides the declared ones."""
+    """An additional workload of verification."""
 
     workload: str
     sizes: Mapping[str, int]
@@ -160,7 +160,7 @@ class AdversaryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the claims rest on."""
+    """The evidence of the claims."""
 
     processes: int = 1
     process_spread: float = 1.0
@@ -180,7 +180,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCost:
-    """What language models took. Where some of it is `unpriced`, `usd` is too low."""
+    """The cost of language models. Where some of it is `unpriced`, `usd` is too low."""
 
     tokens: int
     usd: float
@@ -189,7 +189,7 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeEntry:
-    """An earlier run that the agent was told of."""
+    """An earlier run whose results the agent received."""
 
     run: str
     kernel: str

@@ -1,4 +1,4 @@
-"""Rows of the record as what they mean. What is damaged is told from what was written, and costs the run that it belongs to."""
+"""Converts rows of the record to objects. Damaged rows are detected and affect only their run."""
 
 from __future__ import annotations
 

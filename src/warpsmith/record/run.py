@@ -1,4 +1,4 @@
-"""What the record has of a run and of its rounds."""
+"""The record of a run and of its rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result must have for its run to be listed: less than `record.result` asks, since the first versions had little."""
+"""What a result needs for its run to be listed: less than `record.result` asks, because early versions had little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SharedStore`: a folder or a place in an object store to which several machines add what their runs measured.
+"""`SharedStore`: a folder or an object store to which several machines add their runs' measurements.
 
 Nothing in it is ever changed. An entry is one run's evaluations as gzipped JSON, named by the hash of its bytes, under the hash
 of kernel and device: adding the same twice is adding it once, nobody waits for anybody, and what was cut off or altered shows.

@@ -1,4 +1,4 @@
-"""`Source`: what a warm start learns from, whoever recorded it; kept with the run that used it."""
+"""`Source`: the evaluations that a warm start uses, from any recorder; stored with the run that used them."""
 
 from __future__ import annotations
 

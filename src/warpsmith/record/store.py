@@ -1,4 +1,4 @@
-"""The record of runs: every evaluation is durable when it is reported, and a killed run resumes where it stopped."""
+"""The record of runs: an evaluation is durable before it is reported, so a killed run resumes where it stopped."""
 
 from __future__ import annotations
 

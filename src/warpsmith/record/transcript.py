@@ -1,4 +1,4 @@
-"""What was said in a run: every question to a model, its answer, what went back to it, and what was decided."""
+"""The transcript of a run: every question to a model, its answer, rejections, and decisions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """Who speaks or is spoken to."""
+    """The role that speaks or is addressed."""
 
     ANALYST = "analyst"
     PLANNER = "planner"

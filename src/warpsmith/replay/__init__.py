@@ -1,4 +1,4 @@
-"""Search over recorded measurements, as if they were live: how good is a strategy, after how many evaluations?"""
+"""Simulated searches over recorded measurements, to compare strategies."""
 
 from warpsmith.replay.plan import ReplayTrial, Warm
 from warpsmith.replay.result import Figure, ReplayResult

@@ -1,4 +1,4 @@
-"""What a replay is to do: which spaces, strategies and seeds, how long, and what a warm start learns from."""
+"""The plan of a replay: spaces, strategies, seeds, budget, and the source of a warm start."""
 
 from __future__ import annotations
 

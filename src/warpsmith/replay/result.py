@@ -1,4 +1,4 @@
-"""What the trials of a replay amount to: best-so-far curves, and their means over seeds and spaces with 95 % intervals."""
+"""The result of a replay: best-so-far curves, and their means over seeds and spaces with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ReplayResult:
         return (*(n for n in CHECKPOINTS if n < last), last)
 
     def at(self, space: str | None, strategy: str, evaluations: int) -> Figure:
-        """The fraction of the optimum after so many evaluations; averaged over all spaces when none is named."""
+        """The fraction of the optimum by number of evaluations; averaged over all spaces if none is named."""
         return mean_over_seeds(self.by_seed(space, strategy)[:, evaluations - 1])
 
     def by_seed(self, space: str | None, strategy: str) -> Floats:

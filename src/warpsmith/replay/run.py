@@ -1,4 +1,4 @@
-"""`replay()`: from files and names to a result. Owns what is refused, and why, before any trial starts."""
+"""`replay()`: from files and names to a result. Validates the request before any trial starts."""
 
 from __future__ import annotations
 

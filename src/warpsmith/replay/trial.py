@@ -1,4 +1,4 @@
-"""One trial: a strategy let loose on a recording. A function of the recording, the strategy and the seed, and of nothing else."""
+"""One trial: a strategy on a recording. A pure function of recording, strategy and seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warpsmith.tuning.rounds.search import search
 
 
 class ReplayStopped(Exception):  # noqa: N818 - reads as the fact it states
-    """Somebody else said that no more results are wanted."""
+    """The caller requested a stop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What was found, in words, plots and pages. Takes figures, knows nothing of how they came about."""
+"""Presentation of results: text, plots and pages, from figures only."""

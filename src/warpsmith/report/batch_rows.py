@@ -1,4 +1,4 @@
-"""A batch as rows of a table: what terminal and page say alike."""
+"""A batch as table rows, shared by terminal and page."""
 
 from __future__ import annotations
 

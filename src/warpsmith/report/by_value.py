@@ -1,4 +1,4 @@
-"""What a parameter's values did, drawn: every measured time at its value, and the best of each."""
+"""Plot of times by parameter value: every measured time, and the best of each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compiling for a target tells of a configuration, in words: from entries as `analyze --json` has them."""
+"""Text about a configuration's compiled resources on a target: from entries as `analyze --json` has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a search went, drawn: the best so far against evaluations and time, and what came of every evaluation."""
+"""Plots of a search: the best so far against evaluations and time, and the outcome of every evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speedups with their intervals, one beneath the other."""
+"""Forest plot: speedups with their intervals."""
 
 from __future__ import annotations
 

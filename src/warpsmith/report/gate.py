@@ -1,4 +1,4 @@
-"""A gate in the formats that continuous integration reads: JUnit XML, and a table in Markdown."""
+"""A gate's result for CI systems: JUnit XML, and a table in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters mattered, drawn: a bar for each parameter, a triangle of squares for the pairs."""
+"""Plots of parameter importance: a bar per parameter, a triangular matrix of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of how much parameters mattered: from the object under `importance` in `show RUN --importance --json`."""
+"""Text about parameter importance, from the object under `importance` in `show RUN --importance --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as SVG that stands inside an HTML page: small, in the page's own colours and font, with ids that nobody else has."""
+"""Figures as inline SVG: small, in the page's colours and font, with unique ids."""
 
 from __future__ import annotations
 

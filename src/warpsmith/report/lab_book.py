@@ -1,4 +1,4 @@
-"""A run as a lab book: what was said to models and by them, round by round, and what came of it. Read from the record alone."""
+"""A run as a lab book: the conversation with models by round, and its results. Read from the record only."""
 
 from __future__ import annotations
 

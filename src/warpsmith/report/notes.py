@@ -1,4 +1,4 @@
-"""What is said of a result: whether there is a gain, what that rests on, what the run did. On the terminal and in the report."""
+"""Notes on a result for terminal and report: the gain, its evidence, the course of the run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def result_notes(result: RunResult) -> list[str]:
 
 
 def unfinished_notes(result: UnfinishedRun) -> list[str]:
-    """Of a run that has no result: how far it came, and how it goes on."""
+    """Notes on a run without a result: its progress, and how to resume it."""
     if result.status == "failed":
         return _failure(result)
     notes = [f"run {result.run} is {result.status}: {counted(result.evaluations) or 'nothing evaluated yet'}"]
@@ -67,7 +67,7 @@ def _near_ties(evidence: Evidence) -> list[str]:
 
 
 def gain_notes(result: RunResult) -> list[str]:
-    """What must be known beside the speedup: whether it is certain, where the winner is slower, where it may be wrong."""
+    """Notes on the speedup: its significance, and where the winner is slower or may be wrong."""
     found = result.evidence
     return [
         *_gain(result),
@@ -80,12 +80,12 @@ def gain_notes(result: RunResult) -> list[str]:
 
 
 def doubt_notes(evidence: Evidence) -> list[str]:
-    """Who else used the machine, what the device said against its times, and what its checkers said of the winners."""
+    """Doubts: load of other programs, throttling, and the checkers' findings."""
     return [*_disturbed(evidence), *_slowed(evidence), *_checked(evidence)]
 
 
 def _failure(result: UnfinishedRun) -> list[str]:
-    """Of a run that failed: it would fail again, so nobody is told to resume it."""
+    """Notes on a failed run: it would fail again, so resuming is not suggested."""
     error = result.error
     counts = counted(result.evaluations)
     after = f" after {counts}" if counts else " before anything was evaluated"
@@ -98,7 +98,7 @@ def _failure(result: UnfinishedRun) -> list[str]:
 
 
 def _gain(result: RunResult) -> list[str]:
-    """Where there is none, or none that is certain."""
+    """Notes if there is no gain, or no significant one."""
     general, found = result.general, result.uncertain
     if not general.config:
         return [f"Nothing to search: {'the kernel has no parameters' if result.agent == NO_AGENT else _no_choice(result)}."]
@@ -140,14 +140,14 @@ def _assumed(result: RunResult) -> list[str]:
 
 
 def _lost(heldout: Mapping[str, Claim]) -> list[str]:
-    """Where the general configuration does harm: on shapes that nobody tuned for."""
+    """Held-out shapes on which the general configuration is slower."""
     slower = [f"{workload} ({speedup_text(entry.speedup)})" for workload, entry in heldout.items() if entry.ci95[1] < 1]
     advice = "tune for such shapes too if they occur"
     return [f"Slower than the original on held-out workloads, {', '.join(slower)}: {advice}."] if slower else []
 
 
 def _wrong_elsewhere(evidence: Evidence) -> list[str]:
-    """Shapes that nobody declared, on which the original is right and the winner is not."""
+    """Undeclared shapes on which the original is correct and the winner is wrong."""
     out = [
         f"Rejected although faster: {configuration_text(entry.config or {})}, wrong on an undeclared shape"
         f" ({configuration_text(entry.sizes)}): {entry.reason}."

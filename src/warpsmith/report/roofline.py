@@ -1,4 +1,4 @@
-"""How near the kernel comes to the machine, drawn: operations a second by intensity where they are known, else bytes a second."""
+"""Roofline plots: operations per second by intensity where they are known, else bytes per second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The look that all plots share, and how they are written: as SVG and PNG, the same bytes for the same figures."""
+"""The common style of plots, and writing them as SVG and PNG, deterministically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures and names in words: what the terminal and the HTML report write alike."""
+"""Formatting of figures and names, shared by terminal and HTML report."""
 
 from __future__ import annotations
 

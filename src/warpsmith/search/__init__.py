@@ -1,4 +1,4 @@
-"""Strategies: ask/tell, pure and seeded. They know the space and what came of it, never a device. `gp` is the default.
+"""Search strategies: ask/tell, pure and seeded. They see the space and its outcomes, never a device. `gp` is the default.
 
 `base` is the protocol, `registry` finds strategies by name; `importance` says afterwards which parameters mattered.
 """

@@ -12,7 +12,7 @@ from warpsmith.core.outcome import Evaluation
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What an earlier run found out about the same kernel: on another device, another workload, or with an earlier template.
+    """Results of an earlier run of the same kernel: on another device, another workload, or with an earlier template.
 
     Its scores are comparable with each other only. Its configurations may lack parameters of the space at hand, or have others.
     """
@@ -47,7 +47,7 @@ class Learner(Protocol):
 
 @runtime_checkable
 class Foresighted(Protocol):
-    """A strategy that chooses better when it knows what compilers say of more configurations than it asks for."""
+    """A strategy that uses compiler reports of more configurations than it asks for."""
 
     def shortlist(self) -> list[Configuration]:
         """What to compile before the next ask, not named before; none when nothing more is to be learnt. Asked until it is."""

@@ -1,4 +1,4 @@
-"""Which parameters mattered: a model is fitted to a run's log times, and the variance of its predictions taken apart.
+"""Parameter importance: a model is fitted to a run's log times, and the variance of its predictions is decomposed.
 
 A parameter's part is the variance of the mean prediction at each of its values; a pair's is that of the mean at each pair of
 values, beyond what the two have by themselves; both relative to the variance of the predictions over the feasible configurations.

@@ -1,4 +1,4 @@
-"""From any point of the whole product to a feasible configuration near it that was not proposed yet.
+"""Repairs a point of the Cartesian product to a nearby feasible configuration that was not proposed yet.
 
 Crossover, differences of vectors and outside samplers suggest points that break constraints or were tried before. The nearest
 new configuration is looked for, without listing the space, in this order: the point itself; one parameter changed; on the way

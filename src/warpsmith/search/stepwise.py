@@ -1,4 +1,4 @@
-"""What strategies that propose one configuration at a time share: the default first, nothing twice, and the scores so far.
+"""Base of strategies that propose one configuration at a time: the default first, nothing twice, and the scores so far.
 
 A subclass says which configuration comes next (`_propose`) and may react to a score (`_learn`). Whatever is outstanding,
 `_propose` always has an answer until the space is exhausted; so a batch is simply several proposals, and results may come

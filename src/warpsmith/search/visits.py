@@ -1,4 +1,4 @@
-"""Which configurations of a space were proposed already, and random ones that were not."""
+"""The configurations proposed so far, and random new ones."""
 
 from __future__ import annotations
 

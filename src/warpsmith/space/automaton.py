@@ -1,4 +1,4 @@
-"""`Automaton`: rules as a machine that reads its parameters' values in turn and knows at each point what still matters.
+"""`Automaton`: rules as a minimal automaton that reads parameter values one by one.
 
 After each parameter the machine is in one of a few classes of partial assignments. Reading a value leads to the next class, or to
 -1: whatever follows, a rule forbids it. Classes are as few as can be: assignments with the same possible continuations are one.

@@ -1,4 +1,4 @@
-"""What of a half-assigned expression still matters.
+"""The state of a partially evaluated expression: the values that its remaining part depends on.
 
 Once some parameters of an expression have their values, the rest of it sees them only through the largest parts that are fully
 assigned: `A * B * C <= 1024` sees A and B as one product. Two partial assignments that agree in these parts are equal for all

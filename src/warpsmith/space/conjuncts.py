@@ -1,4 +1,4 @@
-"""A condition taken apart into conditions that must all hold: the smaller they are, the earlier each is decided."""
+"""Splits a condition into conjuncts: smaller conditions are decided earlier."""
 
 from __future__ import annotations
 

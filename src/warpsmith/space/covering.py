@@ -1,4 +1,4 @@
-"""A sample in which as many values, and pairs of values, as possible occur: what goes wrong mostly takes one or two of them."""
+"""Pairwise covering samples: most failures depend on one or two values."""
 
 from __future__ import annotations
 

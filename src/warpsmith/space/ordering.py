@@ -1,4 +1,4 @@
-"""In which order construction assigns the parameters.
+"""The order in which construction assigns the parameters.
 
 A parameter must be remembered while a rule that uses it waits for another: the fewer values are remembered at a time, the smaller
 the graph. So parameters that rules tie together, directly or through others, come one after another: between two such groups

@@ -1,4 +1,4 @@
-"""The products and quotients of parameters that a kernel's launch and constraints speak of: what its author thought in.
+"""Products and quotients of parameters in a kernel's launch and constraints, as additional features.
 
 A tile of 64 with 4 elements a thread runs by its 16 threads, and those matter as much as either number: `TILE / THREAD` is in the
 launch. Constant factors, workload sizes and device limits are left out: they say nothing about one configuration against another.

@@ -1,4 +1,4 @@
-"""Rules at work while the graph is built: what each knows at every node, and what it makes of the next parameter's values.
+"""The state of rules while the graph is built: one state per node, advanced by the next parameter's values.
 
 Edges are numbered node by node: edge `node * size + position`. A reader answers with a code for each edge, -1 where it forbids
 all that could follow, and is given the codes at the new nodes by whoever makes them.

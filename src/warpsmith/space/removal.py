@@ -1,4 +1,4 @@
-"""What one rule removes from the product of all values, by itself."""
+"""The configurations that one rule alone removes from the Cartesian product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules a configuration out: the user's constraints and the limits r(h) of the device.
+"""Feasibility rules: the user's constraints and the limits r(h) of the device.
 
 A rule is asked two questions: which rows of a table of assignments it allows (`allows`), and why it forbids one (`objection`).
 An assignment for which it cannot be computed at all (say, a division by zero) is forbidden too, and says so.
@@ -75,7 +75,7 @@ class Rule(Protocol):
         ...
 
     def objection(self, names: Names) -> str | None:
-        """What is wrong with this assignment, with its numbers; None if it is allowed."""
+        """The violation of this assignment, with its numbers; None if it is allowed."""
         ...
 
 

@@ -288,7 +288,7 @@ class Space:
 
     @cached_property
     def waste(self) -> Table | None:
-        """How much of a launch is for nothing, in doublings of what is needed; None where that cannot be told."""
+        """Wasted work of a launch, in doublings of the necessary work; None if unknown."""
         return None if self._waste is None else self._waste()
 
     @cached_property

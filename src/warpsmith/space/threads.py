@@ -1,4 +1,4 @@
-"""How many threads a block has, as a function of the parameters: by the launch or, in a recording, by where the space ends.
+"""Threads per block as a function of the parameters: from the launch or, for a recording, from the bounds of the space.
 
 No GPU runs blocks of more than 1,024 threads, so a recorded space of one never has more. Sizes whose product ends exactly there,
 although their values would allow more, are the extents of a block. Nothing has to have a certain name for that.

@@ -1,4 +1,4 @@
-"""How much of a launch is for nothing, as a function of the parameters: known before anything runs.
+"""Wasted work of a launch as a function of the parameters, computed before anything runs.
 
 `ceildiv(width, TILE)` blocks of TILE elements cover more than the width, and units that find no block left wait for the others:
 3 blocks on 2 units take as long as 4. How many blocks a GPU's unit runs at once depends on more than the launch, so there only

@@ -1,4 +1,4 @@
-"""Searching by hand: ask for configurations, tell what came of them."""
+"""The ask-and-tell search for user programs."""
 
 from warpsmith.study.kernel_study import KernelStudy
 from warpsmith.study.study import Best, Study

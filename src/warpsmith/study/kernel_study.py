@@ -1,4 +1,4 @@
-"""A kernel's own template searched by hand: configurations are compiled, verified and timed here, one when it is asked for."""
+"""Ask-and-tell search of a kernel's own template: configurations are compiled, verified and timed here, on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search whose measurements are made elsewhere, by a program of the user's own: in any order, any number at a time."""
+"""A search whose measurements are made by the user's program, in any order, any number at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Study:
     best = study.minimize(lambda configuration: time_of(**configuration), evaluations=6)
 
     `default` is where the search begins (the first allowed configuration unless given); `known` are results from elsewhere,
-    such as another device's: they guide the search and are not taken for this one's. Whether what was measured is right is
+    such as another device's: they guide the search but are not its results. Whether what was measured is right is
     nobody's business but the caller's.
     """
 

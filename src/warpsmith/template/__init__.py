@@ -1,4 +1,4 @@
-"""Templates: ordinary source whose choices are preprocessor constants, and the certificate that its default is the original."""
+"""Templates: ordinary source with preprocessor constants as parameters, and the certificate that its default is the original."""
 
 from warpsmith.template.certificate import Certificate, first_difference
 from warpsmith.template.model import Template, template_of

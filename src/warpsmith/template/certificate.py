@@ -21,7 +21,7 @@ class Certificate:
 
 
 def first_difference(original: Sequence[str], template: Sequence[str]) -> str | None:
-    """Where two token lists part, in words; None when they are equal."""
+    """The first difference of two token lists, as text; None if they are equal."""
     for index, (left, right) in enumerate(zip_longest(original, template)):
         if left != right:
             before = " ".join(original[max(0, index - _CONTEXT) : index])

@@ -1,4 +1,4 @@
-"""What each parameter of a template chooses, in its author's words: the comment that stands beside it."""
+"""The meaning of each template parameter, from the comment next to it."""
 
 from __future__ import annotations
 

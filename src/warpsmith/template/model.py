@@ -1,4 +1,4 @@
-"""`Template`: source, parameters, constraints and launch that belong together; made from a kernel whose author brought them."""
+"""`Template`: source, parameters, constraints and launch; made from a kernel with its own template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration as it is named on a command line: `A=1 B=2`."""
+"""Parses a configuration from the command line: `A=1 B=2`."""
 
 from __future__ import annotations
 

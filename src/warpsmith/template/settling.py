@@ -1,4 +1,4 @@
-"""A template with one configuration written into it for good: branches that the values decide are gone.
+"""Specialises a template to one configuration: branches that its values decide are resolved.
 
 `settled` is source to ship, `meaning` a key to compile by. Only what the parameters alone decide is touched: a condition that
 also asks for something else (`__CUDA_ARCH__`) stays as it is. It reads text as `template.directives` does; that what is shipped

@@ -1,4 +1,4 @@
-"""How much a run may spend. The search stops at the first limit it meets."""
+"""The budget of a run. The search stops at the first limit it reaches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Budget:
         )
 
     def seconds_left(self, evaluations: int, seconds: float) -> float | None:
-        """An estimate from the pace so far; None before there is one."""
+        """An estimate from the pace so far; None at first."""
         estimates = []
         if self.seconds is not None:
             estimates.append(self.seconds - seconds)

@@ -1,4 +1,4 @@
-"""`RunContext`: what every stage of a run works with, complete before the run is on record. `Inputs`: its workloads, prepared."""
+"""`RunContext`: the state shared by all stages of a run, complete before the run is recorded. `Inputs`: its workloads."""
 
 from __future__ import annotations
 

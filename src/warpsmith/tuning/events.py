@@ -1,4 +1,4 @@
-"""What a run says while it works. The loop emits; terminal and MCP server subscribe."""
+"""Progress events of a run. The loop emits them; terminal and MCP server subscribe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SourceLearned:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something that may be a mistake, but need not be."""
+    """A possible mistake."""
 
     message: str
 
@@ -53,7 +53,7 @@ class PreparationStarted:
 
 @dataclass(frozen=True, slots=True)
 class RoundPlanned:
-    """What the agent found and what it wants to do about it."""
+    """The agent's findings and its plan."""
 
     number: int
     plan: Plan
@@ -79,7 +79,7 @@ class MessageNoted:
 
 @dataclass(frozen=True, slots=True)
 class AgentGaveUp:
-    """The agent cannot go on; the run does, with what it has."""
+    """The agent stopped; the run continues without it."""
 
     reason: str
 
@@ -93,7 +93,7 @@ class PassesPostponed:
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """The round's template stands, and its space is known."""
+    """The round's template and its space are ready."""
 
     number: int
     parameters: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`Order`: what to tune and how; and the same again from a run's record, if its kernel is still what it was."""
+"""`Order`: what to tune and how; also restored from a run's record if its kernel is unchanged."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def order_of(record: RunRecord, store: Store) -> Order:
 
 
 def kernel_of(record: RunRecord) -> Kernel:
-    """The kernel that the run was about. Raises InputError when its files are no longer what they were."""
+    """The kernel that the run was about. Raises InputError if its files have changed."""
     kernel = load_kernel(Path(record.header.kernel_path))
     if kernel_fingerprint(kernel) != record.header.fingerprint:
         raise InputError(

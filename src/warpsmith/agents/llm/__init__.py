@@ -1,4 +1,4 @@
-"""Language models as agents, through pydantic-ai (extra `llm`). Nothing of it is imported before a model is asked for."""
+"""Language models as agents, through pydantic-ai (extra `llm`). Imported only when a model is used."""
 
 from warpsmith.agents.llm.agent import LlmAgent
 

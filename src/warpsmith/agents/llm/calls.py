@@ -1,4 +1,4 @@
-"""Tool calls in a model's response: which are looks and trials, which the answer; and what a broken one says."""
+"""Tool calls in a model's response: separates inspections and trials from the answer, and explains invalid calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One conversation with a model for the whole of a run: roles are turns. Everything that is said is noted, with what it cost.
+"""One conversation with a model per run: roles are turns. Every message is recorded with its cost.
 
 How a turn comes to its answer is `exchange`'s business, what is remembered of it `memory`'s. A model that cannot be asked any
 more is `AgentStopped`. Who answers instead is not decided here.
@@ -153,7 +153,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is said about one question."""
+    """The messages about one question."""
 
     talk: Conversation
     role: Role

@@ -1,4 +1,4 @@
-"""One question to a model until it is answered: looks and trials on the way, answers that go back, what is too long for it.
+"""One question to a model until it is answered: tool calls, rejected answers, and questions that are too long.
 
 An answer that does not parse or cannot be right goes back with the reason, `TRIES` times in all; so does one tool call too many.
 What is too long for the model is shortened and asked again. Then the question stays `Unanswered`.

@@ -1,4 +1,4 @@
-"""`Facts` in words: what every role is told of the kernel, its device and the run so far. No path and no environment is in it."""
+"""Renders `Facts` as prompt text: the kernel, its device and the run so far, without paths or environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong when a model was asked: whether waiting may help, whether a shorter question or one without tools would do."""
+"""Classifies errors of model requests: whether to wait and retry, shorten the question, or drop tools."""
 
 from __future__ import annotations
 

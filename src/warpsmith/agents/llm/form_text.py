@@ -1,4 +1,4 @@
-"""What was measured of each form, in words: its default and its best with times, compiler and roof, its accesses, a few rows."""
+"""Renders the measurements of each form: its default and best with times, compiler report and roof, its accesses, a few rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a model's reply to a `Proposal`: what is only a habit is put right, what cannot be right goes back with the reason."""
+"""From a model's reply to a `Proposal`: harmless deviations are corrected, invalid replies are rejected with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What earlier runs learnt on similar kernels, in words: bounded, the most similar kernel first."""
+"""Renders results of earlier runs on similar kernels: bounded, the most similar kernel first."""
 
 from __future__ import annotations
 

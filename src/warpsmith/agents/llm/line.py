@@ -1,4 +1,4 @@
-"""The line to a model: one request, with back-off where waiting may help, and an end where it does not.
+"""Requests to a model, with back-off and retries for temporary errors.
 
 Every failed attempt is told to `on_fault` with its reason. When the model cannot be asked any more, `AgentStopped` says why, and
 it stays said: nobody waits a second time for a server that is gone. A fault that may pass costs its question; only where the next

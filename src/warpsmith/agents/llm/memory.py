@@ -1,4 +1,4 @@
-"""What a model remembers of its run: the turns of one conversation, older ones shortened to what was decided in them.
+"""The message history of a run: the turns of one conversation, older ones summarised to their decisions.
 
 Shortening is ours and deterministic. Every fact of a run (times, forms, outcomes) can be told again, so a shortened turn loses
 words and no figures: what was told in it counts as not told, and the next turn says it anew.

@@ -1,4 +1,4 @@
-"""`PROVIDER:MODEL` → a model of pydantic-ai. Owns what is wrong with a name, a key or an installation, said before a run begins.
+"""`PROVIDER:MODEL` → a model of pydantic-ai. Owns errors about names, keys and installation, reported before a run begins.
 
 Servers with OpenAI's protocol are many, and each takes its own liberties: `TolerantChatModel` reads their answers.
 """

@@ -1,4 +1,4 @@
-"""From a planner's reply to a `Plan`: only passes that there are, and never the same round twice."""
+"""From a planner's reply to a `Plan`: only existing passes, and no repeated round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Problem`: what is wrong with a reply, in words that the model can act on."""
+"""`Problem`: an error in a reply, worded so that the model can fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompts: files of `agents/prompts`, filled with what this kernel and this run are. Every file states its version."""
+"""The prompts: files of `agents/prompts`, filled with this kernel and run. Every file states its version."""
 
 from __future__ import annotations
 

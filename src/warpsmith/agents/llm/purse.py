@@ -1,4 +1,4 @@
-"""What a question may cost: prices by the model's name, and how many tokens an answer may still have.
+"""Cost control: prices by model name, and the remaining tokens of an answer.
 
 `--max-usd` needs a price. A model without one gets a limit in tokens instead: `TOKENS_PER_USD` for every dollar, unless
 `--max-tokens` says it already. Limits are checked before each request, and the longest answer is told to the server, so that a

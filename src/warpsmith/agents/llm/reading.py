@@ -1,4 +1,4 @@
-"""Reads a model's answer: the JSON in it, whatever stands around it, and what is wrong with it in words for the model."""
+"""Parses a model's answer: extracts the JSON, and describes errors for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that a model gave before, read from a transcript: those of an interrupted run, and those of a recording.
+"""Earlier answers of a model, read from a transcript: those of an interrupted run, and those of a recording.
 
 A response stands in the record as the answer alone, or, where it asked for looks and trials, as a line for each call.
 """

@@ -1,4 +1,4 @@
-"""A recorded conversation in the place of a model: the same questions in the same order get their recorded answers.
+"""A recorded conversation that replaces a model: the same questions in the same order get their recorded answers.
 
 What is measured differs from run to run, so a question is the same where it asks for the same thing in the same round. Where it
 was told other things than other figures, that is said, and the recorded answer is used; a question that was not recorded has no

@@ -1,4 +1,4 @@
-"""What a model may answer, role by role: the schemas it is shown, and what of its habits is forgiven when they are read.
+"""Answer schemas by role, and the deviations that are tolerated when reading them.
 
 Forgiven is what has one meaning only: numbers written as text, one value where a list is meant, another common name of a field.
 Everything else is a `ValidationError`, whose text goes back to the model. What a reply means for this kernel is checked by

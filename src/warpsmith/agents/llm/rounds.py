@@ -1,4 +1,4 @@
-"""What a model's answers mean for a round: findings, plan, form; and what is remembered of them once their turn is shortened."""
+"""Converts a model's answers into findings, plan and forms, and summarises them for later turns."""
 
 from __future__ import annotations
 

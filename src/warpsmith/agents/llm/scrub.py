@@ -1,4 +1,4 @@
-"""What may leave for a model or go into the record: no keys, no paths of this machine, nothing without an end."""
+"""Scrubs text for models and the record: no keys, no local paths, bounded length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model was told already: a further turn says only what is new."""
+"""Tracks what a model has already been told, so that a turn contains only new information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model may do before it answers: try a form, look at earlier ones, ask what a pass would do. Bounded, and on record.
+"""A model's tools: try a form, inspect earlier ones, query a pass. Bounded and recorded.
 
 Where the server has tool calls they are its tools; where it has none, the same is asked for in the JSON of an answer.
 """

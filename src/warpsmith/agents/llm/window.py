@@ -1,4 +1,4 @@
-"""How long a conversation may be: the model's context, as a setting says it, its server tells it, or an error taught it."""
+"""The context size of the model: from a setting, its server, or an error message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms and rewrites that were written before, for who writes the next: source, launch, parameters, what came of them."""
+"""Earlier forms and rewrites, for the author of the next: source, launch, parameters, what came of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From measurements to suggestions: where the kernel stands below its roof, and what in its source and code may be the reason.
+"""From measurements to suggestions: the kernel's distance from its roof, and possible reasons in source and code.
 
 Every finding names the fact it rests on: a figure that was measured, a count from the compiler, or a construct with its line.
 """

@@ -1,4 +1,4 @@
-"""Rewrites whole kernels without a model, the way an agent does that is asked for a faster kernel again and again.
+"""Rewrites whole kernels without a model, as an agent in direct mode.
 
 The moves are those of the passes, as the device confirmed them; a rewrite is one point of what they make, with every choice
 fixed in its text. The rule, all of it:

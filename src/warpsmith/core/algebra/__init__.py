@@ -1,4 +1,4 @@
-"""Integers as expressions: sums of products in one canonical form, quotients of them, and which are equal.
+"""Integer algebra: canonical sums of products, their quotients, and equality.
 
 `polynomial.py` is the arithmetic; `source.polynomial` reads it off index expressions. `quotient.py` reads expressions of
 kernel.toml where every division is exact, and decides equality: yes, no, or not known; never wrong.

@@ -33,7 +33,7 @@ class Polynomial:
         return any(re.search(rf"(?<![\w.@]){re.escape(atom)}(?![\w@])", a) for a in self.atoms)
 
     def coefficient(self, atom: str) -> Self | None:
-        """What multiplies the atom when this is linear in it; None when it is not."""
+        """The coefficient of the atom if this is linear in it, else None."""
         found: dict[Monomial, int] = {}
         for monomial, factor in self.terms.items():
             if monomial.count(atom) > 1:
@@ -48,7 +48,7 @@ class Polynomial:
         return type(self)({m: f for m, f in self.terms.items() if atom not in m})
 
     def divided(self, atoms: Monomial, factor: int = 1) -> Self | None:
-        """By a product of atoms and a number; None where something is left over."""
+        """Divided by a product of atoms and a number; None if there is a remainder."""
         found: dict[Monomial, int] = {}
         for monomial, times in self.terms.items():
             rest = list(monomial)

@@ -1,4 +1,4 @@
-"""Expressions of kernel.toml with some names given values: constant parts computed, what adds nothing left out, written back.
+"""Partial evaluation of kernel.toml expressions: substitutes names, folds constants, simplifies, and writes the text back.
 
 Passes read launch expressions, so these should look as a person would have written them for the untouched kernel: `tokens`, not
 `ceildiv(tokens, 1)`.

@@ -1,4 +1,4 @@
-"""Evaluates an expression over a grid of assignments: each name has values along axes of its own.
+"""Evaluates an expression over a grid of assignments: each name has values along its own axes.
 
 A part of the expression is computed only over the axes of the names in it; NumPy's broadcasting does the rest. Only for 64-bit
 integers, and only if every part has a result everywhere; otherwise the answer is None, and `vector` or `scalar` decide.

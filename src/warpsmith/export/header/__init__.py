@@ -1,4 +1,4 @@
-"""The format `header`: the tuned kernels in one C++ header, with a host function that chooses one and gives its launch."""
+"""The format `header`: the tuned kernels in one C++ header, with a host function that selects one and returns its launch."""
 
 from warpsmith.export.header.exporter import HeaderExporter
 

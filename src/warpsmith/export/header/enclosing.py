@@ -1,4 +1,4 @@
-"""A configuration's source inside a namespace of its own, so that several of the same kernel can stand in one header.
+"""A configuration's source inside its own namespace, so that one header can contain several.
 
 - Headers of the kernel's own folders are put in place of their `#include` lines.
 - Other headers must not end up in the namespace: it is closed before such a line and opened again behind it.
@@ -23,7 +23,7 @@ _C_LINKAGE = re.compile(r'\bextern(\s+)"C"')
 
 
 def enclosed(kernel: Kernel, origin: Path, text: str, namespaces: tuple[str, ...]) -> str:
-    """Raises InputError for a file that is included and lies outside the kernel's folders."""
+    """Raises InputError for an included file outside the kernel's folders."""
     opening = "".join(f"namespace {name} {{ " for name in namespaces).rstrip()
     closing = f"{'}' * len(namespaces)}  // namespace {'::'.join(namespaces)}"
     whole = _InPlace(kernel, origin, text, f"{closing}\n", f"\n{opening}").text

@@ -1,4 +1,4 @@
-"""Puts the header together: what it is, the host's part, and every configuration's kernel in a namespace of its own."""
+"""Assembles the header: comment, host part, and every configuration's kernel in its own namespace."""
 
 from __future__ import annotations
 

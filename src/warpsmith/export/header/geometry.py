@@ -1,4 +1,4 @@
-"""The host side of the header: which configuration is for which sizes, and its launch as functions of them. Plain C++11."""
+"""The host side of the header: dispatch by size, and launch geometry as functions of the sizes. Plain C++11."""
 
 from __future__ import annotations
 

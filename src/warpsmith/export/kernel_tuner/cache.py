@@ -1,4 +1,4 @@
-"""Kernel Tuner's own cache file: what its simulation mode, and a search that goes on, look configurations up in.
+"""Kernel Tuner's cache file, used by its simulation mode and by resumed searches.
 
 The counterpart of `record.foreign.kernel_tuner`, which reads such files. Times are in milliseconds.
 """

@@ -1,4 +1,4 @@
-"""Writes the template that the files speak of; a T1, a T4 and a cache for each tuning workload."""
+"""Writes the template; and a T1, a T4 and a cache for each tuning workload."""
 
 from __future__ import annotations
 

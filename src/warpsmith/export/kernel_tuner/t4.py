@@ -1,4 +1,4 @@
-"""T4: what came of every configuration. Owns the file's fields and Kernel Tuner's words for what went wrong.
+"""T4: the outcome of every configuration. Owns the file's fields and Kernel Tuner's failure names.
 
 The counterpart of `record.foreign.t4`, which reads such files. Times are in milliseconds.
 """

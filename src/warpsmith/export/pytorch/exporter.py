@@ -1,4 +1,4 @@
-"""Puts the package together: sources, machine code for every target, and the code that chooses and launches."""
+"""Assembles the package: sources, machine code for every target, and the code that dispatches and launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a package that is one kernel's: what it takes, which configuration is for which sizes, how each is launched."""
+"""The kernel-specific part of a package: arguments, dispatch by size, launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that look: devices, a kernel as it is, and whether it can be tuned at all."""
+"""Read-only tools: devices, a kernel, and whether it can be tuned."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KernelTools:
         self._labs = labs
 
     def list_devices(self) -> replies.Devices:
-        """What can run kernels here, with its limits, and what cannot, and why. Call it first: `cpu` runs CUDA kernels too."""
+        """The devices here with their limits, and why others are unavailable. Call it first: `cpu` runs CUDA kernels too."""
         return replies.Devices(
             devices=[
                 replies.Device(device=name, available=False, problem=str(answer))
@@ -61,7 +61,7 @@ class KernelTools:
         file_name: Annotated[str, Field(pattern=r"^[\w.+-]+\.\w+$", description="The file's name, without folders: `scale.cu`.")],
         kernel: Annotated[str | None, Field(description="Kernel name, if the file has several.")] = None,
     ) -> replies.Draft:
-        """A kernel.toml for source that has none yet: what the text tells, guesses for the rest, FILL IN at every guess.
+        """Draft a kernel.toml for source that has none: facts from the text, guesses for the rest, FILL IN at every guess.
 
         Nothing is written or run: save the text as kernel.toml in the source's folder, fill in what it marks (shapes, launch, the
         workloads that matter to the user) as the code that launches the kernel has it, and call check_kernel on the folder.
@@ -129,7 +129,7 @@ class KernelTools:
             )
 
     def list_passes(self, kernel: KernelName, device: DeviceName = "cpu") -> replies.Passes:
-        """The refactorings that Warpsmith can do itself on this kernel, and why the others do not apply. Nothing is compiled.
+        """The refactoring passes that apply to this kernel, and why others do not. Nothing is compiled.
 
         Prefer passes to code of your own: they keep the meaning, and your forms get them too. make_template applies them.
         """

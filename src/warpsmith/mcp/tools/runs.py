@@ -1,4 +1,4 @@
-"""Tools for what came of a run: the claim, why configurations failed, what the machine did, and the files to ship."""
+"""Tools for a run's results: the claim, failures, counters, and exports."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RunTools:
         )
 
     def profile(self, run: RunName = "last") -> replies.Profile:
-        """Where the best configuration of a run stands: resources by the compiler, distance from the roof, which parameters
+        """Limits of the best configuration of a run: the compiler's resource report, distance from the roof, which parameters
         mattered, and what the rules find. Read it before you write the next form: it says what to write it against.
         """
         shown = api.show_run(run, importance=True)
@@ -151,7 +151,7 @@ class RunTools:
         format_name: Annotated[str, Field(description=f"One of {', '.join(exporter_names())}.")] = DEFAULT_FORMAT,
         force: Annotated[bool, Field(description="Export even without a significant gain. Ask the user first.")] = False,
     ) -> replies.Export:
-        """Write a finished run's winner as files that need no Warpsmith, into a folder of the server's that the answer names.
+        """Export a finished run's winner as files that do not need Warpsmith, into a folder of the server.
 
         Standalone source with its launch; or a C++ header with dispatch by sizes; or a Python package for PyTorch that stands in
         for a function of SGLang or vLLM (`[replaces]` in kernel.toml); or files for other tuners.

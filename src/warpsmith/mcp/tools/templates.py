@@ -1,4 +1,4 @@
-"""Tools that make templates: by passes, by forms that a client writes, or from a template that it wrote as a whole."""
+"""Tools that make templates: by passes, by forms that a client writes, or from a complete template."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ class TemplateTools:
         """Try a form of the kernel that you wrote: the same function computed another way, its numbers left as parameters.
 
         Write plain code without #if for your choices: names stand for the values, and alternatives are forms of their own. It is
-        compiled, verified on the smallest workloads and watched for races; `problem` says what to mend before the next attempt.
-        Of an accepted form `trial` has a time beside the original and the compiler's figures; give it to make_template, where the
+        compiled, verified on the smallest workloads and watched for races; `problem` says what to fix before the next attempt.
+        For an accepted form `trial` has a time against the original and the compiler's figures; pass it to make_template; the
         original stays the default.
         """
         require_confinement()

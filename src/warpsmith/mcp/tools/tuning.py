@@ -1,4 +1,4 @@
-"""Tools for tuning jobs: start, follow, stop, go on."""
+"""Tools for tuning jobs: start, follow, stop, resume."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TuningTools:
         warm: Annotated[tuple[str, ...], Field(description="Names of runs for a warm start.")] = (),
         proved_only: ProvedOnly = False,
     ) -> replies.Job:
-        """Search for the best configuration, in a process of its own. Answers at once: poll job_status, not more than every 5 s.
+        """Search for the best configuration, in a separate process. Answers at once: poll job_status, not more than every 5 s.
 
         Give it the `kernel` of make_template to search your template (the default agent is then none), or a plain kernel to have
         Warpsmith refactor and search it alone (rules). One job runs at a time. On the CPU 20 evaluations take half a minute.
@@ -78,7 +78,7 @@ class TuningTools:
         return self._status(self._register.start(str(loaded.path), arguments, evaluations=evaluations, seconds=seconds))
 
     def resume_tuning(self, run: Annotated[str, Field(description="A run that was stopped or killed.")]) -> replies.Job:
-        """Go on with a stopped run in a new job; nothing that was evaluated is evaluated again. For a stopped job's `run`."""
+        """Resume a stopped run in a new job, given a stopped job's `run`; finished evaluations are not repeated."""
         with Store(self._settings.database, reading=True) as store:
             record = store.find(run)
         if record.status is Status.FINISHED:
@@ -94,14 +94,14 @@ class TuningTools:
         )
 
     def job_status(self, job: JobName) -> replies.Job:
-        """How far a job is: state, evaluations by outcome, the best so far (which is not a claim), seconds left.
+        """The progress of a job: state, evaluations by outcome, the best so far (which is not a claim), seconds left.
 
         `finished`: call get_result. `failed`: `stage` has the error. `stopped`: resume_tuning continues it.
         """
         return self._status(self._register.find(job))
 
     def list_jobs(self) -> replies.Jobs:
-        """Every job that is known, the latest first, also those of an earlier server. Use it when you have lost a job's name."""
+        """All known jobs, the latest first, including those of an earlier server. Use it if you lost a job's name."""
         jobs = [self._status(entry) for entry in self._register.all()]
         return replies.Jobs(jobs=jobs, next="" if jobs else "there are no jobs yet: start_tuning starts one")
 

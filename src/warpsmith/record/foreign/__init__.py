@@ -1,4 +1,4 @@
-"""Measurements that other tuners recorded, read as they are: Kernel Tuner caches and T4 result files."""
+"""Readers for recordings of other tuners: Kernel Tuner caches and T4 result files."""
 
 from warpsmith.record.foreign.load import load_recording, load_recordings
 from warpsmith.record.foreign.recording import Objective, Recording

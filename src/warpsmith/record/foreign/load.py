@@ -1,4 +1,4 @@
-"""From a path to a recording: which files, what they are called, whether they are compressed, and which format they hold."""
+"""From a path to recordings: finds files, names them, decompresses them, and detects their format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Recording`: a whole space with what came of every configuration in it. Owns how entries of any format become one.
+"""`Recording`: a whole space with the outcome of every configuration. Owns the assembly of entries of any format.
 
 Readers (`kernel_tuner`, `t4`) say what the file holds as `Entry` values; nothing here knows a file format.
 """
@@ -63,7 +63,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What came of one configuration: the objective, or why there is none; and the time it cost."""
+    """The outcome of one configuration: the objective or the failure reason, and its cost in time."""
 
     result: float | Failure
     seconds: float
@@ -113,7 +113,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFacts:
-    """What a reader knows of the file as a whole. `parameters` has each one's values in order."""
+    """Facts about the whole file. `parameters` has each one's values in order."""
 
     name: str
     file: Path

@@ -1,4 +1,4 @@
-"""The values that foreign files hold: parameter values and results, in all the spellings that occur."""
+"""Values in foreign files: parameter values and results, in all spellings that occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run beside another one: what both claim, whether that differs by more than chance, and what else changed."""
+"""Comparison with another run: both claims, whether they differ significantly, and other differences."""
 
 from __future__ import annotations
 

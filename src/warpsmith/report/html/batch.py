@@ -1,4 +1,4 @@
-"""The summary page of a batch: one table that links to the reports of its runs, and how the budget was shared out."""
+"""The summary page of a batch: one table that links to the reports of its runs, and the allocation of the budget."""
 
 from __future__ import annotations
 

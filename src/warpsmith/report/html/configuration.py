@@ -1,4 +1,4 @@
-"""The best configuration beside the original's values, with what each parameter chooses."""
+"""The best configuration next to the original's values, with the meaning of each parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the search went: the best so far, every evaluation, and what came of them."""
+"""The search: the best so far, every evaluation, and their outcomes."""
 
 from __future__ import annotations
 

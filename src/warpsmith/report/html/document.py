@@ -1,4 +1,4 @@
-"""The report of a run: its sections, in the order in which people ask."""
+"""The report of a run: its sections in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RunFacts`: all that a report is made from. Gathered by `tuning.afterwards.account`."""
+"""`RunFacts`: all data of a report. Gathered by `tuning.afterwards.account`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of the run, in one figure and two sentences."""
+"""The run's result, in one figure and two sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters mattered, as a model sees it, and what was measured at each of their values."""
+"""Parameter importance, estimated by a model, and the measurements at each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How it was measured, where, and how to repeat it, go on with it or ship it."""
+"""How and where the run was measured, and the commands to repeat, resume or export it."""
 
 from __future__ import annotations
 

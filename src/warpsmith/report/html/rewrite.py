@@ -1,4 +1,4 @@
-"""The best rewrite of direct mode: its idea, how it is launched and where, and how its text differs from the original."""
+"""The best rewrite of direct mode: its idea, launch, conditions, and diff against the original."""
 
 from __future__ import annotations
 

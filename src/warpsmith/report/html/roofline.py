@@ -1,4 +1,4 @@
-"""How far the original and the best are from what the machine can do."""
+"""The distance of the original and the best from the roofline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was planned, tried and rejected: the rounds of templates, or the rewrites of direct mode, and what models said."""
+"""Plans, trials and rejections: the rounds of templates, or the rewrites of direct mode, and the conversation with models."""
 
 from __future__ import annotations
 

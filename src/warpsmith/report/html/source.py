@@ -1,4 +1,4 @@
-"""The original's source with what was found at its lines: findings, reasons of passes, and what the template changed."""
+"""The original's source with annotations at its lines: findings, reasons of passes, and what the template changed."""
 
 from __future__ import annotations
 

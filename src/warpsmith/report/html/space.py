@@ -1,4 +1,4 @@
-"""How large the space is, and what each constraint removed from it."""
+"""The size of the space, and what each constraint removed."""
 
 from __future__ import annotations
 

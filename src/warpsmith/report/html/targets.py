@@ -1,4 +1,4 @@
-"""What the winners use on targets that the run compiled for too, without running there."""
+"""Resources of the winners on additional compile targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The template: that its default is the original, and how its text differs from it."""
+"""The template: its identity certificate, and its diff against the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page of ours has: its head, our style and script, a policy against everything else; and writing it as a file."""
+"""The frame of every page: head, style, script and content security policy; and writing it to a file."""
 
 from __future__ import annotations
 

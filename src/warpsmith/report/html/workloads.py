@@ -1,4 +1,4 @@
-"""What the winner does on every workload, those included that nobody tuned for."""
+"""The winner on every workload, including held-out ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default strategy: a Gaussian process over the feasible configurations, asked where improvement is most to be expected.
+"""The default strategy: a Gaussian process over the feasible configurations with expected improvement.
 
 `encoding` says how far two values of a parameter are apart, `targets` turns times into what is modelled, `kernel` and `hyper` are
 the model and its fit, `posterior` its predictions, `candidates` what they are made for, `feasibility` the chance of failure,

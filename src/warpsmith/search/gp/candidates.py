@@ -1,4 +1,4 @@
-"""The configurations that predictions are made for: all of a space that can be listed, a changing sample of a larger one.
+"""The candidates for predictions: the whole of a listable space, a changing sample of a larger one.
 
 The sample of a large space is half chance, half the surroundings of the best configurations so far: every change of one
 parameter, and random changes of two or three. What is wanted of the candidates again and again is a sum over columns of a table

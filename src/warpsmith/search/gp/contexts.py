@@ -1,4 +1,4 @@
-"""Earlier runs of the same kernel, in this space's parameters. What is made of them: `forecasts`."""
+"""Earlier runs of the same kernel, translated to this space's parameters. Used by `forecasts`."""
 
 from __future__ import annotations
 

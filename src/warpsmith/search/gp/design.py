@@ -1,4 +1,4 @@
-"""Where to begin: the default configuration, then ones with all values that are likely to be fast, far apart in everything else.
+"""The initial design: the default configuration, then configurations with likely values that are far apart otherwise.
 
 Each is the farthest of many drawn at random. These are the extremes of the parameters, in ever new combinations: seldom good, but
 later predictions then lie between results and not beyond them. Where an author said what is likely, that says more than distance

@@ -1,4 +1,4 @@
-"""What is known of a parameter's values before anything was measured: how far apart they are, and which fit the hardware badly.
+"""Prior knowledge of a parameter's values: their distances, and which suit the hardware badly.
 
 Sizes on a GPU act by ratio, so numbers are compared by their logarithm. What also counts is alignment: 48 lies between 32 and
 64, but 32 and 64 have more in common, since both are divided by a high power of two. And a value may be special for no reason

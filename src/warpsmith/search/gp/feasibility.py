@@ -1,4 +1,4 @@
-"""The chance that a configuration does not fail: the share of those like it that did not, nearby ones counting most.
+"""The probability that a configuration does not fail: a distance-weighted share of successes.
 
 Failures have regions (too many registers, an unsupported shape) but no slope to model; a smoothed count finds the regions from
 the first few of them and never rules anything out for good.

@@ -1,4 +1,4 @@
-"""What earlier runs of the same kernel let expect here: each one's own model, fitted once, asked for any configuration.
+"""Forecasts from earlier runs of the same kernel: one model per run, fitted once.
 
 The model of the run at hand takes a share of a forecast as given and learns from its results how large that share is, and how far
 the forecast is off in each place. So a source costs no more than a look-up once it is fitted, and one that misleads is found out

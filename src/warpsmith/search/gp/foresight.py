@@ -1,4 +1,4 @@
-"""What compilers say of configurations that have not run, as a part of their promise.
+"""Compiler reports of configurations that have not run, as part of the acquisition function.
 
 Gathers and scatters of a CPU's vector code, spills of a GPU's: work that the source does not ask for. Over the bundled kernels
 their number goes with the time (rank correlations of 0.4 to 0.8), and whichever parameters bring it about, the compiler tells for

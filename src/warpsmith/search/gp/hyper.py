@@ -1,4 +1,4 @@
-"""The model's own numbers, and their fit: the most probable ones, given the data and a prior that is the same for every space.
+"""The model's hyperparameters: fitted by maximum a posteriori, with one prior for every space.
 
 The prior was set once, to what fits recorded spaces of several kernels and GPUs on average. A few dozen results outweigh it;
 before that it keeps the model from believing that whatever did not vary so far does not matter.

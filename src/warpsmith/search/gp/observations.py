@@ -1,4 +1,4 @@
-"""What was measured, by the space's numbers, with the columns that every prediction needs: kept, not gathered anew each time.
+"""Measured results by configuration number, with the columns that every prediction needs, updated incrementally.
 
 A search of ten thousand evaluations asks ten thousand times: what is done for each result there is would be most of its cost.
 """

@@ -1,4 +1,4 @@
-"""`GaussianProcess`: ask where the expected improvement, times the chance of not failing, is greatest.
+"""`GaussianProcess`: proposes the greatest expected improvement times the probability of success.
 
 Two models of the same results take turns. To one, values that are near each other are much alike; to the other, any of them may
 be special. Kernels are of both kinds, and where one model sees nothing to gain any more the other goes on.

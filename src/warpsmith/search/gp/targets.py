@@ -1,4 +1,4 @@
-"""From times to what is modelled: logarithms, with the slow ones drawn together.
+"""From times to model targets: logarithms, with the slow end compressed.
 
 Which of two slow configurations is slower does not matter, and a model that spends its flexibility there is worse where it does.
 So distances from the best are compressed: nearly kept below the scale, logarithmically beyond it.

@@ -1,1 +1,1 @@
-"""After a run: what was found is verified again (`verification`, `recheck`) and explained (`account`, `explain`)."""
+"""After a run: results are verified again (`verification`, `recheck`) and explained (`account`, `explain`)."""

@@ -1,4 +1,4 @@
-"""Gathers from the record, and from the kernel's files, what a report is made from. Needs no device and runs nothing."""
+"""Collects a report's data from the record and the kernel's files. Needs no device and runs nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from warpsmith.tuning.result import shown_result
 
 
 def account_of(record: RunRecord, store: Store) -> RunFacts:
-    """A run whose files changed is told without what only they know, and with the reason."""
+    """If the run's files changed, everything derived from them is omitted, with the reason."""
     evaluations = store.evaluations(record.run)
     rounds = store.rounds(record.run)
     facts = RunFacts(
@@ -59,7 +59,7 @@ def account_of(record: RunRecord, store: Store) -> RunFacts:
 
 
 def account_beside(record: RunRecord, other: RunRecord, store: Store) -> RunFacts:
-    """With what is different in another run. Raises InputError where one of them has no result."""
+    """With the differences from another run. Raises InputError if one of them has no result."""
     found = differences((record, shown_result(record, store)), (other, shown_result(other, store)))
     return replace(account_of(record, store), other=OtherRun(found, tuple(store.evaluations(other.run))))
 

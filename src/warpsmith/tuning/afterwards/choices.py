@@ -1,4 +1,4 @@
-"""What a run chose from, to be compiled and judged again: the template that it searched last, or the rewrites that it tried.
+"""A run's candidates, to be compiled and judged again: its last template, or its rewrites.
 
 The one place that asks which of the two a run has. Everything after it (exports, `verify`, comparisons) takes either.
 """
@@ -32,7 +32,7 @@ class RunChoices(Choices, Protocol):
 
     @property
     def plain(self) -> Kernel:
-        """The kernel as it was, without parameters."""
+        """The original kernel, without parameters."""
         ...
 
     def builder(self, limits: Limits, pool: CompilePool) -> Builder: ...
@@ -78,7 +78,7 @@ class OfRewrites:
 
 
 def choices_of(record: RunRecord, store: Store) -> RunChoices:
-    """Raises InputError when the kernel's files, or the template's, are no longer what they were."""
+    """Raises InputError if the files of the kernel or of the template have changed."""
     if record.header.settings.get("mode") != Mode.DIRECT:
         return OfTemplate.of(searched_kernel(record, store))
     proposals = [Proposal.from_record(dict(about.plan)) for about in store.rounds(record.run)]

@@ -1,4 +1,4 @@
-"""What changed between two runs: what they were of, what they found, and whether what they claim differs by more than chance."""
+"""Differences between two runs: kernel, settings, results, and whether their claims differ significantly."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _common(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
 def _claim(
     name: str, old: Figures, new: Figures, old_original: Figures | None = None, new_original: Figures | None = None
 ) -> dict[str, Any]:
-    """`ratio` is the second speedup over the first. Runs are measured apart: their errors add up."""
+    """`ratio` is the second speedup over the first. The runs were measured separately, so their errors add up."""
     first, second = (Ratio(figures.speedup, *figures.ci95) for figures in (old, new))
     ratio = second.times(first.inverse) if first.low > 0 else Ratio(second.value / first.value, 0.0, math.inf)
     return {

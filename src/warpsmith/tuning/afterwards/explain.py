@@ -1,4 +1,4 @@
-"""What a run says about its parameters: the space is rebuilt from the record, the rest is `search.importance`."""
+"""Parameter importance of a run: rebuilds the space from the record and calls `search.importance`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from warpsmith.tuning.order import Mode, kernel_of, round_kernel
 
 
 def searched_kernel(record: RunRecord, store: Store) -> Kernel:
-    """The kernel with the template that the run searched last. Raises InputError when its files are no longer what they were."""
+    """The kernel with the template that the run searched last. Raises InputError if its files have changed."""
     rounds = store.rounds(record.run)
     if record.header.settings.get("mode") == Mode.DIRECT:
         raise InputError(
@@ -43,13 +43,13 @@ def searched_space(record: RunRecord, kernel: Kernel) -> Space:
 
 
 def explain(record: RunRecord, store: Store) -> tuple[Importance | TooFewResults, int | None]:
-    """From the run's own results: a warm start's sources may be of another device. Needs the kernel's files, and no device."""
+    """From the run's own results only: a warm start's sources may be from another device. Needs no device."""
     space = searched_space(record, searched_kernel(record, store))
     return mattered(space, carried_over(store.evaluations(record.run), space))
 
 
 def mattered(space: Space, known: Sequence[Evaluation]) -> tuple[Importance | TooFewResults, int | None]:
-    """Of a space with forms that of the fastest one, and its number: what matters in one says nothing of another."""
+    """For a space with forms: of the fastest form, with its number. Importance does not carry over between forms."""
     measured = [evaluation for evaluation in known if evaluation.score is not None and evaluation.configuration in space]
     if not measured or not any(parameter.name == FORM for parameter in space.parameters):
         return importance_of(space, known), None

@@ -1,4 +1,4 @@
-"""What was exported, put through the device once more: the files as they lie there, on every workload, held-out ones included."""
+"""Verifies exported files on the device once more, on every workload including held-out ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Adversaries:
 def recheck(
     choices: RunChoices, builds: Sequence[Build], device: str, *, binary_cache: Path, adversaries: Adversaries
 ) -> dict[str, Any]:
-    """What was shown of the builds. Raises WarpsmithError when one does not compile, does not run, or is wrong.
+    """The verification results of the builds. Raises WarpsmithError if one does not compile, does not run, or is wrong.
 
     `choices` are what the builds were made from; the original is the oracle where there is no reference. What is for every
     workload must also stand the `adversaries` that its constraints allow.

@@ -1,4 +1,4 @@
-"""A device made ready to verify on: its compilers, and a bench with workloads whose inputs are seeded. Nothing is timed there."""
+"""A device prepared for verification: compilers, and a bench with workloads of seeded inputs. Nothing is timed."""
 
 from __future__ import annotations
 

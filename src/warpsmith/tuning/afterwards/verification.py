@@ -1,4 +1,4 @@
-"""What a run found, put through the device again: every winner and the original, on every workload, on inputs nobody used yet.
+"""Verifies a run's winners and the original again, on every workload with fresh inputs.
 
 The bench verifies, as it does for a search (`measure.bench`); this goes through what is to be verified and says what came of it.
 A configuration that is wrong is a result here, not an error.
@@ -42,7 +42,7 @@ Judged: TypeAlias = Verdict | Infeasible | CompileFailed | LaunchFailed | Crashe
 
 
 def winners_of(record: RunRecord, kernel: Kernel) -> dict[Configuration, list[str]]:
-    """What each configuration is in the run's result: `general`, `uncertain`, `for WORKLOAD`. Raises InputError without one."""
+    """Each configuration's role in the run's result: `general`, `uncertain`, `for WORKLOAD`. Raises InputError without one."""
     result = require_result(record, "to verify")
     chosen: list[tuple[str, Figures | None]] = [("general", result.general), ("uncertain", result.uncertain)]
     chosen += [(f"for {workload}", entry) for workload, entry in result.per_workload.items()]
@@ -63,7 +63,7 @@ def verify_configurations(
     adversaries: Sequence[Workload] = (),
     emit: Emit = ignore,
 ) -> Verification:
-    """Compiles them, and the original, anew. `choices` are what the run chose them from."""
+    """Recompiles them and the original. `choices` are the run's candidates."""
     with stand_for(choices, device, binary_cache=None) as stand:
         builder = stand.builder(choices)
         feasible = choices.feasible(stand.info.limits)
@@ -168,7 +168,7 @@ class _Verifying:
             subject.builder.prefetch(subject.built, [w for w, _ in self._workloads if w.name in subject.workloads])
 
     def _of_seed(self, seed: int) -> Iterator[WorkloadCheck]:
-        """In a process of its own."""
+        """In a separate process."""
         with self._stand.bench((workload, seed) for workload, _ in self._workloads) as (bench, prepared):
             judged = {name: judge_original(self._builder, bench, ready) for name, ready in prepared.items()}
             doubts = self._doubts(bench, prepared, judged) if self._may_be_doubted else {}

@@ -1,4 +1,4 @@
-"""What was verified, and what came of it: the values of `warpsmith verify`."""
+"""The data types of `warpsmith verify`: subjects and outcomes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class VerifiedSubject:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadCheck:
-    """What came of one configuration on one workload with inputs of one seed."""
+    """The outcome of one configuration on one workload with inputs of one seed."""
 
     subject: str
     workload: str
@@ -71,7 +71,7 @@ class WorkloadCheck:
 
 @dataclass(frozen=True, slots=True)
 class WatchedCheck:
-    """What a checker says of watched launches. `skipped` where it says the same of the original, or nobody could look."""
+    """A checker's findings in watched launches. `skipped` if the original has the same finding, or the check could not run."""
 
     subject: str
     check: str

@@ -1,4 +1,4 @@
-"""An agent, whoever it is (`warpsmith.agents`): what it is told and what it answers.
+"""The interface of agents (`warpsmith.agents`): their inputs and answers.
 
 `planning` is the protocol, `agents` finds one by name, `facts` and `form_facts` are what was measured, `prospects` what passes
 could do; `allowance` and `fallback` are for models that cost, fail or fall silent. `tuning.rounds` carries out the plans.

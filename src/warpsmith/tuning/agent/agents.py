@@ -29,12 +29,12 @@ MakeAgent: TypeAlias = Callable[[str, Desk], Agent]
 
 
 def default_agent(kernel: Kernel) -> str:
-    """Who brings a template of their own wants it searched; everybody else wants one made."""
+    """`none` for a kernel with its own template, which is then searched; else `rules`, which makes one."""
     return NO_AGENT if kernel.parameters else RULES
 
 
 def load_agent(text: str, desk: Desk, *, alone: bool = False) -> Agent:
-    """The agent, or the crew, that the text names. `alone`: nobody stands in for it, whatever the text says.
+    """The agent, or the crew, that the text names. `alone`: without a fallback, even if the text names one.
 
     Raises InputError for a name that is not there.
     """

@@ -1,4 +1,4 @@
-"""What a model may cost: limits that end its part of a run, whatever it was about to say."""
+"""Cost limits of language models in a run; reaching one ends the model's part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Allowance:
 
 
 class Ledger:
-    """What was spent so far, earlier parts of a resumed run included."""
+    """The amount spent so far, including earlier parts of a resumed run."""
 
     def __init__(self, allowance: Allowance, before: Iterable[Message] = ()) -> None:
         self.allowance = allowance

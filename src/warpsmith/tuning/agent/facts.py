@@ -1,4 +1,4 @@
-"""The facts that measurements tell: what every agent is told, whether it plans rounds or rewrites the kernel."""
+"""The measured facts that every agent receives, for planning rounds or rewriting the kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAILURES_TOLD = 12  # the latest, with their reasons
 
 @dataclass(frozen=True, slots=True)
 class Roofs:
-    """By workload: no launch that moves all arguments can take less, and what sets it, memory or arithmetic."""
+    """By workload: the least time of a launch that moves all arguments, and its bound, memory or arithmetic."""
 
     us: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, str] = field(default_factory=dict)

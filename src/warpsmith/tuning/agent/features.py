@@ -1,4 +1,4 @@
-"""What kind of kernel it is, as a few words: by these a later run finds what was learnt on kernels like its own."""
+"""Features of a kernel, as short phrases: later runs use them to find results of similar kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured of each form: at its default, at its best, and a few of its configurations that tell most.
+"""Measurements of each form: its default, its best, and a few informative configurations.
 
 Parameters are called as who wrote the form calls them, and only those are named that have a choice in it.
 """

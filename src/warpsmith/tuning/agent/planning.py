@@ -1,4 +1,4 @@
-"""What an agent is told after each round and what it answers: the roles, filled by `warpsmith.agents`.
+"""The protocol of agents: the facts they receive after each round, and the roles, implemented by `warpsmith.agents`.
 
 The loop (`tuning.rounds.rounds`) measures and searches; an agent only reads `Facts` (the paper's m = M(S, x; h)), turns them into
 `Finding`s (g = A(m)), picks the next passes, and may write forms of the kernel itself. All of it is recorded, so that a run can
@@ -26,7 +26,7 @@ from warpsmith.tuning.budget import Budget
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One suggestion with the fact it rests on. `weight` orders them: 1 is as good as certain to matter."""
+    """One suggestion with the fact that supports it. `weight` orders them: 1 is almost certain to matter."""
 
     concern: Concern
     text: str
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What is known of a pass so far: untried, applied (in which round), or declined (why); `unroll@2` is unroll on form 2."""
+    """The state of a pass in the run: untried, applied (in which round), or declined (why); `unroll@2` is unroll on form 2."""
 
     name: str
     summary: str
@@ -46,7 +46,7 @@ class PassReport:
 
 @dataclass(frozen=True, slots=True)
 class ProposalReport:
-    """What became of a form that an agent wrote: kept, or given up for this reason."""
+    """The state of a form that an agent wrote: kept, or dropped for this reason."""
 
     proposal: Proposal
     problem: str | None = None
@@ -56,7 +56,7 @@ class ProposalReport:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A rewrite in direct mode and what came of it."""
+    """A rewrite in direct mode and its outcome."""
 
     proposal: Proposal
     evaluation: Evaluation
@@ -64,7 +64,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RoundReport:
-    """A finished round: what was planned and what came of it. `speedup` is the best so far over the original, as searched."""
+    """A finished round: its plan and result. `speedup` is the best so far over the original, as searched."""
 
     number: int
     passes: tuple[str, ...]
@@ -77,7 +77,7 @@ class RoundReport:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLeft:
-    """What a run may still do. None is without limit."""
+    """The remaining budget of a run. None: no limit."""
 
     evaluations: int | None
     seconds: float | None
@@ -97,20 +97,20 @@ TRIED_SPEED = "the original's speed"  # ends what is told of a trial that went w
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """What came of trying a form, in words; `number` counts a run's trials, 0 where nothing was tried."""
+    """The outcome of trying a form, as text; `number` counts a run's trials, 0 where nothing was tried."""
 
     number: int
     text: str
 
     @property
     def brief(self) -> str:
-        """Its speed, or the first line of what is wrong."""
+        """Its speed, or the first line of the error."""
         first, *others = self.text.splitlines() or [""]
         return others[-1] if others and others[-1].endswith(TRIED_SPEED) else first.partition("): ")[2]
 
 
 class Tools(Protocol):
-    """What an agent may look at or try before it answers. Forms are named by number: 0 the original, -2 the second trial."""
+    """Tools that an agent can use before it answers. Forms are named by number: 0 the original, -2 the second trial."""
 
     def try_form(self, proposal: Proposal) -> TrialReport:
         """Compiled, verified, watched for races, and timed beside the best so far."""
@@ -131,7 +131,7 @@ class Tools(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was measured up to now. What the device cannot tell is None: absent, never guessed."""
+    """All measurements so far. Figures that the device does not report are None, never guessed."""
 
     kernel: Kernel  # as the user brought it
     limits: Limits
@@ -187,7 +187,7 @@ class Plan:
 
 
 class AgentStopped(Exception):  # noqa: N818 - reads as the fact it states
-    """An agent cannot go on: its allowance is spent, or its model cannot be reached. The run ends with what it has."""
+    """An agent cannot continue: its allowance is spent, or its model cannot be reached. The run ends with its results so far."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -195,12 +195,12 @@ class AgentStopped(Exception):  # noqa: N818 - reads as the fact it states
 
 
 class Unanswered(AgentStopped):
-    """This one question got no usable answer; the next one may."""
+    """This question got no usable answer; later ones may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What an agent has at hand besides the facts."""
+    """An agent's resources besides the facts."""
 
     seed: int
     ledger: Ledger
@@ -223,7 +223,7 @@ class Agent(Protocol):
         ...
 
     def plan(self, facts: Facts, findings: Sequence[Finding]) -> Plan | None:
-        """Planner: the next round; None when there is nothing left worth trying."""
+        """Planner: the next round; None if nothing worth trying is left."""
         ...
 
     def propose(self, facts: Facts, plan: Plan) -> Sequence[Proposal]:
@@ -235,7 +235,7 @@ class Agent(Protocol):
         ...
 
     def adversaries(self, facts: Facts) -> tuple[Workload, ...]:
-        """Tester: small workloads that a wrong configuration would stumble over. Those the original cannot do are dropped."""
+        """Tester: small workloads that expose wrong configurations. Those on which the original fails are dropped."""
         ...
 
     def rewrite(self, facts: Facts, attempts: Sequence[Attempt]) -> Proposal | None:

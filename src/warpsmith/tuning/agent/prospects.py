@@ -1,4 +1,4 @@
-"""What could be done to a kernel: every pass, asked beforehand whether it has anything to do there, or in a form of it."""
+"""Which passes apply to a kernel or to one of its forms, determined before planning."""
 
 from __future__ import annotations
 

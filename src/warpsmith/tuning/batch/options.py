@@ -1,4 +1,4 @@
-"""What a batch is asked for, which its record keeps; and the order of each of its runs."""
+"""The options of a batch, as recorded, and the `Order` of each of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets how much of what is left: first all alike, then by what each may still gain. The same facts give the same shares.
+"""Allocation of the remaining budget: first equal, then by expected gain. Deterministic.
 
 What a search gains falls off with its length, about as the logarithm: so the gain of its second half is what doubling it may
 bring again. One that gained nothing lately may sit in a dead end far from what the machine allows; so some part of that distance
@@ -62,7 +62,7 @@ class Standing:
 
 
 def equal_shares(places: Sequence[int], budget: float, *, whole: bool) -> dict[int, float]:
-    """`whole` ones of what is counted."""
+    """`whole`: integer shares."""
     each = budget / max(1, len(places))
     return dict.fromkeys(places, math.floor(each) if whole else each)
 

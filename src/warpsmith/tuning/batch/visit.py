@@ -1,4 +1,4 @@
-"""Goes on with one run of a batch: begins it, or resumes it under the larger budget."""
+"""Advances one run of a batch: starts it, or resumes it under the larger budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch under way, stage by stage. What is decided is on record before it is done: a killed batch goes on alike."""
+"""Runs a batch, stage by stage. Decisions are recorded before they are carried out, so a killed batch continues the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims above the roof: measured again, then refused where the arguments cannot move that fast, or said to be uncertain."""
+"""Claims above the roofline: measured again, then rejected if the arguments cannot move that fast, or reported as uncertain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Look:
 
 @dataclass(slots=True)
 class AboveRoof(Generic[Lane]):
-    """Of one run's claims, or of a comparison's. `default` is the original's lane, `describe` a lane's configuration.
+    """Examines the claims of one run, or of a comparison. `default` is the original's lane, `describe` a lane's configuration.
 
     `entries` are for the result: what was above the roof, what became of it, and why.
     """
@@ -132,7 +132,7 @@ class AboveRoof(Generic[Lane]):
 
 
 def _fastest(processes: Sequence[ProcessMeasurement[Lane]]) -> Probed | None:
-    """What was fastest in any of them."""
+    """The fastest in any of them."""
     found = [p.probed for p in processes if p.probed is not None]
     if not found:
         return None

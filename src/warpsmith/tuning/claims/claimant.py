@@ -48,7 +48,7 @@ class _FinalistsFailed(Exception):  # noqa: N818 - control flow within this modu
 
 
 def _claimed(choice: Winners, workload: str) -> tuple[Configuration, ...]:
-    """What something is said of on that workload."""
+    """The claim's key on that workload."""
     return tuple(dict.fromkeys((choice.general, choice.per_workload.get(workload, choice.general))))
 
 
@@ -297,7 +297,7 @@ class Claimant:
         )
 
     def _uncertain(self, chosen: Configuration, speedups: Speedups[Configuration], roof: Roof) -> Uncertain:
-        """What would be the general configuration if its gain were certain."""
+        """The general configuration if its gain were significant."""
         overall = self._overall(chosen, speedups, roof)
         heldout = {w.name: chosen for w in self._kernel.heldout_workloads}
         own = {f.name: getattr(overall, f.name) for f in fields(overall)}

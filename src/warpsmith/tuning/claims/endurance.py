@@ -1,4 +1,4 @@
-"""Whether a candidate is still right after many launches: one that was verified may count them, or wear its memory out."""
+"""Whether a candidate is still correct after many launches: it may count launches, or corrupt its memory gradually."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After the search: choose among the best on all cores, then measure the chosen again in fresh processes for the claim.
+"""After the search: select among the best on all cores, then measure the winners again in fresh processes for the claim.
 
 Choosing and claiming use different measurements: the figure of the best of several noisy ones is biased (the winner's curse),
 so nothing that helped to choose a configuration counts in what is claimed of it.
@@ -22,7 +22,7 @@ from warpsmith.tuning.claims.simplicity import complexity, equals, settled
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """Who is measured again, and who could be whose winner."""
+    """The candidates to measure again, and the workloads that each could win."""
 
     general: tuple[Configuration, ...]
     per_workload: Mapping[str, tuple[Configuration, ...]]
@@ -92,7 +92,7 @@ def choose(
 
 
 def certain(choice: Winners, speedups: Speedups[Configuration], weights: Mapping[str, float]) -> Winners:
-    """What the fresh processes did not show to be faster gives way to what was chosen before it, in the end to the original.
+    """Replaces a winner without a significant gain by the next simpler choice, in the end by the original.
 
     A change that may be none gains nothing where it was measured, and elsewhere it may lose. They only accept or reject: the
     best of several by what is claimed of it would be claimed too much of. A workload's own winner has to be faster there than

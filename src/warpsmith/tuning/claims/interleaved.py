@@ -1,4 +1,4 @@
-"""Several lanes beside the original, in turns: what one process measured, and what several of them say.
+"""Several lanes interleaved with the original: the measurements of one process, and their combination.
 
 A lane is what is told apart there: a configuration among the finalists of a run, code among those of a comparison's runs.
 Who takes part, and what follows from the figures, is left to `finalists` and `comparison.joint`.
@@ -43,7 +43,7 @@ def measure_table(
     pace: Pace,
     rng: np.random.Generator,
 ) -> TimeTable[Lane] | tuple[Lane, ...] | None:
-    """Every lane beside the original, which is in the table in any case; None when a launch failed.
+    """Every lane interleaved with the original, which is always in the table; None if a launch failed.
 
     One round is examined: lanes whose timed launch was wrong are named instead.
     """

@@ -1,4 +1,4 @@
-"""What the machine reached when it only moved data, or only computed, over the processes that measured the claims."""
+"""The bandwidth and arithmetic peak that the machine reached in the processes that measured the claims."""
 
 from __future__ import annotations
 

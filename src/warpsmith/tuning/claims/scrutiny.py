@@ -1,4 +1,4 @@
-"""Has a device's checkers watch the chosen configurations: what they find there and not in the original costs them their place.
+"""Runs a device's checkers on the chosen configurations; findings that the original does not have reject a configuration.
 
 Outputs can be right although a thread read past an array or two threads raced for a word: on another GPU, or another day, they
 are not. Devices without checkers, or whose checkers are not installed, change nothing; the second is said.

@@ -1,4 +1,4 @@
-"""Of configurations that are equally fast, the simplest: the one that changes least of the original.
+"""The simplest of equally fast configurations: the one with the fewest changes from the original.
 
 What makes no difference where it was measured may make one elsewhere. A block of 4,096 threads that is no faster than the
 author's 128 on a long row is much slower on a short one.

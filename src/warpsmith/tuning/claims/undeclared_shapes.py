@@ -1,4 +1,4 @@
-"""The winner on shapes that nobody declared, drawn anew when everything has been chosen.
+"""Runs the winners on undeclared shapes, drawn after everything has been chosen.
 
 Where an author wrote the template for himself, it is not ruled out where it is wrong there: he may run the declared shapes only,
 and choices that hold for these alone (a tile that divides them) are often the fast ones. But whoever takes it for the kernel that

@@ -1,4 +1,4 @@
-"""Other machines that search for a run: `machines.py` who they are, on Ray · `station.py` what runs there.
+"""Search on other machines: `machines.py` discovery, on Ray · `station.py` the remote worker.
 
 `parcel.py`, `shipping.py` are what is sent.
 """

@@ -1,4 +1,4 @@
-"""What a device on another machine is sent of a run: workloads with their inputs and expected outputs, once.
+"""The data of a run that is sent to a remote device: workloads with their inputs and expected outputs, once.
 
 The oracle speaks where the run is: expected outputs travel. Only what a timed launch on fresh inputs should have given may be
 asked of the reference there, so its folder's Python files come along.

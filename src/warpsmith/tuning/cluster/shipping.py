@@ -1,4 +1,4 @@
-"""Trials on their way to another machine: binaries by content, so that each travels there once."""
+"""Serialisation of trials: binaries are addressed by content, so that each is sent once."""
 
 from __future__ import annotations
 

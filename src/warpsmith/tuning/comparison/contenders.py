@@ -1,4 +1,4 @@
-"""The runs of a comparison as something to launch: each one's best few, built again from the record."""
+"""The contenders of a comparison: each run's best few configurations, rebuilt from the record."""
 
 from __future__ import annotations
 

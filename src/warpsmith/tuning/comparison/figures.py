@@ -1,4 +1,4 @@
-"""What a comparison says: medians, spread, how often each wins, and how sure that is. Pure figures, from the runs' claims."""
+"""Statistics of a comparison: medians, spread, wins and their uncertainty, from the runs' claims. Pure."""
 
 from __future__ import annotations
 

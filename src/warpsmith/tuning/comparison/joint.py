@@ -1,4 +1,4 @@
-"""How all runs of a comparison ended, measured together: every finalist beside the original in the same processes.
+"""Joint measurement of all runs of a comparison: every finalist interleaved with the original in the same processes.
 
 The machine's mood changes speedups within minutes (a busy memory makes everything alike). What is compared is therefore launched
 in turns, in the same processes: first to choose each run's own winner, then, in fresh ones, for the claims.
@@ -48,7 +48,7 @@ class _LaneFailed(Exception):  # noqa: N818 - control flow within this module
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a contender chose and what is claimed of it."""
+    """A contender's winner and its claim."""
 
     configuration: Configuration
     speedup: Ratio

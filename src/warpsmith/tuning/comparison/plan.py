@@ -1,4 +1,4 @@
-"""What is compared, and under which name it is kept: the same comparison asked for again goes on where it was stopped."""
+"""The plan of a comparison and its name: repeating the same request continues a stopped comparison."""
 
 from __future__ import annotations
 

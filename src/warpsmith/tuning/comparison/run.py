@@ -1,4 +1,4 @@
-"""A comparison from kernel to result: every seed in both modes, one after the other, then all of them measured together."""
+"""A comparison from kernel to result: every seed in both modes, in sequence, then all winners measured together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Progress: TypeAlias = Callable[[Step], None]
 
 
 def compare(plan: ComparisonPlan, settings: Settings, progress: Progress) -> ComparisonResult:
-    """Goes on with the runs that an earlier, stopped comparison like this one left. Raises what a run raises."""
+    """Continues the runs of an earlier, stopped comparison with the same plan. Raises what a run raises."""
     began = time.perf_counter()
     name = plan.name(settings)
     finals, joint = race(list(plan.orders(name)), settings, progress)

@@ -1,4 +1,4 @@
-"""Workloads added to verification: odd sizes, extreme values. A configuration that is wrong on one is wrong.
+"""Additional workloads for verification: odd sizes, extreme values. A configuration that fails on one is wrong.
 
 They are never timed and rule nothing out beforehand: a configuration that the constraints forbid on such sizes is not tried on
 them. The original must be right on them itself, so a tester can ask for anything. Our own stand beside a tester's, who may be the

@@ -1,4 +1,4 @@
-"""Several devices for one run: how they are named, and whether what one measures holds for the others."""
+"""Several devices for one run: parsing their names, and checking that their ratios are comparable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles configurations into what a bench can launch, and says what compiling already tells against launching them."""
+"""Compiles configurations into launchable candidates, and rejects those whose compiler output rules out a launch."""
 
 from __future__ import annotations
 

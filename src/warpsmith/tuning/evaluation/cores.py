@@ -1,4 +1,4 @@
-"""Which cores measure and which compile, so that neither disturbs the other.
+"""Assigns CPU cores to measuring and to compiling, so that neither disturbs the other.
 
 A compile on the same cores slows a two-core device by about two; on cores of its own no slowdown was seen.
 """

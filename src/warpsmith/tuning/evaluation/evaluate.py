@@ -29,7 +29,7 @@ from warpsmith.tuning.events import Emit, EvaluationAdvanced, EvaluationQueued, 
 
 
 class Feasible(Protocol):
-    """What may be launched: a `Space`, or the rewrites of direct mode."""
+    """The feasible configurations: a `Space`, or the rewrites of direct mode."""
 
     def __contains__(self, configuration: object) -> bool: ...
 

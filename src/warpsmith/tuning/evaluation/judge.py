@@ -1,4 +1,4 @@
-"""A built candidate → verdict and times, on one bench: verified on every workload, then timed beside the best so far.
+"""A built candidate → verdict and times, on one bench: verified on every workload, then timed interleaved with the incumbent.
 
 Needs neither strategy, space nor compiler, so it may as well work in another process, or on another machine.
 """
@@ -33,7 +33,7 @@ from warpsmith.tuning.events import Emit, EvaluationAdvanced, Step, ignore
 
 @dataclass(frozen=True, slots=True)
 class Incumbent:
-    """The best so far, beside which the next candidate is timed; its own times relative to the baseline."""
+    """The best so far, with which the next candidate is interleaved; its times relative to the baseline."""
 
     candidate: Candidate
     times: Mapping[str, Ratio]

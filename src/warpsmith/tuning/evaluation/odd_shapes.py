@@ -1,4 +1,4 @@
-"""Workloads that wrong configurations stumble over: awkward sizes, inputs a hundred times as large, or with odd values.
+"""Workloads that expose wrong configurations: awkward sizes, inputs a hundred times as large, or with odd values.
 
 Whoever writes or plans, these are asked for: an author who tests his own code would find it right. The sizes are drawn anew for
 each process, so that nobody can write what is right on them alone. Which sizes a kernel can do at all only its author knows. So

@@ -1,4 +1,4 @@
-"""The original kernel as the first thing that runs: it must compile, and where there is no reference it is the oracle."""
+"""Checks of the original kernel, which runs first: it must compile, and without a reference it is the oracle."""
 
 from __future__ import annotations
 

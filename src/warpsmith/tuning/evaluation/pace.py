@@ -1,4 +1,4 @@
-"""Which of several devices has become slow, by how long evaluations take on each."""
+"""Detects slow devices by the duration of their evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the device's counters say of a candidate: part of m = M(S, x; h), which analysts are told, and of a claim's evidence.
+"""Reads a device's performance counters for a candidate: part of m = M(S, x; h) for analysts, and of a claim's evidence.
 
 In a process of its own: with a profiler attached, nothing that is timed in the same process could be trusted.
 """

@@ -1,4 +1,4 @@
-"""One round: a template, its space, and what earlier rounds have to say about it."""
+"""One round: a template, its space, and the applicable results of earlier rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who judges trials: devices of this machine or of others. Each is free, at work, or lost for a while."""
+"""The devices that judge trials, local or remote. Each is free, busy, or temporarily lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a device that `RunsPlainly` what the original comes to when it runs that way, where only that can tell.
+"""Compares the original's results with those of an unoptimised build, on devices that `RunsPlainly`.
 
 What makes kernels fast can make them wrong: the vectoriser of the CPU device's runtime does so with some loops. Where the
 original is the oracle, all would be compared with wrong numbers; where a reference is, the kernel would get the blame.
@@ -28,7 +28,7 @@ _EXPLAINED = "docs/concepts/cpu-device.md"
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What speaks against a verdict on the original; the reason goes on from a sentence about it."""
+    """An objection to a verdict on the original; `reason` continues a sentence about it."""
 
     reason: str
     hint: str

@@ -1,4 +1,4 @@
-"""Several devices alike evaluate at once, here or on other machines; to the search they are one evaluator.
+"""Concurrent evaluation on several identical devices, local or remote, behind the interface of one evaluator.
 
 Which of them measured what does not matter: a configuration is timed beside the best so far on the same device, and the ratio
 counts. Results are taken in the order in which configurations were begun, so that a run is a function of its outcomes here, too.

@@ -1,4 +1,4 @@
-"""The targets of `--also-compile`: GPUs that need not be there. What cannot run on every one of them is never measured."""
+"""The targets of `--also-compile`, which need no hardware. Configurations that cannot run on all of them are not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored winners against the originals, and against what was accepted of them before: a test for every night.
+"""Regression gate: stored winners against the originals, and against accepted figures.
 
 `winners` finds them · `accepted` is the file of accepted figures · `timing` measures in fresh processes · `judging` is the
 statistics, pure · `compiled` what compilers say for GPUs that need not be there · `gate` goes through it all · `result` what came

@@ -1,4 +1,4 @@
-"""The file of accepted figures: which configuration is the winner, how fast it was on each device, what compilers said of it."""
+"""The file of accepted figures: each winner's configuration, its speed on each device, and the compilers' resource reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compilers say of a winner for GPUs that need not be there: as much a regression test as a time, and one without noise."""
+"""Compiler reports of a winner for target GPUs, without the hardware: a regression test without noise."""
 
 from __future__ import annotations
 

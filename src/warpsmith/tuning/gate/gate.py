@@ -27,12 +27,12 @@ from warpsmith.tuning.gate.timing import ProcessFigures, Timing, timing_of
 from warpsmith.tuning.gate.winners import Unusable, Winner
 from warpsmith.verify.seeds import fresh_seeds
 
-BESIDE = "interleaved with the original"
+BESIDE = "beside the original"
 
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """`find` is the slowdown that is to be found, `tolerance` the largest that nobody minds."""
+    """`find` is the slowdown to detect, `tolerance` the largest that passes."""
 
     device: str = "cpu"
     targets: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""Whether something got slower: Welch's test on what fresh processes showed, then and now, with Holm's correction for all that is
-asked in one go. Pure.
+"""Tests for slowdowns: Welch's test on fresh processes, then and now, with Holm's correction over all comparisons of one
+gate. Pure.
 
 Processes are the units, as for claims: they differ by more than repetitions within one. The correction keeps the chance of *any*
 false alarm of a gate below its level, however many winners it has.

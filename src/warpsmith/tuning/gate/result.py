@@ -1,4 +1,4 @@
-"""What came of a gate: checks by winner, and the object of `--json`."""
+"""The result of a gate: checks by winner, and the object of `--json`."""
 
 from __future__ import annotations
 

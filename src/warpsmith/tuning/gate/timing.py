@@ -1,4 +1,4 @@
-"""A stored winner beside its original, in fresh processes: what each of them showed."""
+"""Times a stored winner interleaved with its original, in fresh processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent has planned and written in a run so far, what came of it, and how its next plan becomes a template.
+"""An agent's plans and forms in a run, their results, and the conversion of the next plan into a template.
 
 Every round's template contains those before it: the passes that applied and the forms that were kept stay.
 """

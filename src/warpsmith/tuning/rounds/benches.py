@@ -1,4 +1,4 @@
-"""What a run's search launches on: the bench of its device, and one for each device that searches beside it."""
+"""The benches of a run's search: one for its device, and one for each additional device."""
 
 from __future__ import annotations
 

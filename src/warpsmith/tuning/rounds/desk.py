@@ -1,4 +1,4 @@
-"""Keeps an agent's desk: what is said is recorded, charged to the run's allowance, and shown; time and money left are told."""
+"""Implements an agent's desk: records, charges and shows messages; reports remaining time and money."""
 
 from __future__ import annotations
 

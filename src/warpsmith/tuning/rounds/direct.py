@@ -1,4 +1,4 @@
-"""Direct mode: an agent rewrites the whole kernel again and again, every choice fixed, and each rewrite is judged as it is.
+"""Direct mode: an agent rewrites the whole kernel repeatedly, without parameters, and each rewrite is evaluated.
 
 The baseline that templates and search are compared with (`tuning.comparison`). Everything but who proposes is the same: a rewrite
 is bound, compiled, verified on every tuning workload and timed beside the best so far; one that fails costs an evaluation too.

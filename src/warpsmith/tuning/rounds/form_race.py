@@ -1,4 +1,4 @@
-"""The forms of a template, raced: every form's default first, then equal tries for all that keep up with the fastest.
+"""Successive elimination of a template's forms: every form's default first, then equal numbers of tries for forms that keep up.
 
 Each form is a space of its own with a strategy of its own, for its parameters are its own. What an author thinks best is measured
 before anything else; a form that stays far behind gets no more of the budget, and why is said.

@@ -1,1 +1,1 @@
-"""What every exported package has, copied as it is: it needs PyTorch and the driver, and nothing of Warpsmith."""
+"""Copied unchanged into every exported package: needs PyTorch and the driver, not Warpsmith."""

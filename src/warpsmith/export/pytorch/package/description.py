@@ -1,4 +1,4 @@
-"""The nouns of a tuned kernel: what it takes, and how each of its configurations is launched. `table` has this kernel's."""
+"""The description of a tuned kernel: its arguments, and the launch of each configuration. `table` has this kernel's."""
 
 from __future__ import annotations
 

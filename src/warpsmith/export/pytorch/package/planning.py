@@ -1,4 +1,4 @@
-"""Whether a kernel is meant for tensors of some shapes, and how it is launched on them then: numbers, nothing of PyTorch's."""
+"""Whether a kernel supports given tensor shapes, and its launch for them. Independent of PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the tuned kernel in the place of a function that others call; whatever it is not meant for goes to that function."""
+"""Replaces a function with the tuned kernel; unsupported calls still go to that function."""
 
 from __future__ import annotations
 

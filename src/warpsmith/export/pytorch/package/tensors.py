@@ -1,4 +1,4 @@
-"""What PyTorch's tensors are: memory to launch a kernel on, or something that stands for it."""
+"""Classifies PyTorch tensors: real memory to launch on, or fake and traced ones."""
 
 from __future__ import annotations
 
