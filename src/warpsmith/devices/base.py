@@ -4,7 +4,7 @@ A device is used in three places, always in the same order:
 
 * `Device.describe` and `Device.compile` run in a *compile worker* process;
 * `Session` runs in a *measuring worker* process, the only place where a kernel is ever launched;
-* the tuner's own process only sees the values in this module, which travel as JSON plus raw bytes.
+* the tuner's own process only sees the values in this module, which travel as data plus raw bytes.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def test_a_run_that_is_stopped_over_its_report_is_named(monkeypatch, capsys):
     monkeypatch.setattr(tuning, "report_run", lambda run: signal.raise_signal(signal.SIGTERM))
     heed_signals(["tune", "k"])
     with pytest.raises(Stopped) as stop:
-        tuning._with_report(typed(run="k-1"), lambda event: None)
+        tuning._with_report(typed(run="k-1"), lambda event: None, wanted=True)
     assert as_exit_code(stop.value, is_json=False) == 143
     assert "`warpsmith resume k-1` continues it" in capsys.readouterr().err
 
