@@ -2,9 +2,10 @@
 
 Exposes SERIAL_WARPS: 0 as it was; 1: blocks have a thread for each warp; 2: a block is one warp, and so one thread; 3: one thread
 does the block's warps one after the other, where these neither share memory nor wait for each other. What lanes do between two
-exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element, and loops of
-shuffles become a tree over the array. What is the same in all lanes is done once. Loops whose steps lanes take in turns go through
-memory in order. A CPU's compiler then makes vectors along lanes or steps, and exchanges cost nothing.
+exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element, and loops
+of shuffles become a tree over the array. What is the same in all lanes is done once. Loops whose steps lanes take in turns go
+through memory in order; where lanes only collect in them, a step's neighbours collect beside each other, too. A CPU's compiler
+then makes vectors along lanes or steps, and exchanges cost nothing.
 
 Precondition: a CPU; blocks are made of whole warps along x, or have one dimension; lanes exchange values, or wait for each other,
 only where all of them come.
