@@ -265,8 +265,9 @@ class Writer:
         steps = str(LANES // int(inner.trips)) if inner.is_even else f"({inner.trips} < {LANES} ? {LANES} / {inner.trips} : 1)"
         first, step = self._free.take(f"first_{loop.variable}"), self._free.take("step_of_few")
         sign, bound = "<" if loop.ends_below else "<=", self._said(loop.bound, None)
-        place = f"{step} * {inner.trips} + {inner.variable}" if inner.variable else step
-        self._places = dict.fromkeys(collected, place if inner.is_even else f"({place}) % {LANES}")
+        # In the lanes in any case; said, since the CPU's compiler crashes on some such loops in which it is not.
+        place = f"({step} * {inner.trips} + {inner.variable}) % {LANES}" if inner.variable else step
+        self._places = dict.fromkeys(collected, place)
         inside = _with(self._recomputed([loop.body]), self._inside(loop))
         self._places = {}
         body = [f"const {kind} {loop.variable} = {first} + {step};", *inside]

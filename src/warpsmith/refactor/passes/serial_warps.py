@@ -132,7 +132,11 @@ def _in_turn(subject: Subject) -> tuple[int, Variant]:
     require(max(on_workloads(subject, variant.block[0])) > LANES, "a block is a warp already")
     each = Subject(subject.kernel, subject.limits, warps, subject.parameters)
     loop = thread_loop(each, names_of(each), {"x": f"({warps.block[0]})"})
-    return number + 2, replace(warps, text=loop.text, block=("1",))
+    most = Rule(
+        f"({variant.block[0]}) <= {max(on_workloads(subject, variant.block[0]))}", "more warps for a thread are idle blocks"
+    )
+    rules = (*warps.rules, most) if extent.names else warps.rules
+    return number + 2, replace(warps, text=loop.text, block=("1",), rules=rules)
 
 
 def _apart(subject: Subject) -> Iterator[Edit]:
