@@ -80,7 +80,9 @@ def _object_of(kind: Node, values: list[Node], frame: Frame, source: KernelSourc
         return None
     own = Frame()
     given = next(of_kind(kind, "template_argument_list"), None)
-    for parameter, argument in zip(template_parameters(structs[0]), given.named_children if given is not None else (), strict=False):
+    for parameter, argument in zip(
+        template_parameters(structs[0]), given.named_children if given is not None else (), strict=False
+    ):
         if any(text_of(n) in frame.hidden for n in of_kind(argument, "identifier", "type_identifier")):
             own.hidden.add(parameter)
         else:
@@ -88,7 +90,11 @@ def _object_of(kind: Node, values: list[Node], frame: Frame, source: KernelSourc
     members = child(structs[0], "body").named_children
     fields = [next(of_kind(m, "field_identifier")) for m in members if m.type == "field_declaration"]
     calls = [m for m in members if m.type == "function_definition" and _is_call(m)]
-    if len(calls) != 1 or len(calls) + len(fields) != len([m for m in members if m.type != "comment"]) or len(fields) != len(values):
+    if (
+        len(calls) != 1
+        or len(calls) + len(fields) != len([m for m in members if m.type != "comment"])
+        or len(fields) != len(values)
+    ):
         return None
     for member, value in zip(fields, values, strict=True):
         functor = functor_of(value, frame, source)

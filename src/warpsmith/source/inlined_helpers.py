@@ -125,7 +125,9 @@ class _Inlining:
         for argument in explicit.named_children if explicit is not None else ():
             own.said[unknown.pop(0)] = self._text(argument, frame)
         for parameter, argument in zip(listed, given, strict=True):
-            found = re.match(r"(?:const\s+)?(\w+)\s*(?:\*|&{1,2})?\s*(?:__restrict__\s*)?\w+$", " ".join(text_of(parameter).split()))
+            found = re.match(
+                r"(?:const\s+)?(\w+)\s*(?:\*|&{1,2})?\s*(?:__restrict__\s*)?\w+$", " ".join(text_of(parameter).split())
+            )
             if found is None or found[1] not in unknown or functor_of(argument, frame, self._source) is not None:
                 continue
             kind, is_pointer = self._type(argument, frame), "*" in text_of(parameter)
@@ -163,7 +165,7 @@ class _Inlining:
     def _written_out(self, listed: list[Node], body: Node, given: list[Node], frame: Frame, own: Frame) -> list[str]:
         if len(listed) != len(given) or self._depth >= _DEEPEST:
             raise NotWritable("arguments")
-        lines = []
+        lines = list[str]()
         for parameter, argument in zip(listed, given, strict=True):
             lines += self._parameter(parameter, argument, body, frame, own)
         for name in self._declared_in(body):
@@ -344,7 +346,12 @@ class _Inlining:
         for use in of_kind(body, "identifier"):
             found = scopes.declaration(text_of(use), use)
             is_own = found is not None and found.origin is not Origin.FILE
-            if not is_own and text_of(use) in kernel and self._is_local(text_of(use)) and text_of(use) not in template_parameters(function):
+            if (
+                not is_own
+                and text_of(use) in kernel
+                and self._is_local(text_of(use))
+                and text_of(use) not in template_parameters(function)
+            ):
                 raise NotWritable(f"{text_of(use)} is another thing in the kernel")
 
     def _is_local(self, name: str) -> bool:

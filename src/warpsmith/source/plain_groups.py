@@ -151,7 +151,7 @@ class _Groups:
 
     def _of_tile(self, lanes: int, method: str, given: str) -> str | None:
         rank = self._launch.rank()
-        mask = "0xffffffffu" if lanes == WARP else f"({(1 << lanes) - 1:#x}u << ({rank} % {WARP}u / {lanes}u * {lanes}u))"
+        mask = mask_of(lanes, self._launch.block)
         width = "" if lanes == WARP else f", {lanes}"
         if method in _EXCHANGES:
             return f"__{method}_sync({mask}, {given}{width})"
@@ -175,6 +175,12 @@ class _Groups:
             if len(re.findall(rf"\b{name}\b", body)) == 1:
                 body = body[: made.start()] + body[made.end() :]
         return body
+
+
+def mask_of(lanes: int, block_axes: int) -> str:
+    """The lanes of the thread's own tile, for an exchange."""
+    rank = _rank("threadIdx", "blockDim", block_axes)
+    return "0xffffffffu" if lanes == WARP else f"({(1 << lanes) - 1:#x}u << ({rank} % {WARP}u / {lanes}u * {lanes}u))"
 
 
 def _last(pattern: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from warpsmith.source.dataflow import is_pure
 from warpsmith.source.kernel import KernelSource
 from warpsmith.source.names import Names
-from warpsmith.source.plain_groups import WARP, Tiles
+from warpsmith.source.plain_groups import WARP, Tiles, mask_of
 from warpsmith.source.reduction_operations import Operation, alias, operation, plain_type, sign_of
 from warpsmith.source.tree import Edit, ancestors, of_kind, text_of, unwrapped
 from warpsmith.source.tree import field as child
@@ -81,7 +81,7 @@ def with_plain_reductions(source: KernelSource, block_axes: int) -> str:
     calls = [c for c in calls if not any(o != c and _holds(c.value, o.node) for o in calls)]  # the inner one first
     written, edits = _Written(set(re.findall(r"\w+", source.text))), list[Edit]()
     for call in calls:
-        edits += _edits(source, call, written)
+        edits += _edits(source, call, written, block_axes)
     if not edits:
         return source.text
     place = source.definition.start_byte
@@ -189,7 +189,7 @@ def _split(arguments: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _edits(source: KernelSource, call: _Call, written: _Written) -> list[Edit]:
+def _edits(source: KernelSource, call: _Call, written: _Written, block_axes: int) -> list[Edit]:
     node, value = call.node, call.value
     if call.lanes in {0, WARP}:
         name = written.warp(call.operation) if call.lanes else written.block(call.operation)
@@ -204,7 +204,7 @@ def _edits(source: KernelSource, call: _Call, written: _Written) -> list[Edit]:
     if chosen or logical or several or len(changes) > 1 or not is_pure(value, source):
         return []
     name, margin = written.free("reduced"), source.tree.indentation(statement)
-    lines = _tile_lines(name, source.text_of(value), call)
+    lines = _tile_lines(name, source.text_of(value), call, block_axes)
     place = statement.start_byte
     return [Edit(place, place, f"\n{margin}".join(lines) + f"\n{margin}"), Edit(node.start_byte, node.end_byte, name)]
 
@@ -213,9 +213,9 @@ def _is_logical(node: Node) -> bool:
     return node.type == "binary_expression" and text_of(child(node, "operator")) in {"&&", "||"}
 
 
-def _tile_lines(name: str, value: str, call: _Call) -> list[str]:
+def _tile_lines(name: str, value: str, call: _Call, block_axes: int) -> list[str]:
     half = call.lanes // 2
-    other = f"__shfl_xor_sync(0xffffffffu, {name}, offset, {call.lanes})"
+    other = f"__shfl_xor_sync({mask_of(call.lanes, block_axes)}, {name}, offset, {call.lanes})"
     return [
         f"{call.operation.kind} {name} = {value};",
         f"for (int offset = {half}; offset > 0; offset /= 2) {call.operation.step(name, other)};",

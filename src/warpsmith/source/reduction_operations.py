@@ -1,8 +1,8 @@
 """What a reduction of a library combines values by: cub's, CUDA's and cooperative groups' functors, and small ones of the file.
 
-    cub::Max(), cuda::maximum<>{}, cg::greater<float>{}                                   a maximum
-    using CubAddOp = cuda::std::plus<>;                                                   a sum
-    struct Op { __device__ float operator()(float a, float b) { return a > b ? a : b; } };
+cub::Max(), cuda::maximum<>{}, cg::greater<float>{}                                   a maximum
+using CubAddOp = cuda::std::plus<>;                                                   a sum
+struct Op { __device__ float operator()(float a, float b) { return a > b ? a : b; } };
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def operation(sign: str, kind: str) -> Operation | None:
     """None for a type whose neutral elements are not known here."""
     is_float = kind in {"float", "double"}
     is_bitwise = sign in {"&", "|", "^"}
-    return Operation(sign, kind) if is_float or kind in _INTEGERS and not (is_bitwise and is_float) else None
+    return Operation(sign, kind) if (is_float and not is_bitwise) or kind in _INTEGERS else None
 
 
 def plain_type(text: str, source: KernelSource) -> str:
@@ -124,7 +124,9 @@ def _of_type(text: str, source: KernelSource, *, of_groups: bool) -> tuple[str, 
     for struct in of_kind(source.tree.root, "struct_specifier", "class_specifier"):
         named = struct.child_by_field_name("name")
         if named is not None and text_of(named) == base.rpartition("::")[2]:
-            own = [f for f in of_kind(struct, "function_definition") if "operator()" in "".join(text_of(f).partition("{")[0].split())]
+            own = [
+                f for f in of_kind(struct, "function_definition") if "operator()" in "".join(text_of(f).partition("{")[0].split())
+            ]
             signs = {_of_function(f) for f in own}
             sign_found = signs.pop() if len(signs) == 1 else None
             return (sign_found, "") if sign_found is not None else None
@@ -158,7 +160,11 @@ def _of_value(value: Node, one: str, two: str) -> str | None:
     if value.type == "conditional_expression":
         condition = unwrapped(field(value, "condition"))
         chosen = [text_of(unwrapped(field(value, part))) for part in ("consequence", "alternative")]
-        if condition.type != "binary_expression" or sorted(sides(condition)) != sorted([one, two]) or sorted(chosen) != sorted([one, two]):
+        if (
+            condition.type != "binary_expression"
+            or sorted(sides(condition)) != sorted([one, two])
+            or sorted(chosen) != sorted([one, two])
+        ):
             return None
         sign = text_of(field(condition, "operator"))
         if sign not in {">", ">=", "<", "<="}:

@@ -61,8 +61,8 @@ class WarpReduction:
 class BlockReduction:
     """A device function that reduces over a block of one dimension, for all its threads.
 
-    `body` is what would be replaced. `is_guarded` when a barrier makes it safe to call it again at once. `otherwise` is the statement
-    for blocks whose last warp has missing lanes, if there is one.
+    `body` is what would be replaced. `is_guarded` when a barrier makes it safe to call it again at once. `otherwise` is the
+    statement for blocks whose last warp has missing lanes, if there is one.
     """
 
     name: str

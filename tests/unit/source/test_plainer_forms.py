@@ -6,9 +6,13 @@ import pytest
 
 from warpsmith.core.hardware import Language
 from warpsmith.source import KernelSource, parse_kernel
+from warpsmith.source.inlined_helpers import with_inlined_helpers
 from warpsmith.source.plain_groups import with_plain_groups
+from warpsmith.source.plain_reductions import with_plain_reductions
 from warpsmith.source.quotients import with_quotients
+from warpsmith.source.reductions import block_reductions
 from warpsmith.source.settled_branches import with_settled_branches
+from warpsmith.source.whole_block import whole_reductions
 
 
 def _source(body: str, entry: str = "k<false, 16>") -> KernelSource:
@@ -109,3 +113,134 @@ def test_branches_of_other_instances_are_gone():
 )
 def test_shifts_and_masks_of_what_is_not_negative(expression: str, written: str):
     assert _body(with_quotients(_source(f"  out[0] = {expression};"))) == [f"out[0] = {written};"]
+
+
+_CUB = """
+#include <cub/cub.cuh>
+using CubMax = cuda::maximum<>;
+struct Least { __device__ float operator()(float a, float b) const { return a < b ? a : b; } };
+struct Product { __device__ float operator()(float a, float b) const { return a * b; } };
+"""
+
+
+def _reduced(body: str, block_axes: int = 1) -> str:
+    text = f"{_CUB}__global__ void k(float* out, int n, unsigned m) {{\n  float v = out[0];\n{body}\n}}\n"
+    return with_plain_reductions(parse_kernel(text, Language.CUDA, "k"), block_axes)
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "step"),
+    [
+        ("Sum(v)", "block_sum", "value += __shfl_xor_sync(0xffffffffu, value, offset)"),
+        ("Reduce(v, CubMax{}, blockDim.x)", "block_max", "value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset))"),
+        ("Reduce(v, cub::Min())", "block_min", "value = fminf(value, "),
+        ("Reduce(v, Least())", "block_min", "value = fminf(value, "),
+        ("Reduce(v, [](float a, float b) { return a > b ? a : b; })", "block_max", "value = fmaxf(value, "),
+    ],
+)
+def test_reductions_of_a_block_become_functions_that_are_recognised(call: str, name: str, step: str):
+    text = _reduced(
+        f"  using R = cub::BlockReduce<float, 256>;\n  __shared__ typename R::TempStorage s;\n  v = R(s).{call};\n  out[0] = v;"
+    )
+    assert _body(text) == ["float v = out[0];", f"v = {name}(v);", "out[0] = v;"]
+    assert step in text
+    (known,) = block_reductions(parse_kernel(text, Language.CUDA, "k"))
+    assert (known.name, known.is_guarded) == (name, True)
+    assert known.otherwise
+    assert name in whole_reductions(parse_kernel(text, Language.CUDA, "k"))
+
+
+@pytest.mark.parametrize(
+    ("call", "axes"),
+    [
+        ("Sum(v, n)", 1),  # of some threads
+        ("Reduce(v, Product())", 1),
+        ("Reduce(v, cub::ArgMax())", 1),
+        ("Sum(v)", 2),  # in an order of its own
+    ],
+)
+def test_reductions_that_are_something_else_stay(call: str, axes: int):
+    body = f"  __shared__ cub::BlockReduce<float, 256>::TempStorage s;\n  v = cub::BlockReduce<float, 256>(s).{call};"
+    assert f"(s).{call}" in _reduced(body, axes)
+
+
+def test_storage_that_somebody_else_uses_stays():
+    body = "  using R = cub::BlockReduce<float, 256>;\n  __shared__ R::TempStorage s;\n  v = R(s).Sum(v);\n  other(&s);"
+    assert "R::TempStorage s;" in _reduced(body)
+
+
+def test_tiles_are_reduced_by_shuffles():
+    head = (
+        "  auto b = cg::this_thread_block();\n  auto w = cg::tiled_partition<32>(b);\n  auto t = cg::tiled_partition<LANES>(b);\n"
+    )
+    body = f"{head}  float v = out[0];\n"
+    body += "  v = cg::reduce(w, v * v, cg::plus<float>{});\n  v = 2 + cg::reduce(t, v, cg::greater<float>());"
+    text, mask = with_plain_reductions(_source(body), 1), "(0xffu << (threadIdx.x % 32u / 8u * 8u))"
+    assert _body(text)[4:] == [
+        "v = warp_sum(v * v);",
+        "float reduced = v;",
+        f"for (int offset = 4; offset > 0; offset /= 2) reduced = fmaxf(reduced, __shfl_xor_sync({mask}, reduced, offset, 8));",
+        "v = 2 + reduced;",
+    ]
+
+
+_HELPERS = """
+template <int N, typename T, typename F>
+__device__ void each(const T* in, int len, int first, F&& use) {
+  static_assert(N > 0, "of some");
+  if (len % N == 0) {
+    for (int i = first; i < len; ++i) use(in[i]);
+    return;
+  }
+  in += 1;
+  for (int i = first; i + 1 < len; ++i) use(in[i]);
+}
+__device__ int at(int i) { return i; }
+template <typename F> __device__ int kept(F&& use) { return use(1); }
+"""
+
+
+def _inlined(body: str) -> list[str]:
+    text = f"{_HELPERS}__global__ void k(float* out, int n, unsigned m) {{\n{body}\n}}\n"
+    return _body(with_inlined_helpers(parse_kernel(text, Language.CUDA, "k")))
+
+
+def test_helpers_with_lambdas_are_written_out():
+    body = "  float sum = 0;\n  auto add = [&sum](const float& x) { const float y = x; sum += y; };"
+    body += "\n  each<4>(out, n, threadIdx.x, add);"
+    assert _inlined(body) == [
+        "float sum = 0;",
+        "const float* in = out;",
+        "const int first = threadIdx.x;",
+        "if (n % 4 == 0) {",
+        "for (int i = first; i < n; ++i) {",
+        "const float y_2 = in[i];",
+        "sum += y_2;",
+        "}",
+        "} else {",
+        "in += 1;",
+        "for (int i = first; i + 1 < n; ++i) {",
+        "const float y_3 = in[i];",
+        "sum += y_3;",
+        "}",
+        "}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "stays"),
+    [
+        (
+            "  float s = 1;\n  auto f = [s](float x) { use(x * s); };\n  s = 2;\n  each<4>(out, n, 0, f);",
+            "each<4>(out, n, 0, f);",
+        ),
+        ("  out[0] = kept([&](int x) { return x; });", "out[0] = kept([&](int x) { return x; });"),
+        (
+            "  each<4>(out, n, 0, [&](float x) { while (x) { return; } });",
+            "each<4>(out, n, 0, [&](float x) { while (x) { return; } });",
+        ),
+        ("  int in = 0;\n  auto f = [&](float x) { static int y; };\n  f(1);", "f(1);"),
+    ],
+)
+def test_what_cannot_be_written_out_stays(body: str, stays: str):
+    assert stays in _inlined(body)

@@ -54,9 +54,9 @@ def _attempt(draft: Draft, transform: Pass, variant: Variant) -> Answer:
 
 
 def _second_look(draft: Draft, transform: Pass, variant: Variant, first: Declined) -> Answer:
-    """What the pass makes of a plainer form: branches of other instances gone, groups of threads and shifts said in plain
-    arithmetic, counters declared in their loops, the launch's names for its numbers, groups of elements counted, a loop for each
-    tile filled.
+    """What the pass makes of a plainer form: branches of other instances gone, helpers with lambdas written out, reductions of
+    libraries by shuffles, groups of threads and shifts said in plain arithmetic, counters declared in their loops, the launch's
+    names for its numbers, groups of elements counted, a loop for each tile filled.
 
     Alternatives only, for the default stays; or names for its numbers, where these stand in the default too.
     """

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warpsmith.refactor.lanes.collecting import Inner, collected_in
 from warpsmith.refactor.lanes.common import LANES
 from warpsmith.refactor.lanes.differing import Block, Lanes, Variable
 from warpsmith.refactor.lanes.exchanges import Shuffle, Step, called, shuffle_of, vote_of
 from warpsmith.refactor.lanes.plan import Each, Given, Item, Nested, Once, Reduced, Shared
 from warpsmith.refactor.preconditions import Unmet, present
 from warpsmith.refactor.writing import FreeNames, operand
-from warpsmith.source import Loop
+from warpsmith.source import Loop, loops_of
 from warpsmith.source.dataflow import declarators
 from warpsmith.source.tree import field, is_within, of_kind, text_of, unwrapped
 
@@ -43,6 +44,8 @@ class Writer:
         self._given: dict[int, str] = {}  # what stands for an exchange
         self._leaves = False
         self._present, self._first = str(LANES), ""  # how many lanes there are, and what each begins with
+        self._places: dict[Variable, str] = {}  # of what collects, where the lane does not matter
+        self._loops = {loop.node.start_byte: loop for loop in loops_of(lanes.body, lanes.names)}
         self._arrays = frozenset(self._found_arrays(plan))
 
     def body(self, before: Iterable[str] = ()) -> str:
@@ -241,6 +244,9 @@ class Writer:
             yield from _indented(self._inside(loop))
             yield "}"
             return
+        if self._is_in_order(item, step) and (collected := collected_in(loop, self._lanes, self._arrays, self._loops)):
+            yield from self._collected(item, kind, collected)
+            return
         first, here = self._free.take(f"first_{loop.variable}"), self._free.take("lanes_here")
         begin, width = self._said(loop.start, None), self._said(step, None)
         yield f"for ({kind} {first} = {begin}; {first} {sign} {bound}; {first} += {width}) {{"
@@ -266,6 +272,28 @@ class Writer:
             self._present, self._first = str(LANES), ""
         yield "}"
 
+    def _collected(self, item: Shared, kind: str, collected: Mapping[Variable, Inner]) -> Iterator[str]:
+        """A loop in which lanes only collect: so many steps at once that they fill the lanes, then single ones."""
+        loop, inner = item.loop, next(iter(collected.values()))
+        steps = str(LANES // int(inner.trips)) if inner.is_even else f"({inner.trips} < {LANES} ? {LANES} / {inner.trips} : 1)"
+        first, step = self._free.take(f"first_{loop.variable}"), self._free.take("step_of_few")
+        sign, bound = "<" if loop.ends_below else "<=", self._said(loop.bound, None)
+        # In the lanes in any case; said, since the CPU's compiler crashes on some such loops in which it is not.
+        place = f"({step} * {inner.trips} + {inner.variable}) % {LANES}" if inner.variable else step
+        self._places = dict.fromkeys(collected, place)
+        inside = _with(self._recomputed([loop.body]), self._inside(loop))
+        self._places = {}
+        body = [f"const {kind} {loop.variable} = {first} + {step};", *inside]
+        yield f"{kind} {first} = {self._said(loop.start, None)};"
+        yield f"for (; {first} + {steps} - 1 {sign} {bound}; {first} += {steps})"
+        yield f"{_UNIT}for (int {step} = 0; {step} < {steps}; ++{step}) {{"
+        yield from (line if line.startswith("#") else _UNIT * 2 + line for line in body)
+        yield f"{_UNIT}}}"
+        # Fewer than that many are left: a place of its own for each.
+        yield f"for (int {step} = 0; {first} + {step} {sign} {bound}; ++{step}) {{"
+        yield from (line if line.startswith("#") else _UNIT + line for line in body)
+        yield "}"
+
     def _inside(self, loop: Loop) -> list[str]:
         lines: list[str] = []
         for statement in loop.body.named_children if loop.body.type == "compound_statement" else [loop.body]:
@@ -275,16 +303,21 @@ class Writer:
 
     def _is_plain(self, item: Shared, step: Node) -> bool:
         """Whether a warp's lanes leave nothing behind: then it does not matter which of them does a step."""
+        used = map(self._lanes.variable, of_kind(item.loop.body, "identifier"))
+        return self._is_in_order(item, step) and not any(variable in self._arrays for variable in used)
+
+    def _is_in_order(self, item: Shared, step: Node) -> bool:
+        """Whether a warp's lanes do all steps, one after the other, and no step tells which lane does it."""
         loop, lanes = item.loop, self._lanes
         own = lanes.is_row(step) if lanes.block is not Block.WARPS else lanes.names.value(step) == LANES
         if item.apart != 1 or not own:
             return False
         for node in of_kind(loop.body, "identifier", "field_expression"):
+            if lanes.names.builtin(node) == "threadIdx.x":
+                return False
             variable = lanes.variable(node) if node.type == "identifier" else None
             again = variable is not None and lanes.differs(node) and lanes.is_recomputed(variable)
             outside = again and not is_within(present(lanes.declared(node), "declared", node).node, loop.body)
-            if variable in self._arrays or lanes.names.builtin(node) == "threadIdx.x":
-                return False
             if outside and variable is not None and variable.name != loop.variable:
                 return False
         return True
@@ -476,7 +509,7 @@ class Writer:
         if variable is None:
             return None
         if variable in self._arrays:
-            return f"{variable.spelled}[{lane or 0}]"
+            return f"{variable.spelled}[{self._places.get(variable, lane or '0')}]"
         if variable.version:
             return variable.spelled
         if lane is None and self._lanes.differs(use) and self._lanes.is_recomputed(variable):

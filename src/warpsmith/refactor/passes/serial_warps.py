@@ -1,9 +1,11 @@
 """`serial_warps`: a thread does what a warp did, its lanes one after the other in loops.
 
 Exposes SERIAL_WARPS: 0 as it was; 1: blocks have a thread for each warp; 2: a block is one warp, and so one thread; 3: one thread
-does the block's warps one after the other, where these neither share memory nor wait for each other. What lanes do between two exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element,
-and loops of shuffles become a tree over the array. What is the same in all lanes is done once. Loops whose steps lanes take in
-turns go through memory in order. A CPU's compiler then makes vectors along lanes or steps, and exchanges cost nothing.
+does the block's warps one after the other, where these neither share memory nor wait for each other. What lanes do between two
+exchanges is a loop over them; values that outlast such a loop are arrays of 32; shuffles read another lane's element, and loops
+of shuffles become a tree over the array. What is the same in all lanes is done once. Loops whose steps lanes take in turns go
+through memory in order; where lanes only collect in them, a step's neighbours collect beside each other, too. A CPU's compiler
+then makes vectors along lanes or steps, and exchanges cost nothing.
 
 Precondition: a CPU; blocks are made of whole warps along x, or have one dimension; lanes exchange values, or wait for each other,
 only where all of them come.
@@ -14,7 +16,7 @@ Constraints: blocks have whole warps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from warpsmith.core.expression import Expression
@@ -99,8 +101,12 @@ def _of_one(subject: Subject) -> tuple[int, Variant]:
     require(all(extent == "1" for extent in variant.block[1:]), "the block has several dimensions")
     require(tidy(threads) != str(LANES), "a block is a warp already")
     require(max(on_workloads(subject, threads)) > 1, "a block is one thread already")
-    is_chosen = bool(Expression.parse(threads).names & {t.name for t in variant.tunables})
-    rules = (Rule(f"({threads}) == {LANES}", "a block is a warp, which a thread does"),) if is_chosen else ()
+    chosen = [t for t in variant.tunables if t.name in Expression.parse(threads).names]
+    # Where no value of the parameters gives blocks of one warp, they are there for more than the block, and have an effect.
+    is_chosen = any(all(count <= LANES for count in _with(subject, chosen, pick)) for pick in (min, max)) if chosen else False
+    # A parameter that is the extent may be that of arrays too, which all lanes use.
+    sign = "==" if threads in {t.name for t in chosen} else "<="
+    rules = (Rule(f"({threads}) {sign} {LANES}", "a block is a warp, which a thread does"),) if is_chosen else ()
     made = replace(
         variant,
         text=subject.source.edited(*serial_functions(names_of(subject), Block.ONE), *_apart(subject)),
@@ -110,8 +116,16 @@ def _of_one(subject: Subject) -> tuple[int, Variant]:
     return 2, made
 
 
+def _with(subject: Subject, chosen: Sequence[Tunable], pick: Callable[[Sequence[int]], int]) -> list[int]:
+    """Threads of a block on all workloads, with the smallest or largest values of some parameters."""
+    names = {t.name for t in chosen}
+    tunables = tuple(replace(t, default=pick(t.values)) if t.name in names else t for t in subject.variant.tunables)
+    variant = replace(subject.variant, tunables=tunables)
+    return on_workloads(Subject(subject.kernel, subject.limits, variant, subject.parameters), variant.block[0])
+
+
 def _in_turn(subject: Subject) -> tuple[int, Variant]:
-    """A thread for each block, and blocks of as many warps as before: a CPU's compiler makes vectors of threads, and rows are theirs."""
+    """One thread, which does the block's warps: of several threads a CPU's runtime makes vectors, whose lanes are rows apart."""
     number, warps = _of_warps(subject)
     variant = subject.variant
     require(len(variant.block) == 1, "the block has several dimensions")
@@ -120,7 +134,11 @@ def _in_turn(subject: Subject) -> tuple[int, Variant]:
     require(max(on_workloads(subject, variant.block[0])) > LANES, "a block is a warp already")
     each = Subject(subject.kernel, subject.limits, warps, subject.parameters)
     loop = thread_loop(each, names_of(each), {"x": f"({warps.block[0]})"})
-    return number + 2, replace(warps, text=loop.text, block=("1",))
+    most = Rule(
+        f"({variant.block[0]}) <= {max(on_workloads(subject, variant.block[0]))}", "more warps for a thread are idle blocks"
+    )
+    rules = (*warps.rules, most) if extent.names else warps.rules
+    return number + 2, replace(warps, text=loop.text, block=("1",), rules=rules)
 
 
 def _apart(subject: Subject) -> Iterator[Edit]:

@@ -38,8 +38,8 @@ _ROW = """  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 def test_lanes_are_loops_and_what_outlasts_them_arrays():
     made = squeezed(_forms(_ROW)[1].text)
     assert "float sum_of_lanes(const float* v_given) { float v[32];" in made
-    assert "for (int first_i = 0; first_i < n; first_i += 32) {" in made
-    assert "s[lane_of_warp] += x[warp * n + i];" in made
+    assert "int first_i = 0; for (; first_i + 32 - 1 < n; first_i += 32) for (int step_of_few = 0; step_of_few < 32;" in made
+    assert "s[step_of_few] += x[warp * n + i];" in made
     assert "const int warp = static_cast<int>(threadIdx.x);" in made
     assert _forms(_ROW)[1].block == ("4",)
 
@@ -130,3 +130,32 @@ def test_lanes_go_together_through_a_loop_over_rows_that_they_read_side_by_side(
 def test_lanes_take_steps_one_by_one_that_run_along_memory_or_are_left_early(step: str, before: str):
     made = squeezed(_forms(_COLUMNS.replace("STEP", step).replace("0.f;", f"0.f; {before}"))[2].text)
     assert "lanes_here == 32" not in made
+
+
+_PACKS = """  float s = 0.f;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    for (int k = 0; k < 4; ++k) s += x[i * 4 + k];
+  }
+  USE
+  s = sum(s);
+  if (threadIdx.x == 0) out[0] = s;
+"""
+
+
+def test_neighbours_in_a_step_collect_beside_each_other():
+    made = squeezed(_forms(_PACKS.replace("  USE\n", ""))[2].text)
+    assert "for (; first_i + 8 - 1 < n; first_i += 8) for (int step_of_few = 0; step_of_few < 8; ++step_of_few) {" in made
+    assert "for (int k = 0; k < 4; ++k) s[(step_of_few * 4 + k) % 32] += x[i * 4 + k];" in made
+
+
+@pytest.mark.parametrize("use", ["out[threadIdx.x] = s;", "s *= 2.f;", "if (threadIdx.x > 3) s += 1.f; s = s * s;"])
+def test_what_lanes_do_more_with_than_collect_stays_theirs(use: str):
+    made = squeezed(_forms(_PACKS.replace("USE", use))[2].text)
+    assert "s[lane_of_warp] += x[i * 4 + k];" in made
+
+
+def test_one_thread_may_do_the_warps_of_a_block_in_turn():
+    forms = _forms(_ROW)
+    assert forms[3].block == ("1",)
+    assert "for (unsigned int step_x = 0; step_x < (4); ++step_x) {" in squeezed(forms[3].text)
+    assert 3 not in _forms("  __shared__ float t[128];\n  t[threadIdx.x] = 1.f;\n  __syncthreads();\n" + _ROW)
