@@ -17,10 +17,13 @@ from warpsmith.source import parse_kernel
 from warpsmith.source.canonical_loops import with_plain_loops
 from warpsmith.source.fill_loop_fission import with_own_fillings
 from warpsmith.source.launch_names import with_launch_names
+from warpsmith.source.own_variables import with_own_variables
+from warpsmith.source.plain_assembly import with_plain_assembly
 from warpsmith.source.plain_groups import with_plain_groups
 from warpsmith.source.quotients import with_quotients
 from warpsmith.source.settled_branches import with_settled_branches
 from warpsmith.source.unit_strides import with_unit_strides
+from warpsmith.source.wrappers import with_wrappers_written_out
 
 
 def look(draft: Draft, transform: Pass, variant: Variant) -> Answer:
@@ -84,7 +87,9 @@ def _plain(
 ) -> str:
     groups = partial(with_plain_groups, grid_axes=grid_axes, block_axes=block_axes)
     launch = partial(with_launch_names, block=block, parameters=parameters)
-    plainer = (with_settled_branches, groups, with_quotients, with_plain_loops, launch, with_unit_strides, with_own_fillings)
+    assembly = partial(with_plain_assembly, block_axes=block_axes, block=block)
+    plainer = (with_settled_branches, assembly, with_wrappers_written_out, groups, with_quotients, with_plain_loops)
+    plainer = (*plainer, with_own_variables, launch, with_unit_strides, with_own_fillings)
     try:
         source = parse_kernel(text, language, entry)
         for written in (step(source) for step in plainer):
