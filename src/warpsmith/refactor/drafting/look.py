@@ -16,6 +16,8 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.source import parse_kernel
 from warpsmith.source.canonical_loops import with_plain_loops
 from warpsmith.source.fill_loop_fission import with_own_fillings
+from warpsmith.source.forwarded_kernels import with_forwarded_body
+from warpsmith.source.inlined_exchanges import with_inlined_exchanges
 from warpsmith.source.launch_names import with_launch_names
 from warpsmith.source.own_variables import with_own_variables
 from warpsmith.source.plain_assembly import with_plain_assembly
@@ -88,7 +90,7 @@ def _plain(
     groups = partial(with_plain_groups, grid_axes=grid_axes, block_axes=block_axes)
     launch = partial(with_launch_names, block=block, parameters=parameters)
     assembly = partial(with_plain_assembly, block_axes=block_axes, block=block)
-    plainer = (with_settled_branches, assembly, with_wrappers_written_out, groups, with_quotients, with_plain_loops)
+    plainer = (with_forwarded_body, with_settled_branches, assembly, with_wrappers_written_out, with_inlined_exchanges, groups, with_quotients, with_plain_loops)
     plainer = (*plainer, with_own_variables, launch, with_unit_strides, with_own_fillings)
     try:
         source = parse_kernel(text, language, entry)
