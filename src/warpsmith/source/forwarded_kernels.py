@@ -49,14 +49,16 @@ class _Called:
     @classmethod
     def of(cls, call: Node, source: KernelSource) -> _Called | None:
         name = field(call, "function")
-        given = [text_of(n) for n in name.child_by_field_name("arguments").named_children] if name.type == "template_function" else []  # type: ignore[union-attr]
+        given = [text_of(n) for n in field(name, "arguments").named_children] if name.type == "template_function" else []
         plain = text_of(field(name, "name")) if name.type == "template_function" else text_of(name)
         meanings = source.functions(plain)
         if len(meanings) != 1 or meanings[0].has_error or meanings[0].start_byte > source.function.start_byte:
             return None
         function, directives = meanings[0], ("preproc_def", "preproc_undef", "preproc_function_def", "preproc_call")
         between = source.tree.data[function.end_byte : source.function.start_byte]
-        if re.search(rb"^[ \t]*#[ \t]*(?:undef|define)\b", between, re.MULTILINE) or any(True for _ in of_kind(function, *directives[:3])):
+        if re.search(rb"^[ \t]*#[ \t]*(?:undef|define)\b", between, re.MULTILINE) or any(
+            True for _ in of_kind(function, *directives[:3])
+        ):
             return None
         return cls._bound(source, function, given, field(call, "arguments").named_children)
 
@@ -107,13 +109,19 @@ class _Called:
         for declared, name, argument in self.parameters:
             text = self.source.text_of(argument)
             if text in passed:
-                if (name != text and text in own) or types.get(text) != _type(declared[: declared.rindex(name)]):
+                if (name != text and text in own) or types.get(text) != self._taken(declared[: declared.rindex(name)]):
                     return None
             elif name in mine:
                 return None
             else:
                 lines.append(f"{declared} = {text};")
         return lines
+
+    def _taken(self, declared: str) -> str:
+        """A parameter's type in the kernel's words."""
+        for _, name, value in self.templates:
+            declared = re.sub(rf"\b{name}\b", value, declared)
+        return _type(declared)
 
     def renamed(self, body: Node) -> str:
         """The body with the kernel's names for what it is given."""

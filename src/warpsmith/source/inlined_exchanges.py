@@ -1,9 +1,9 @@
 """Functions in which lanes exchange values and that passes cannot follow, written out where the kernel calls them.
 
-    template <typename T, int G> struct Dot { template <int N> static float of(const T (&q)[N], const T (&k)[N]) { … return s; } };
-    float qk = scale * Dot<T, 4>::of(query[group], keys);
+    template <int G> struct Dot { template <int N> static float of(const T (&q)[N], const T (&k)[N]) { … return s; } };
+    float qk = scale * Dot<4>::of(query[group], keys);
 
-becomes the statements of `of` with `query[group]` for q and `keys` for k, then `float qk = scale * s_of;`. Such are the static
+becomes the statements of `of` with `query[group]` for q and `keys` for k, then `float qk = scale * s_2;`. Such are the static
 functions of types, and those that take arrays: what they return differs between lanes. The tokens change, the meaning does not.
 """
 
@@ -94,12 +94,18 @@ def _statement(call: Node) -> Node | None:
     for node in ancestors(call):
         if node.type in {"conditional_expression", "lambda_expression", *LOOPS, "if_statement", "condition_clause"}:
             return None
-        if node.type == "binary_expression" and text_of(field(node, "operator")) in {"&&", "||"} and field(node, "right") == below:
+        if (
+            node.type == "binary_expression"
+            and text_of(field(node, "operator")) in {"&&", "||"}
+            and field(node, "right") == below
+        ):
             return None
         if node.type in {"declaration", "expression_statement", "return_statement"}:
             declared = [n for n in node.named_children if n.type == "init_declarator"]
             in_block = node.parent is not None and node.parent.type == "compound_statement"
-            others = (c for c in of_kind(node, "call_expression", "update_expression") if c != call and c.type != "call_expression")
+            others = (
+                c for c in of_kind(node, "call_expression", "update_expression") if c != call and c.type != "call_expression"
+            )
             return node if in_block and len(declared) <= 1 and not any(True for _ in others) else None
         below = node
     return None
@@ -151,13 +157,15 @@ class _Inlined:
     def _templates(self) -> dict[str, str] | None:
         """What template parameters stand for: said by the call, or read off an array that it is given."""
         given = self._deduced()
-        outer = [a for a in ancestors(self._function) if a.type in {"template_declaration", "struct_specifier", "class_specifier"}]
+        outer = [
+            a for a in ancestors(self._function) if a.type in {"template_declaration", "struct_specifier", "class_specifier"}
+        ]
         own = [outer[0]] if outer and outer[0].type == "template_declaration" else []
         rest = outer[len(own) :]
         of_type = rest[1] if len(rest) > 1 and rest[1].type == "template_declaration" else None
         function = field(self._call, "function")
-        scopes = [n for n in of_kind(function, "template_type")]
-        mine = [n for n in of_kind(function, "template_function")]
+        scopes = list(of_kind(function, "template_type"))
+        mine = list(of_kind(function, "template_function"))
         for declared, said in ((of_type, scopes[-1:]), (own[0] if own else None, mine[-1:])):
             explicit = [self._source.text_of(n) for n in field(said[0], "arguments").named_children] if said else []
             for number, name in enumerate(_template_names(declared) if declared is not None else ()):
@@ -185,7 +193,9 @@ class _Inlined:
         node, kind = declared.node, declared.node.parent.child_by_field_name("type") if declared.node.parent is not None else None
         size = node.child_by_field_name("size")
         plain = field(node, "declarator").type == "identifier" and size is not None and kind is not None
-        return (self._source.text_of(kind), self._source.text_of(size)) if plain and kind is not None and size is not None else None
+        return (
+            (self._source.text_of(kind), self._source.text_of(size)) if plain and kind is not None and size is not None else None
+        )
 
     def _fresh(self, name: str) -> str:
         number = 2

@@ -145,7 +145,9 @@ class KernelSource:
             body = waiting.pop()
             inside = is_method(body.parent) if body.parent is not None else False
             named = of_kind(body, "identifier", "field_identifier", "type_identifier")
-            meant = {(self.tree.text_of(use), inside or not _is_plain(use)) for use in named} | {(name, True) for name in operators}
+            meant = {(self.tree.text_of(use), inside or not _is_plain(use)) for use in named} | {
+                (name, True) for name in operators
+            }
             for name, may_be_method in sorted(meant):
                 for function in self._overloads.get(name, ()):
                     constructs = any(c.type == "field_initializer_list" for c in function.children) or name in self._types

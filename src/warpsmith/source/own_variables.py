@@ -10,7 +10,6 @@ Nothing behind the block asks for it, so the two values never meet. The tokens a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -62,6 +61,14 @@ def _own(statement: Node, target: Node, source: KernelSource) -> str | None:
     again = any(n.start_byte > block.end_byte or any(is_within(n, loop) for loop in loops) for n in others)
     itself = any(text_of(n) == name for n in of_kind(statement, "identifier") if n != target)
     jumps = any(True for _ in of_kind(source.body, "lambda_expression", "labeled_statement", "goto_statement"))
-    pointed = any(re.search(rf"&\s*{re.escape(name)}\b", text_of(n)) for n in of_kind(found.scope, "pointer_expression", "reference_declarator"))
+    pointed = any(_leads_to(n, name) for n in of_kind(found.scope, "pointer_expression", "init_declarator"))
     is_case = block.parent is not None and block.parent.type == "switch_statement"
     return None if again or itself or jumps or pointed or is_case else kind
+
+
+def _leads_to(node: Node, name: str) -> bool:
+    """Whether the variable's address is taken, or a reference made to it."""
+    if node.type == "init_declarator":
+        refers = any(True for _ in of_kind(field(node, "declarator"), "reference_declarator"))
+        return refers and any(text_of(n) == name for n in of_kind(field(node, "value"), "identifier"))
+    return text_of(field(node, "operator")) == "&" and text_of(field(node, "argument")) == name

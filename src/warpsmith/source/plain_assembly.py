@@ -36,11 +36,14 @@ _SHUFFLE = re.compile(r"shfl\.sync\.(?P<way>bfly|down|up|idx)\.b32")
 _WAYS = {"bfly": "_xor", "down": "_down", "up": "_up", "idx": ""}
 _LANE = re.compile(r"mov\.[usb]32")
 _ACCESS = re.compile(
-    r"(?P<what>ld|st)(?P<how>(?:\.(?:weak|global|nc|c[ags]|lu|w[bt]|L[12]::\w+))*)(?:\.v(?P<count>[24]))?\.(?P<kind>[busf])(?P<bits>8|16|32|64)"
+    r"(?P<what>ld|st)(?P<how>(?:\.(?:weak|global|nc|c[ags]|lu|w[bt]|L[12]::\w+))*)"
+    r"(?:\.v(?P<count>[24]))?\.(?P<kind>[busf])(?P<bits>8|16|32|64)"
 )
 _PREFETCH = re.compile(r"prefetchu?(?:\.(?:global|L[12](?:::\w+)?))+")
 _ADDRESS = re.compile(r"\[\s*%(?P<operand>\d+)\s*(?:\+\s*(?P<offset>\d+)\s*)?\]")
-_MAY_WAIT = re.compile(r"\b(?:volatile(?!\s*\()|__threadfence\w*|__nanosleep|atom\w*)\b|cuda::atomic|\.(?:acquire|release|volatile)\b")
+_MAY_WAIT = re.compile(
+    r"\b(?:volatile(?!\s*\()|__threadfence\w*|__nanosleep|atom\w*)\b|cuda::atomic|\.(?:acquire|release|volatile)\b"
+)
 # By register, kind and bits: what C++ calls an element, and how its vectors begin.
 _ELEMENTS = {
     ("r", "s", 32): ("int", "int"), ("r", "u", 32): ("unsigned", "uint"), ("r", "b", 32): ("unsigned", "uint"),
@@ -122,7 +125,7 @@ class _Reader:
 
     def _access(self, access: re.Match[str], given: list[str], operands: list[_Operand]) -> str | None:
         is_load, count, bits = access["what"] == "ld", int(access["count"] or 1), int(access["bits"])
-        if len(given) != 2 or ".global" not in access["how"] or count * bits > _MOST_BYTES * 8:
+        if len(given) != 2 or ".global" not in access["how"]:
             return None
         listed, at = (given[0], given[1]) if is_load else (given[1], given[0])
         values = [_place(text.strip(), operands) for text in listed.strip("{} ").split(",")]
@@ -132,20 +135,19 @@ class _Reader:
             return None
         element, vector = _ELEMENTS.get((known[0].register, access["kind"], bits), ("", ""))
         where = _place(f"%{address['operand']}", operands)
-        if not element or (count > 1 and not vector) or where is None or where.register != "l":
+        if not element or (count > 1 and not vector) or count * bits > _MOST_BYTES * 8 or where is None or where.register != "l":
             return None
         texts = [self._text(value) for value in known]
         whole = self._whole(texts, vector, count, known[0].value) if count > 1 else None
         kind = whole[1] if whole is not None else element if count == 1 else f"{vector}{count}"
         place = self._place(where, kind, int(address["offset"] or 0), is_load=is_load)
+        one = whole[0] if whole is not None else texts[0] if count == 1 else None
         if place is None:
             return None
         if is_load:
-            if count == 1 or whole is not None:
-                return f"{whole[0] if whole is not None else texts[0]} = {place}"
-            return ", ".join(f"{text} = ({place}).{axis}" for text, axis in zip(texts, "xyzw", strict=False))
-        made = texts[0] if count == 1 else f"make_{kind}({', '.join(texts)})"
-        return f"{place} = {whole[0] if whole is not None else made}"
+            parts = (f"{text} = ({place}).{axis}" for text, axis in zip(texts, "xyzw", strict=False))
+            return f"{one} = {place}" if one is not None else ", ".join(parts)
+        return f"{place} = {one if one is not None else f'make_{kind}(' + ', '.join(texts) + ')'}"
 
     def _whole(self, texts: list[str], vector: str, count: int, first: Node) -> tuple[str, str] | None:
         """The variable whose parts these are, all of them, and its type."""

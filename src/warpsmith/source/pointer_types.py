@@ -23,7 +23,9 @@ def declared_as(name: str, use: Node, scopes: Scopes) -> str | None:
     if declaration is None or not declaration.type.endswith("declaration"):
         return None
     before = text_of(declaration).partition("=")[0]
-    first = re.fullmatch(rf"\s*([\w\s:<>]+?)\s*((?:[*&]\s*|const\b\s*|__restrict(?:__)?\b\s*)*){re.escape(name)}\s*[;{{(]?.*", before, re.DOTALL)
+    first = re.fullmatch(
+        rf"\s*([\w\s:<>]+?)\s*((?:[*&]\s*|const\b\s*|__restrict(?:__)?\b\s*)*){re.escape(name)}\s*[;{{(]?.*", before, re.DOTALL
+    )
     if first is None or (found.node.type.endswith("declaration") and "[" in before) or "," in before:
         return None
     stars = first[2].count("*")

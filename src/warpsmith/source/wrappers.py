@@ -1,4 +1,4 @@
-"""Functions of the file that only give an exchange, a lane, or one access of memory another name, written out where they are called.
+"""Functions that only give an exchange, a lane or one access of memory another name, written out where they are called.
 
     __device__ float shfl_xor_sync(float x, int mask) { float y; y = __shfl_xor_sync(0xffffffff, x, mask); return y; }
     sum += math::shfl_xor_sync(sum, offset);      →      sum += __shfl_xor_sync(0xffffffff, sum, offset);
@@ -128,7 +128,7 @@ def _value(statements: Sequence[Node]) -> Node | None:
 
 
 def _written(wrapper: _Wrapper, arguments: Sequence[Node], call: Node) -> str | None:
-    uses = [n for n in of_kind(wrapper.value, "identifier")]
+    uses = list(of_kind(wrapper.value, "identifier"))
     given: dict[str, str] = {}
     for (kind, name), argument in zip(wrapper.parameters, arguments, strict=True):
         if sum(text_of(use) == name for use in uses) != 1 and not is_pure(argument, wrapper.source):

@@ -90,11 +90,20 @@ def _plain(
     groups = partial(with_plain_groups, grid_axes=grid_axes, block_axes=block_axes)
     launch = partial(with_launch_names, block=block, parameters=parameters)
     assembly = partial(with_plain_assembly, block_axes=block_axes, block=block)
-    plainer = (with_forwarded_body, with_settled_branches, assembly, with_wrappers_written_out, with_inlined_exchanges, groups, with_quotients, with_plain_loops)
-    plainer = (*plainer, with_own_variables, launch, with_unit_strides, with_own_fillings)
+    plainer = (
+        with_forwarded_body,
+        with_settled_branches,
+        assembly,
+        with_wrappers_written_out,
+        with_inlined_exchanges,
+        groups,
+        with_quotients,
+        with_plain_loops,
+    )
+    counted = (with_own_variables, launch, with_unit_strides, with_own_fillings)
     try:
         source = parse_kernel(text, language, entry)
-        for written in (step(source) for step in plainer):
+        for written in (step(source) for step in (*plainer, *counted)):
             source = source if written == source.text else parse_kernel(written, language, entry)
     except InputError:
         return text

@@ -48,10 +48,8 @@ class LaunchBounds:
                 return Declined("its launch bounds name the blocks already", source.line_of(given))
             edit = Edit(arguments[0].end_byte, arguments[0].end_byte, f" {macro}")
             body = f", {name}"
-        elif "__launch_bounds__" in head or "__block_size__" in head:
-            return Declined("its launch bounds are not understood", source.line_of(source.function))
-        elif (unclear_macro := _may_promise(source)) is not None:
-            return Declined(f"{unclear_macro} may have launch bounds in it", source.line_of(source.function))
+        elif (problem := _unclear(head, source)) is not None:
+            return Declined(problem, source.line_of(source.function))
         else:
             threads = _threads(variant)
             if threads is None:
@@ -67,12 +65,14 @@ class LaunchBounds:
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
 
 
-def _may_promise(source: KernelSource) -> str | None:
-    """A macro among the kernel's specifiers that is not known to stand for nothing."""
+def _unclear(head: str, source: KernelSource) -> str | None:
+    """Whether there may be bounds that the grammar does not show: also in a macro that is not known to stand for nothing."""
+    if "__launch_bounds__" in head or "__block_size__" in head:
+        return "its launch bounds are not understood"
     for name in specifier_macros(source.tree.data, source.declarator.start_byte):
         meanings = re.findall(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b(?:\([^()]*\))?(.*)$", source.text, re.MULTILINE)
         if not meanings or any(meaning.strip() for meaning in meanings):
-            return name
+            return f"{name} may have launch bounds in it"
     return None
 
 
