@@ -50,7 +50,8 @@ _ELEMENTS = {
     ("f", "f", 32): ("float", "float"), ("f", "b", 32): ("float", "float"), ("d", "f", 64): ("double", "double"),
     ("d", "b", 64): ("double", "double"), ("l", "s", 64): ("long long", "longlong"),
     ("l", "u", 64): ("unsigned long long", "ulonglong"), ("l", "b", 64): ("unsigned long long", "ulonglong"),
-    ("h", "s", 16): ("short", "short"), ("h", "u", 16): ("unsigned short", "ushort"), ("h", "b", 16): ("unsigned short", "ushort"),
+    ("h", "s", 16): ("short", "short"),
+    ("h", "u", 16): ("unsigned short", "ushort"), ("h", "b", 16): ("unsigned short", "ushort"),
     ("r", "u", 8): ("unsigned char", ""), ("h", "u", 8): ("unsigned char", ""), ("r", "s", 8): ("signed char", ""),
     ("r", "u", 16): ("unsigned short", ""), ("r", "s", 16): ("short", ""),
 }  # fmt: skip
