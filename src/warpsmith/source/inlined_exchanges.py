@@ -188,14 +188,18 @@ class _Inlined:
     def _array(self, argument: Node) -> tuple[str, str] | None:
         """Type and extent of a local array of one dimension."""
         declared = self._source.scopes.declaration(text_of(argument), argument)
-        if declared is None or declared.origin is not Origin.LOCAL or declared.node.type != "array_declarator":
+        node = declared.node if declared is not None and declared.origin is Origin.LOCAL else None
+        declaration = node.parent if node is not None else None
+        node = field(node, "declarator") if node is not None and node.type == "init_declarator" else node
+        if (
+            node is None
+            or declaration is None
+            or node.type != "array_declarator"
+            or field(node, "declarator").type != "identifier"
+        ):
             return None
-        node, kind = declared.node, declared.node.parent.child_by_field_name("type") if declared.node.parent is not None else None
-        size = node.child_by_field_name("size")
-        plain = field(node, "declarator").type == "identifier" and size is not None and kind is not None
-        return (
-            (self._source.text_of(kind), self._source.text_of(size)) if plain and kind is not None and size is not None else None
-        )
+        kind, size = declaration.child_by_field_name("type"), node.child_by_field_name("size")
+        return (self._source.text_of(kind), self._source.text_of(size)) if kind is not None and size is not None else None
 
     def _fresh(self, name: str) -> str:
         number = 2

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warpsmith.core.errors import InputError
 from warpsmith.core.hardware import Language
 from warpsmith.source.dataflow import is_pure
 from warpsmith.source.kernel import KernelSource
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _TELLING = re.compile(r"__(?:shfl|ballot|any|all)\w*\s*\(|\bthreadIdx\.x\b|^\*")
 _OWN_NAMES = re.compile(r"__\w+|threadIdx|make_\w+")
 _PARAMETER = re.compile(r"(?P<type>.+?[\s*&])\s*(?P<name>[A-Za-z_]\w*)", re.DOTALL)
+_ROUNDS = 4  # a wrapper may wrap another, or take what one returns
 _ATOMS = frozenset({"identifier", "number_literal", "subscript_expression", "field_expression", "call_expression"})
 
 
@@ -41,7 +43,15 @@ class _Wrapper:
 
 def with_wrappers_written_out(source: KernelSource) -> str:
     """The whole file's text."""
-    return source.text if source.language is Language.OPENCL else source.edited(*_edits(source))
+    for _ in range(_ROUNDS if source.language is not Language.OPENCL else 0):
+        edits = list(_edits(source))
+        if not edits:
+            break
+        try:
+            source = source.reread(source.edited(*edits))
+        except InputError:
+            break
+    return source.text
 
 
 def _edits(source: KernelSource) -> Iterator[Edit]:
