@@ -57,9 +57,9 @@ def _attempt(draft: Draft, transform: Pass, variant: Variant) -> Answer:
 
 
 def _second_look(draft: Draft, transform: Pass, variant: Variant, first: Declined) -> Answer:
-    """What the pass makes of a plainer form: branches of other instances gone, groups of threads and shifts said in plain
-    arithmetic, counters declared in their loops, the launch's names for its numbers, groups of elements counted, a loop for each
-    tile filled.
+    """What the pass makes of a plainer form: the body of the only function called, branches of other instances gone, assembly,
+    groups of threads and shifts said in plain arithmetic, functions in which lanes meet written out, counters declared in their
+    loops, the launch's names for its numbers, groups of elements counted, a loop for each tile filled.
 
     Alternatives only, for the default stays; or names for its numbers, where these stand in the default too.
     """
