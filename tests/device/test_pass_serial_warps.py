@@ -177,6 +177,21 @@ __global__ void k(float* out, const float* x, const float* w, int n)
 }
 """
 
+_CHANGED = """
+__global__ void k(float* out, const float* x, int n)
+{
+  __shared__ float parts[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, at = blockIdx.x * n + threadIdx.x;
+  float s = x[at];
+  for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  if (lane == 0) parts[warp] = s;
+  __syncthreads();
+  if (lane < 4) s = parts[lane];
+  for (int o = 2; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  out[at] = s;
+}
+"""
+
 
 def test_loops_over_rows_inside_of_columns(pool: CompilePool, workshop: Path):
     toml = _BLOCK_TOML.replace("BLOCK", "128").replace(
@@ -186,3 +201,14 @@ def test_loops_over_rows_inside_of_columns(pool: CompilePool, workshop: Path):
     made = rewritten(SerialWarps(), kernel, plain, pool.describe().limits)
     assert all("lanes_here == 32" in form.text for form in made.alternatives.values())
     Runner(pool, kernel, plain).check([(form, {}) for form in made.alternatives.values()])
+
+
+def test_what_lanes_change_after_a_sum_is_each_lanes_own(pool: CompilePool, workshop: Path):
+    toml = _BLOCK_TOML.replace("BLOCK", "128").replace("n = 1029", "n = 128").replace("n = 96", "n = 128")
+    kernel, plain = foreign(
+        workshop / "serial_changed",
+        _CHANGED,
+        toml.replace('w   = { dtype = "f32", shape = [4], role = "in", init = "normal" }\n', ""),
+    )
+    made = rewritten(SerialWarps(), kernel, plain, pool.describe().limits)
+    Runner(pool, kernel, plain).check([(made.alternatives[1], {})])

@@ -28,7 +28,8 @@ _PLAIN = re.compile(
 _MACHINE = re.compile(r"%(?:%|[A-Za-z_])")
 _LANE = re.compile(r"%%?lane(?:id|mask_[a-z]+)\b")
 _COMMENT = re.compile(r"//[^\n]*?(?=\\n|$)|/\*.*?\*/")
-_INSTRUCTION = re.compile(r"(?:@!?[%\w\[\]]+\s+)?(([a-z]\w*)(?:\.[\w:]+)*)(?:\s.*)?", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:@!?[%\w\[\]]+\s+)?(([a-z]\w*)(?:\.[\w:]+)*)(?:\s+(.*))?", re.DOTALL)
+_COMMA = re.compile(r",(?![^{\[]*[}\]])")  # not inside the brackets of a vector or an address
 
 
 class Assembly(StrEnum):
@@ -39,21 +40,39 @@ class Assembly(StrEnum):
 
 
 def kind_of(assembly: Node) -> Assembly:
-    text = "".join(text_of(literal) for literal in of_kind(field(assembly, "assembly_code"), "string_content", "escape_sequence"))
+    text = _code(assembly)
     without_lane = _LANE.sub("%0", text)
     if _MACHINE.search(without_lane):
         return Assembly.OTHER
-    code = re.sub(r"\\[nrt]", " ", _COMMENT.sub(" ", text)).strip()
-    code = code[1:-1] if code.startswith("{") and code.endswith("}") else code
-    lines = [line.strip() for line in code.split(";")]
-    found = [_INSTRUCTION.fullmatch(line) for line in lines if line and not line.startswith(".reg ")]
-    known = [match for match in found if match is not None]
-    if not found or len(known) < len(found):
+    known = _matched(text)
+    if not known:
         return Assembly.OTHER
     if all(match[2] in _CALCULATIONS for match in known):
         return Assembly.OWN if text == without_lane else Assembly.LANE
     plain = all(match[2] in _CALCULATIONS or _PLAIN.fullmatch(match[1]) for match in known)
     return Assembly.MEMORY if plain and text == without_lane else Assembly.OTHER
+
+
+def instructions(assembly: Node) -> list[tuple[str, list[str]]] | None:
+    """Each with its operands; None where one has a condition, or is not understood."""
+    known = _matched(_code(assembly))
+    if not known or any(match[0].startswith("@") for match in known):
+        return None
+    return [(match[1], [part.strip() for part in _COMMA.split(match[3] or "")]) for match in known]
+
+
+def _code(assembly: Node) -> str:
+    return "".join(text_of(literal) for literal in of_kind(field(assembly, "assembly_code"), "string_content", "escape_sequence"))
+
+
+def _matched(text: str) -> list[re.Match[str]]:
+    """The instructions; none where there is one that does not look like any."""
+    code = re.sub(r"\\[nrt]", " ", _COMMENT.sub(" ", text)).strip()
+    code = code[1:-1] if code.startswith("{") and code.endswith("}") else code
+    lines = [line.strip() for line in code.split(";")]
+    found = [_INSTRUCTION.fullmatch(line) for line in lines if line and not line.startswith(".reg ")]
+    known = [match for match in found if match is not None]
+    return known if len(known) == len(found) else []
 
 
 def outputs(assembly: Node) -> Iterator[Node]:

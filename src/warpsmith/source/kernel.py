@@ -136,19 +136,33 @@ class KernelSource:
     def reached(self) -> list[Node]:
         """The kernel's body and those of the functions of this file that it reaches, the kernel's first.
 
-        A type is reached with its constructors; operators are not named where they are used, so all of the file's count.
+        A type is reached with its constructors, and its other functions only where an object, a scope or the type itself calls
+        them. Operators are not named where they are used, so all of the file's count.
         """
         operators = [name for name in self._overloads if name.startswith("operator")]
-        found, waiting, seen = [self.body], [self.body], set[str]()
+        found, waiting, seen = [self.body], [self.body], set[int]()
         while waiting:
-            named = of_kind(waiting.pop(), "identifier", "field_identifier", "type_identifier")
-            for name in (*map(self.tree.text_of, named), *operators):
-                if name in self._overloads and name not in seen:
-                    seen.add(name)
-                    bodies = [c for f in self._overloads[name] for c in f.children if c.type in _BODIES]
+            body = waiting.pop()
+            inside = is_method(body.parent) if body.parent is not None else False
+            named = of_kind(body, "identifier", "field_identifier", "type_identifier")
+            meant = {(self.tree.text_of(use), inside or not _is_plain(use)) for use in named} | {
+                (name, True) for name in operators
+            }
+            for name, may_be_method in sorted(meant):
+                for function in self._overloads.get(name, ()):
+                    constructs = any(c.type == "field_initializer_list" for c in function.children) or name in self._types
+                    if function.start_byte in seen or not (may_be_method or constructs or not is_method(function)):
+                        continue
+                    seen.add(function.start_byte)
+                    bodies = [c for c in function.children if c.type in _BODIES]
                     found += bodies
                     waiting += bodies
         return found
+
+    @cached_property
+    def _types(self) -> frozenset[str]:
+        named = (n.child_by_field_name("name") for n in of_kind(self.tree.root, "struct_specifier", "class_specifier"))
+        return frozenset(re.match(r"\w*", self.tree.text_of(name))[0] for name in named if name is not None)  # type: ignore[index]
 
     def has_errors(self) -> bool:
         """Whether the grammar did not understand a part of the kernel: then nothing should be changed there."""
@@ -169,6 +183,12 @@ class KernelSource:
 
     def edited(self, *edits: Edit) -> str:
         return self.tree.edited(edits)
+
+    def reread(self, text: str) -> KernelSource:
+        """The same kernel and instance in another text."""
+        name = function_name(self.tree, self.function) or ""
+        read = parse_kernel(text, self.language, name)
+        return KernelSource(read.tree, read.function, self.bindings)
 
     def _parameter(self, node: Node) -> KernelParameter | None:
         if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
@@ -192,7 +212,7 @@ def parse_kernel(text: str, language: Language, entry: str) -> KernelSource:
     if declared is not None:
         raise InputError(
             f"the declaration of {plain!r} cannot be parsed (line {text.count(chr(10), 0, declared.end()) + 1})",
-            hint="an #if or a macro with arguments between __global__ and the parameters is not understood",
+            hint="an #if between __global__ and the parameters is not understood",
         )
     raise InputError(f"no kernel {plain!r} in this source", hint="an entry is the name of a __global__ or __kernel function")
 
@@ -206,6 +226,20 @@ def function_name(tree: Tree, function: Node) -> str | None:
         return None
     name = declarator.child_by_field_name("declarator")
     return tree.text_of(name).rsplit("::", 1)[-1] if name is not None else None
+
+
+def is_method(function: Node) -> bool:
+    """Whether it is a type's own function, which nobody else calls by its name alone."""
+    outer = function.parent
+    while outer is not None and outer.type == "template_declaration":
+        outer = outer.parent
+    return outer is not None and outer.type == "field_declaration_list"
+
+
+def _is_plain(use: Node) -> bool:
+    """Whether a name stands alone, rather than behind an object or a scope."""
+    outer = use.parent.parent if use.parent is not None and use.parent.type == "template_function" else use.parent
+    return use.type == "identifier" and (outer is None or outer.type not in {"qualified_identifier", "field_expression"})
 
 
 def _is_kernel(tree: Tree, function: Node) -> bool:

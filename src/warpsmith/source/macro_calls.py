@@ -28,7 +28,7 @@ _TELLING = re.compile(
     r"|threadIdx|blockIdx|blockDim|gridDim|warpSize|get_(?:global|local|group|num|sub_group|work|enqueued)_\w+"
     r"|__syncthreads\w*|__syncwarp|barrier|work_group_\w+|sub_group_\w+|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask"
     r"|__match_\w+|__reduce_\w+|__builtin_\w+|__threadfence\w*|mem_fence|__shared__|__local|local|atom(?:ic)?_?\w+"
-    r"|cg|cub|cooperative_groups|wmma|_Pragma|__restrict(?:__)?)\b"
+    r"|cg|cub|cooperative_groups|wmma|_Pragma|__restrict(?:__)?|__launch_bounds__)\b"
 )
 # As every HIP header has them, ROCm's and ours.
 _HIP = (
@@ -63,7 +63,9 @@ def expanded(text: str, entry: str, given: Mapping[str, Value] | None = None, he
     tokens = list(tokenize(text))
     pieces: list[str] = []
     position = 0
-    for start, end, written in writer.calls(tokens, reached_spans(tokens, entry)):
+    heads = _heads(tokens, entry)
+    uses = [*writer.calls(tokens, reached_spans(tokens, entry)), *_Writer(text, known).calls(tokens, heads)]
+    for start, end, written in sorted(uses):
         pieces += [text[position:start], _apart(text[start - 1 : start], written), _space(written[-1:], text[end : end + 1])]
         position = end
     return Expanded(_PRAGMA.sub(r"\1#pragma \2", "".join([*pieces, text[position:]])), writer.hidden)
@@ -188,9 +190,27 @@ def _problem(macro: Macro | None) -> str | None:
     return None
 
 
+def _heads(tokens: Sequence[Token], entry: str) -> list[tuple[int, int]]:
+    """What stands between `__global__` and a kernel's name: what cannot be written out there hides no statement."""
+    name = _plain_name(entry)
+    found = []
+    for end, token in enumerate(tokens):
+        if token.text == name and tokens[end + 1 : end + 2] and tokens[end + 1].text in {"(", "<"}:
+            start = end
+            while start and tokens[start].text not in {";", "{", "}", "__global__"} and tokens[start].kind is not Kind.DIRECTIVE:
+                start -= 1
+            if tokens[start].text == "__global__":
+                found.append((start + 1, end))
+    return found
+
+
+def _plain_name(entry: str) -> str:
+    return entry.partition("<")[0].strip().rpartition("::")[2]
+
+
 def reached_spans(tokens: Sequence[Token], entry: str) -> list[tuple[int, int]]:
     """Where the bodies of the kernel and of the functions that it names lie, in order; one inside another is left out."""
-    waiting, seen, found = [entry.partition("<")[0].strip().rpartition("::")[2]], set[str](), list[tuple[int, int]]()
+    waiting, seen, found = [_plain_name(entry)], set[str](), list[tuple[int, int]]()
     bodies: dict[str, list[tuple[int, int]]] = {}
     for name, span in _bodies(tokens):
         bodies.setdefault(name, []).append(span)

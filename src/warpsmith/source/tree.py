@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from warpsmith.core.hardware import Language
+from warpsmith.source.specifier_macros import without_specifier_macros
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -246,7 +247,7 @@ def masked(data: bytes, language: Language) -> bytes:
     data = _MOST_CLUSTERS.sub(_blank_third, data)
     data = _CONDITIONAL_BOUNDS.sub(_blank_around_promise, data)
     data = _INNER_PRAGMA.sub(_blank_pragma, data)
-    data = _LIKE_A_TEMPLATE.sub(_with_parentheses, data)
+    data = without_specifier_macros(_LIKE_A_TEMPLATE.sub(_with_parentheses, data))
     return _OPENCL_WORDS.sub(_blank, data) if language is Language.OPENCL else data
 
 

@@ -16,13 +16,18 @@ from warpsmith.refactor.extents import tidy
 from warpsmith.source import parse_kernel
 from warpsmith.source.canonical_loops import with_plain_loops
 from warpsmith.source.fill_loop_fission import with_own_fillings
+from warpsmith.source.forwarded_kernels import with_forwarded_body
+from warpsmith.source.inlined_exchanges import with_inlined_exchanges
 from warpsmith.source.inlined_helpers import with_inlined_helpers
 from warpsmith.source.launch_names import with_launch_names
+from warpsmith.source.own_variables import with_own_variables
+from warpsmith.source.plain_assembly import with_plain_assembly
 from warpsmith.source.plain_groups import with_plain_groups
 from warpsmith.source.plain_reductions import with_plain_reductions
 from warpsmith.source.quotients import with_quotients
 from warpsmith.source.settled_branches import with_settled_branches
 from warpsmith.source.unit_strides import with_unit_strides
+from warpsmith.source.wrappers import with_wrappers_written_out
 
 
 def look(draft: Draft, transform: Pass, variant: Variant) -> Answer:
@@ -54,9 +59,10 @@ def _attempt(draft: Draft, transform: Pass, variant: Variant) -> Answer:
 
 
 def _second_look(draft: Draft, transform: Pass, variant: Variant, first: Declined) -> Answer:
-    """What the pass makes of a plainer form: branches of other instances gone, helpers with lambdas written out, reductions of
-    libraries by shuffles, groups of threads and shifts said in plain arithmetic, counters declared in their loops, the launch's
-    names for its numbers, groups of elements counted, a loop for each tile filled.
+    """What the pass makes of a plainer form: the body of the only function called, branches of other instances gone, helpers with
+    lambdas, assembly and functions in which lanes meet written out, reductions of libraries by shuffles, groups of threads and
+    shifts said in plain arithmetic, counters declared in their loops, the launch's names for its numbers, groups of elements
+    counted, a loop for each tile filled.
 
     Alternatives only, for the default stays; or names for its numbers, where these stand in the default too.
     """
@@ -87,11 +93,13 @@ def _plain(
     groups = partial(with_plain_groups, grid_axes=grid_axes, block_axes=block_axes)
     launch = partial(with_launch_names, block=block, parameters=parameters)
     reductions = partial(with_plain_reductions, block_axes=block_axes)
-    arithmetic = (with_quotients, with_plain_loops, launch, with_unit_strides, with_own_fillings)
-    plainer = (with_settled_branches, with_inlined_helpers, reductions, groups, *arithmetic)
+    assembly = partial(with_plain_assembly, block_axes=block_axes, block=block)
+    followed = (with_forwarded_body, with_settled_branches, with_inlined_helpers)
+    together = (assembly, with_wrappers_written_out, with_inlined_exchanges, reductions, groups)
+    counted = (with_quotients, with_plain_loops, with_own_variables, launch, with_unit_strides, with_own_fillings)
     try:
         source = parse_kernel(text, language, entry)
-        for written in (step(source) for step in plainer):
+        for written in (step(source) for step in (*followed, *together, *counted)):
             source = source if written == source.text else parse_kernel(written, language, entry)
     except InputError:
         return text

@@ -64,6 +64,9 @@ class Writer:
         lanes = self._lanes
         yield from lanes.given
         for item in _all(items):
+            if isinstance(item, Reduced):  # a lane may give what is the same for all another value later
+                afterwards = [self._after(step) for step in item.steps]
+                yield from (v for v in afterwards if v is not None and lanes.varies(v) and self._begins(v, item.steps))
             if not isinstance(item, Each):
                 continue
             spans = [(p.node.start_byte, p.node.end_byte) for p in item.parts]
@@ -219,13 +222,20 @@ class Writer:
         yield f"{_UNIT}}}"
         for step in steps:
             own = present(self._lanes.variable(unwrapped(step.shuffle.value)), "a variable", step.target)
-            after = next(
-                (v for v in self._lanes.uses if (v.name, v.start, v.version) == (own.name, own.start, own.version + 1)), None
-            )
+            after = self._after(step)
             if after is None or not self._begins(after, steps):
                 yield from self._loop([f"{own.spelled}[{lane}] = {own.spelled}[0];"])
+            elif after in self._arrays:
+                yield f"{self._type(step.target)} {after.spelled}[{LANES}];"
+                yield from self._loop([f"{after.spelled}[{lane}] = {own.spelled}[0];"])
             else:
                 yield f"{self._type(step.target)} {after.spelled} = {own.spelled}[0];"
+
+    def _after(self, step: Step) -> Variable | None:
+        """What the reduced variable is called from there on."""
+        own = present(self._lanes.variable(unwrapped(step.shuffle.value)), "a variable", step.target)
+        later = (own.name, own.start, own.version + 1)
+        return next((v for v in self._lanes.uses if (v.name, v.start, v.version) == later), None)
 
     def _begins(self, after: Variable, steps: Sequence[Step]) -> bool:
         """Whether the version begins with this reduction."""

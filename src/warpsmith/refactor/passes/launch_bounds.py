@@ -19,7 +19,8 @@ from warpsmith.refactor.base import Answer, Concern, Declined, Rewrite, Stage, S
 from warpsmith.refactor.names import fresh_name
 from warpsmith.refactor.preconditions import unreadable
 from warpsmith.refactor.substitution import before_kernel
-from warpsmith.source import Edit
+from warpsmith.source import Edit, KernelSource
+from warpsmith.source.specifier_macros import specifier_macros
 from warpsmith.source.tree import of_kind, text_of
 
 _BLOCKS = (0, 1, 2, 4)
@@ -47,8 +48,8 @@ class LaunchBounds:
                 return Declined("its launch bounds name the blocks already", source.line_of(given))
             edit = Edit(arguments[0].end_byte, arguments[0].end_byte, f" {macro}")
             body = f", {name}"
-        elif "__launch_bounds__" in head or "__block_size__" in head:
-            return Declined("its launch bounds are not understood", source.line_of(source.function))
+        elif (problem := _unclear(head, source)) is not None:
+            return Declined(problem, source.line_of(source.function))
         else:
             threads = _threads(variant)
             if threads is None:
@@ -62,6 +63,17 @@ class LaunchBounds:
         )
         text = source.edited(Edit(at, at, defined), edit)
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))
+
+
+def _unclear(head: str, source: KernelSource) -> str | None:
+    """Whether there may be bounds that the grammar does not show: also in a macro that is not known to stand for nothing."""
+    if "__launch_bounds__" in head or "__block_size__" in head:
+        return "its launch bounds are not understood"
+    for name in specifier_macros(source.tree.data, source.declarator.start_byte):
+        meanings = re.findall(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b(?:\([^()]*\))?(.*)$", source.text, re.MULTILINE)
+        if not meanings or any(meaning.strip() for meaning in meanings):
+            return f"{name} may have launch bounds in it"
+    return None
 
 
 def _threads(variant: Variant) -> str | None:

@@ -8,7 +8,7 @@ through memory in order; where lanes only collect in them, a step's neighbours c
 then makes vectors along lanes or steps, and exchanges cost nothing.
 
 Precondition: a CPU; blocks are made of whole warps along x, or have one dimension; lanes exchange values, or wait for each other,
-only where all of them come.
+only where all of them come. For a thread each warp, the kernel exchanges values or asks for a thread's warp or lane.
 Conjectured: that lanes depend on each other only where they exchange values, that what a function of the file exchanges is the
 same in all lanes, and that results do not depend on how many threads a block has.
 Constraints: blocks have whole warps.
@@ -39,9 +39,9 @@ from warpsmith.refactor.preconditions import (
     require_readable,
     those_that_can,
 )
-from warpsmith.source import Edit
+from warpsmith.source import Edit, KernelSource, Names
 from warpsmith.source.threads import teamwork
-from warpsmith.source.tree import of_kind
+from warpsmith.source.tree import field, of_kind, text_of, unwrapped
 
 
 class SerialWarps:
@@ -81,7 +81,8 @@ def _rewrite(subject: Subject) -> Rewrite:
 def _of_warps(subject: Subject) -> tuple[int, Variant]:
     """A thread for each warp."""
     variant, threads = subject.variant, subject.variant.block[0]
-    require(teamwork(subject.source).exchanges, "no lanes exchange values")
+    by_warps = bool(teamwork(subject.source).exchanges) or _tells_warps_apart(subject.source, names_of(subject))
+    require(by_warps, "no lanes exchange values, and nothing asks for a thread's warp or lane")
     values = on_workloads(subject, threads)
     whole = all(n % LANES == 0 for n in values)
     require(whole or len(variant.block) == 1, f"rows of {threads} threads are not whole warps")
@@ -93,6 +94,18 @@ def _of_warps(subject: Subject) -> tuple[int, Variant]:
         rules=(*variant.rules, Rule(f"({threads}) % {LANES} == 0", WHOLE_WARPS)) if whole else variant.rules,
     )
     return 1, made
+
+
+def _tells_warps_apart(source: KernelSource, names: Names) -> bool:
+    """Whether the kernel divides the thread's place by a warp's width."""
+    for node in of_kind(source.body, "binary_expression"):
+        sign, width = text_of(field(node, "operator")), names.value(field(node, "right"))
+        if (sign in {"/", "%"} and width == LANES) or (sign, width) in {(">>", LANES.bit_length() - 1), ("&", LANES - 1)}:
+            left = unwrapped(field(node, "left"))
+            value = names.definition(left).value if left.type == "identifier" else left
+            if value is not None and "threadIdx.x" in text_of(value):
+                return True
+    return False
 
 
 def _of_one(subject: Subject) -> tuple[int, Variant]:

@@ -36,6 +36,7 @@ def test_bounds_that_are_there_get_a_second_number():
     [
         (KERNEL, ("n / 4",), "not made of parameters and numbers"),
         (KERNEL.replace("void k", "void __launch_bounds__(256, 2) k"), ("256",), "name the blocks already"),
+        (KERNEL.replace("void k", "BOUNDS(256) void k"), ("256",), "BOUNDS may have launch bounds in it"),
     ],
 )
 def test_what_it_declines(text, block, reason):
@@ -56,3 +57,8 @@ def test_later_passes_can_still_read_the_kernel():
         source = parse_kernel(text, subject.kernel.language, subject.kernel.entry)
         assert not source.has_errors()
         assert source.text == text
+
+
+def test_a_macro_that_stands_for_nothing_promises_nothing():
+    text = "#define BOUNDS(n)\n" + KERNEL.replace("void k", "BOUNDS(256) void k")
+    assert "BOUNDS(256) void LAUNCH_BOUNDS k(" in applied(LaunchBounds(), small(text, block=("256",))).variant.text

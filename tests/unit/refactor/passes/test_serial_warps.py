@@ -159,3 +159,26 @@ def test_one_thread_may_do_the_warps_of_a_block_in_turn():
     assert forms[3].block == ("1",)
     assert "for (unsigned int step_x = 0; step_x < (4); ++step_x) {" in squeezed(forms[3].text)
     assert 3 not in _forms("  __shared__ float t[128];\n  t[threadIdx.x] = 1.f;\n  __syncthreads();\n" + _ROW)
+
+
+def test_what_lanes_change_after_a_sum_for_all_has_a_value_for_each_again():
+    body = """  const int lane = threadIdx.x % 32;
+  float s = x[threadIdx.x];
+  for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  if (lane < 4) s = x[lane];
+  for (int o = 2; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  out[threadIdx.x] = s;
+"""
+    made = squeezed(_forms(body)[1].text)
+    assert "float s_of_all[32];" in made
+    assert "{ s_of_all[lane_of_warp] = s[0]; }" in made
+    assert "if (lane < 4) s_of_all[lane_of_warp] = x[lane];" in made
+    assert "out[(static_cast<int>(threadIdx.x) * 32 + lane_of_warp)] = s_of_all[lane_of_warp];" in made
+
+
+def test_a_thread_for_each_warp_where_the_kernel_only_asks_which_warp_and_lane_it_is():
+    body = "  const int at = threadIdx.x;\n  out[at / 32 * n + at % 32] = x[at];\n"
+    made = _forms(body)[1]
+    assert made.block == ("4",)
+    assert "const int at = (static_cast<int>(threadIdx.x) * 32 + lane_of_warp);" in squeezed(made.text)
+    assert 1 not in _forms("  out[threadIdx.x] = x[threadIdx.x];\n")
