@@ -69,9 +69,7 @@ def time_beside(
         is_over = settled or time.perf_counter() - began > plan.max_seconds
         if beaten or (is_over and pairs.are_examined):
             return PairedTime(ratio, float(np.median(pairs.ours)) / 1e3, launched)
-        # Drawn is which pair is examined: the last, for to look into the middle of a series takes one more message.
-        drawn = int(rng.integers(1, 2 * plan.step_pairs))
-        number = 1 if is_over else min(drawn, plan.max_pairs - launched)
+        number = 1 if is_over else min(plan.step_pairs, plan.max_pairs - launched)
 
 
 class _Pairs:
@@ -101,11 +99,11 @@ class _Pairs:
         return [draw for _ in range(pairs) for draw in [pool.fresh_draw()] * 2]
 
     def launch(self, count: int, *, examined: bool) -> WrongLaunch | BenchFailure | None:
-        """So many more, the last of which is examined if one is to be; None if all went well."""
+        """So many more, one of which is examined if any is to be; None if all went well."""
         flips = self._rng.integers(0, 2, size=count)
         sequence = [candidate for flip in flips for candidate in (self._pair[flip], self._pair[1 - flip])]
-        last = 2 * count - 2
-        keep = {last, last + 1} if examined and not self._are_same else set()
+        chosen = int(self._rng.integers(count))
+        keep = {2 * chosen, 2 * chosen + 1} if examined and not self._are_same else set()
         answer = time_keeping(self._bench, self._workload, sequence, self.draws(count), keep, trusted=self._pair[1], briefly=True)
         if not isinstance(answer, tuple):
             return answer
@@ -115,8 +113,8 @@ class _Pairs:
         if not keep:
             return None
         self.are_examined = True
-        flip = flips[-1]
-        return self._judged(kept[last + flip], kept[last + 1 - flip])
+        flip = flips[chosen]
+        return self._judged(kept[2 * chosen + flip], kept[2 * chosen + 1 - flip])
 
     def _judged(self, ours: KeptLaunch, theirs: KeptLaunch) -> WrongLaunch | None:
         if self._examiner.agree(self._workload, ours, theirs):

@@ -36,7 +36,7 @@ class PairPlan:
     """When to stop. Clear losers are dropped after `quick_pairs`; close calls go on until the interval is tight."""
 
     quick_pairs: int = 3
-    step_pairs: int = 6  # on average: how many there are is drawn
+    step_pairs: int = 6
     max_pairs: int = 24
     beaten_above: float = 1.10  # every pair shows it at least so much slower
     hopeless_above: float = 3.0  # a launch or two that show this are enough
