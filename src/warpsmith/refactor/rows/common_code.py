@@ -5,6 +5,7 @@ For `one_each`, which knows what variables hold at each point and says so by the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ class CommonCode:
     def _functions_of_reductions(self) -> list[Node]:
         source = self.names.source
         called = {r.warp_call.partition("<")[0] for r in self.reductions.values()}
+        called |= {name for r in self.reductions.values() for name in re.findall(r"return\s+(\w+)", r.otherwise)}
         return [r.function for r in self.reductions.values()] + [f for name in called for f in source.functions(name)]
 
     def apart(self, node: Node, common: Collection[str]) -> str | None:
