@@ -54,11 +54,11 @@ def _options(
 
 
 # What the list of commands says of each must fit its line: cut off, it says nothing.
-app.command("devices")(devices.devices)
+app.command("devices", short_help="List the devices that can run here, with their limits.")(devices.devices)
 app.command("doctor", short_help="Show what works on this machine, and how to fix what does not.")(doctor.doctor)
 app.command("init", short_help="Draft a kernel.toml for a source file.")(init.init)
 app.command("extract", short_help="Extract a kernel and its dependencies from a code base.")(extract.extract)
-app.command("check")(check.check)
+app.command("check", short_help="Check a kernel.toml for errors and unfinished entries.")(check.check)
 app.command("space", short_help="Count configurations, and what each constraint removes.")(space.space)
 app.command("templatize", short_help="Refactor a kernel into a template and show the changes.")(templatize.templatize)
 app.command("analyze", short_help="Report registers, spills and occupancy; no GPU needed.")(analyze.analyze)

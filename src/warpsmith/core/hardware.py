@@ -59,7 +59,7 @@ class Limits:
             object.__setattr__(self, "static_shared_bytes_per_block", self.shared_bytes_per_block)
 
     @property
-    def is_gpu(self) -> bool:
+    def has_banked_scratchpad(self) -> bool:
         """Whether it is a SIMT device with a banked per-block scratchpad; a CPU runs a row of threads as vectors."""
         return self.shared_banks > 1
 

@@ -51,7 +51,7 @@ def _warnings(shipment: Shipment) -> list[str]:
     found = []
     if shipment.general.claim.ci95[0] <= 1:
         found.append("no significant gain: the interval of the speedup includes 1")
-    if shipment.targets and not shipment.limits.is_gpu:
+    if shipment.targets and not shipment.limits.has_banked_scratchpad:
         where = shipment.provenance["device_description"]
         found.append(f"measured on {where}: its gain on {', '.join(shipment.targets)} was not measured")
     for workload, claim in shipment.provenance["heldout"].items():

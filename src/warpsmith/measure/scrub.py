@@ -88,7 +88,7 @@ def _workload(probe: Kernel, sizes: Mapping[str, int]) -> Workload:
 
 def _filler(pool: CompilePool, info: DeviceInfo) -> Binary | None:
     """The kernel that fills buffers: in the memory of GPUs of all vendors, or past the caches of a CPU."""
-    language = Language.CUDA if info.limits.is_gpu else Language.OPENCL
+    language = Language.CUDA if info.limits.has_banked_scratchpad else Language.OPENCL
     if language not in info.languages:
         return None
     file = PROBES / "fill" / f"fill{'.cu' if language is Language.CUDA else '.cl'}"

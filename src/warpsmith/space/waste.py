@@ -37,7 +37,7 @@ def _doublings(launch: Launch, limits: Limits, names: Mapping[str, Any]) -> Arra
             whole, part = (_at_least_one(extent.part(side), names) for side in extent.tree.arguments)
             found = found + np.log2(np.maximum(count * part / whole, 1.0))
     units = float(limits.compute_units)
-    turns = np.maximum(blocks / units, 1.0) if limits.is_gpu else np.ceil(blocks / units)
+    turns = np.maximum(blocks / units, 1.0) if limits.has_banked_scratchpad else np.ceil(blocks / units)
     return found + np.log2(turns * units / blocks)
 
 

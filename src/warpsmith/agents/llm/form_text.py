@@ -52,7 +52,7 @@ def _form(found: FormFacts, facts: Facts) -> Iterator[str]:
     if best is not None and best is not default:
         yield from _point("best", found, best, facts)
     if found.accesses:
-        yield _accesses(found, is_gpu=facts.limits.is_gpu)
+        yield _accesses(found, is_gpu=facts.limits.has_banked_scratchpad)
     if len(found.rows) > 1:
         yield from _table(found)
     if found.importance is not None:

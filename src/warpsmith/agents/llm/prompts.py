@@ -85,7 +85,7 @@ def _device(facts: Facts) -> str:
     """What a programmer of it must know."""
     limits = facts.limits
     common = {"compute_units": limits.compute_units, "registers": limits.registers_per_thread}
-    if limits.is_gpu:
+    if limits.has_banked_scratchpad:
         sheet = _filled(
             "device_gpu",
             **common,

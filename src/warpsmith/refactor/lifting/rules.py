@@ -115,7 +115,7 @@ def private_arrays(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
 
 def enough_sums(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
     """What fast configurations have on a CPU: sums for every multiply-add unit. A GPU's has other threads to go on with."""
-    if limits.is_gpu:
+    if limits.has_banked_scratchpad:
         return
     for array, elements in _multiplied(lifted):
         reason = f"fewer of a thread's {array.name} than that leave multiply-add units waiting for each other's results"

@@ -65,7 +65,7 @@ class DirectReads:
         if not tiles:
             return reasons[0]
         tiles = tiles[:_MOST_TILES]
-        most = 1 if not subject.limits.is_gpu and _multiplied(tiles) else len(tiles)
+        most = 1 if not subject.limits.has_banked_scratchpad and _multiplied(tiles) else len(tiles)
         chosen = [c for count in range(1, most + 1) for c in combinations(tiles, count)]
         name = fresh_name(subject, "STAGE")
         words = [

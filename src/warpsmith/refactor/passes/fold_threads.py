@@ -69,7 +69,7 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     _require_foldable(subject, names, fold)
     extent = axis(variant.block, fold.axis)
     require(min(on_workloads(subject, extent)) > 1, f"the block has one thread along {fold.axis}")
-    lanes = fold.axis == "x" and len(variant.block) == 1 and not subject.limits.is_gpu
+    lanes = fold.axis == "x" and len(variant.block) == 1 and not subject.limits.has_banked_scratchpad
     require(not lanes, "on a CPU the threads of a flat block are lanes of vectors, and have in common what these load")
     name = fresh_name(subject, fold.parameter)
     writer = FoldedWriter(subject, names, fold.axis, name)
@@ -78,7 +78,7 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     rules = [Rule(tidy(f"({extent}) % {name} == 0"), f"each thread along {fold.axis} stands for as many")]
     block = list(variant.block)
     block["xyz".index(fold.axis)] = tidy(f"({extent}) / {name}")
-    if subject.limits.is_gpu:
+    if subject.limits.has_banked_scratchpad:
         threads = tidy(" * ".join(f"({e})" for e in variant.block))
         rules.append(a_warp_at_least(threads, name))
     made = following(subject, replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules)))

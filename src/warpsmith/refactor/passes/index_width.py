@@ -59,7 +59,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     narrowing = _Narrowing(names, list(intervals_of(subject, names)))
     wide = list(_wide_places(source.body))
     require(wide, "the kernel has no 64-bit index arithmetic of its own")
-    own = [place for _, place in wide if subject.limits.is_gpu or _is_own(place, names)]
+    own = [place for _, place in wide if subject.limits.has_banked_scratchpad or _is_own(place, names)]
     require(own, f"{_short(wide[0][1])} is the same for all threads along x, so 64 bits cost nothing", wide[0][1])
     fitting = [(kind, place) for kind, place in wide if narrowing.suffices(kind, place)]
     require(any(place in own for _, place in fitting), f"nothing shows that {_short(own[0])} fits in 32 bits", own[0])

@@ -85,7 +85,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         1,
         "lanes of a warp that share what one thread did",
         source.line_of(loops[0].node),
-        likely=(LANES,) if subject.limits.is_gpu else (),  # on a CPU shuffles may cost more than gathers
+        likely=(LANES,) if subject.limits.has_banked_scratchpad else (),  # on a CPU shuffles may cost more than gathers
         assumes=f"the steps of the loops at line {lines} do not depend on each other, nor results on a block's size",
     )
     return Rewrite(variant, choice, {LANES: made})

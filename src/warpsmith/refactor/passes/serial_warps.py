@@ -59,7 +59,7 @@ class SerialWarps:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     source, variant = subject.source, subject.variant
-    require(not subject.limits.is_gpu, "the lanes of a GPU's warps work side by side already")
+    require(not subject.limits.has_banked_scratchpad, "the lanes of a GPU's warps work side by side already")
     require(source.language is not Language.OPENCL and subject.limits.warp_size == LANES, f"warps are not of {LANES} lanes")
     require_free_block(source)
     together = teamwork(source)

@@ -60,7 +60,9 @@ def _rewrite(subject: Subject) -> Rewrite:
     names, source, variant = names_of(subject), subject.source, subject.variant
     arrays = [a for a in arrays_of(names) if a.is_shared and len(a.extents) > 1 and is_within(a.declarator, source.body)]
     require(arrays, "the kernel has no shared array of two dimensions")
-    require(subject.limits.is_gpu, "shared memory of this device has no banks, so columns are not in each other's way")
+    require(
+        subject.limits.has_banked_scratchpad, "shared memory of this device has no banks, so columns are not in each other's way"
+    )
     intervals = list(intervals_of(subject, names, inside=True))
     found = those_that_can(arrays, lambda array: _padded(array, names, intervals))
     having = [p for p in found if p.literal is not None and p.columns == max(q.columns for q in found)]

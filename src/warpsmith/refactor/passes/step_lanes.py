@@ -78,7 +78,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         1,
         "lanes of a warp that share a step of a loop over the block",
         source.line_of(done[0][0].node),
-        likely=(LANES,) if subject.limits.is_gpu else (),  # on a CPU shuffles may cost more than gathers
+        likely=(LANES,) if subject.limits.has_banked_scratchpad else (),  # on a CPU shuffles may cost more than gathers
         assumes=f"the steps of the loops in the one at line {', '.join(str(source.line_of(loop.node)) for loop, _ in done)} "
         "do not depend on each other, nor results on which thread does a step",
     )

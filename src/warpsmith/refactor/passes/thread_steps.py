@@ -45,8 +45,8 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_free_block(subject.source)
     variant = subject.variant
     extents = dict(zip("xyz", variant.block, strict=False))
-    alone = not subject.limits.is_gpu and has_rows(subject.source.body, names_of(subject))
-    vectors = not subject.limits.is_gpu and not alone
+    alone = not subject.limits.has_banked_scratchpad and has_rows(subject.source.body, names_of(subject))
+    vectors = not subject.limits.has_banked_scratchpad and not alone
     values = {axis: _values(axis, max(on_workloads(subject, e)), alone=alone, vectors=vectors) for axis, e in extents.items()}
     # Along y, where there are several threads: those of a column have more in common than those of a row.
     chosen = next((axis for axis in "yzx" if values.get(axis)), None)

@@ -109,7 +109,7 @@ def _candidates(subject: Subject, names: Names) -> Iterator[Loop]:
 
 def _worthwhile(subject: Subject, loops: Sequence[Loop]) -> list[Loop]:
     """On a CPU, no loop around another one of them, and none of a few steps that stand there one by one already."""
-    if subject.limits.is_gpu:
+    if subject.limits.has_banked_scratchpad:
         return list(loops)
     inner = [loop for loop in loops if not any(is_within(other.node, loop.body) for other in loops)]
     return [loop for loop in inner if not _is_whole(subject.source.tree, loop)]
@@ -207,7 +207,7 @@ def _tunable(subject: Subject, names: Names, loop: Loop, taken: set[str]) -> Tun
         number += 1
         name = f"{wanted}_{number}"
     trips = _trips(subject, names, loop)
-    factors = [f for f in (_FACTORS if subject.limits.is_gpu else _FACTORS_OF_CPUS) if trips is None or f < trips]
+    factors = [f for f in (_FACTORS if subject.limits.has_banked_scratchpad else _FACTORS_OF_CPUS) if trips is None or f < trips]
     stated = _stated(subject.source.tree, loop)
     if loop.pragma is None and loop.trips is not None and loop.trips <= _MOST_WHOLE:
         factors.append(loop.trips)

@@ -53,7 +53,7 @@ def _lines(subject: Subject, tiles: FreeTiles, condition: str) -> Iterator[str]:
     yield "  // Tiles that would reach beyond the end begin earlier, so as to end there. What two of them have in common"
     yield "  // is computed twice, to the same values, and nothing has to be checked."
     yield from joined_if([f"{writer.plain(axis.span)} <= {writer.plain(axis.end)}" for axis in tiles.axes], "  ")
-    if not subject.limits.is_gpu:
+    if not subject.limits.has_banked_scratchpad:
         # In one loop over the threads, what is computed beforehand for the other way took 4 % of convolution_opencl's time.
         yield f"    {barrier(source.language)}  // both ways become loops of their own"
     kind = "long" if source.language is Language.OPENCL else "long long"

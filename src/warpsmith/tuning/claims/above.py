@@ -97,7 +97,7 @@ class AboveRoof(Generic[Lane]):
             if workload not in self._shares:
                 self._shares[workload] = influence(self.device, self.original[1], ready, self.rng)
             shares = dict(self._shares[workload])
-        caches = None if self.info.limits.is_gpu else host_caches()
+        caches = None if self.info.limits.has_banked_scratchpad else host_caches()
         certain = certain_bytes(ready, shares)
         return floor_of(ready, self.roofline.needs[workload], probed, certain, caches, is_cold=self.info.empties_caches)
 
