@@ -45,7 +45,7 @@ def make_scrubber(pool: CompilePool, info: DeviceInfo, compute_units: int | None
 
 
 def _of_opencl(pool: CompilePool, info: DeviceInfo, units: int) -> Scrubber | None:
-    threads, stacks, turns = _ON_GPU if info.limits.is_gpu else _ON_CPU
+    threads, stacks, turns = _ON_GPU if info.limits.has_banked_scratchpad else _ON_CPU
     probe, sizes = load_kernel(PROBES / "scrub"), {"units": units, "threads": threads}
     shared_bytes = info.limits.shared_bytes_per_block // _LINE * _LINE
     defines = [{"SHARED_BYTES": shared_bytes, "STACK_BYTES": stack_bytes, "TURNS": turns} for stack_bytes in stacks]
