@@ -36,9 +36,8 @@ _DEEPEST = 6  # calls in calls
 
 def with_inlined_helpers(source: KernelSource) -> str:
     """The whole file's text; unchanged where nothing is handed a lambda."""
-    if "lambda_expression" not in {n.type for n in of_kind(source.body, "lambda_expression")}:
-        return source.text
-    return _Inlining(source).text()
+    has_lambda = any(True for _ in of_kind(source.body, "lambda_expression"))
+    return _Inlining(source).text() if has_lambda else source.text
 
 
 class _Inlining:
