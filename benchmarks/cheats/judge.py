@@ -83,7 +83,7 @@ def submitted(candidate: Candidate, tools: TemplateTools, kernel: str) -> Findin
     if made.feasible >= 2:
         return made.kernel
     said = "; ".join((*made.notes, *made.not_applied.values()))
-    return Finding(None, LEFT_OUT) if "makes no difference" in said else Finding("verification", said)
+    return Finding(None, LEFT_OUT) if "has no effect" in said else Finding("verification", said)
 
 
 def _stage(problem: str) -> str:

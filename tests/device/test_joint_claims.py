@@ -88,4 +88,4 @@ def test_a_finalist_that_is_faster_than_the_machine_gives_way_to_the_next(
     assert claim.configuration["FAST"] in {0, 1}
     [out] = [entry for entry in measuring.above if entry.refused]
     assert (out.workload, out.config) == ("large", {"FAST": 2})
-    assert "must move" in out.reason
+    assert "must be moved" in out.reason

@@ -59,7 +59,7 @@ def test_stored_winners_are_accepted_and_missed(
     failed = as_json(*gate, "--no-time", "--junit", junit, "--markdown", markdown, expect=1)
     said = {w["winner"]: [(c["outcome"], c["message"]) for c in w["checks"]] for w in failed["winners"]}
     ((outcome, message),) = said["scale/tuned"]
-    assert (outcome, "it is gone" in message) == ("failed", True)
+    assert (outcome, "is missing" in message) == ("failed", True)
     assert said["gone"] == [("failed", "it is in the baseline file, but no longer stored here")]
     assert [suite.get("failures") for suite in ET.parse(junit).getroot()] == ["1", "1"]
     assert "2 of 2 stored winners fail" in markdown.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -146,14 +147,16 @@ def test_a_statement_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("end", "why"), [(ENDLESS.format(caught="BaseException"), "no answer"), ("import os\nos.abort()\n", "SIGABRT")]
+    ("end", "why"),
+    # An endless loop catches what ends it, unless that comes while the loop is between two of its steps.
+    [(ENDLESS.format(caught="BaseException"), "no answer|takes too long"), ("import os\nos.abort()\n", "SIGABRT")],
 )
 def test_a_script_that_cannot_be_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, why: str):
     monkeypatch.setattr(running, "_SECONDS", 3.0)
     monkeypatch.setattr(running, "_GRACE_S", 1.0)
     found = recorded(tmp_path, HEAD + end + CALL)
     assert found.is_read
-    assert why in str(found.problem)
+    assert re.search(why, str(found.problem))
     (call,) = found.calls
     assert (call.kernel_name, sizes(call), call.source.file) == ("add", [1000], "add.cu")
     assert [(p.name, p.values) for p in call.parameters] == [("block_size_x", (32, 64))]
