@@ -96,7 +96,7 @@ def write(folder, text, name="kernel.toml"):
 def test_a_template_may_have_a_parameter_in_the_place_of_a_define(folder):
     taken = GOOD.replace("WIDE = true", "BLOCK = 1024")
     assert load_kernel(write(folder, taken)).default_configuration["BLOCK"] == 1024
-    with pytest.raises(InputError, match="of BLOCK is not the original's, which is compiled with 128"):
+    with pytest.raises(InputError, match="of BLOCK differs from the original's, which is 128"):
         load_kernel(write(folder, taken.replace("BLOCK = 1024", "BLOCK = 128")))
     with pytest.raises(InputError, match="'BLOCK' is a define and also a parameter"):
         load_kernel(write(folder, taken.replace('[template]\nsource = "silu.template.cu"\n', "")))
@@ -176,23 +176,23 @@ MISTAKES = [
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
     ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not a finite value", "finite"),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not a finite value", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not finite", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not finite", "finite"),
     # files
-    ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' is not there", "'silu.cu'"),
+    ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' does not exist", "'silu.cu'"),
     ('source = "silu.template.cu"', 'source = @@"include"', "is a folder", None),
-    ('["include"]', '[@@"inc"]', "include folder 'inc' is not there", "relative"),
-    ('source = "silu.cu"', 'source = @@"reference.py"', "no language belongs to the suffix '.py'", "language ="),
+    ('["include"]', '[@@"inc"]', "include folder 'inc' does not exist", "relative"),
+    ('source = "silu.cu"', 'source = @@"reference.py"', "unknown source suffix '.py'", "language ="),
     ('name   = "silu"', 'name = "silu"\nlanguage = @@"cudda"', "unknown language 'cudda'", "'cuda'"),
     ("silu_kernel<float>", "@@sliu_kernel<float>", "silu.cu has no kernel 'sliu_kernel'", "'silu_kernel'"),
     ("silu_kernel<float>", "@@other", "silu.cu has no kernel 'other'", "one of: silu_kernel"),
-    ("silu_kernel<float>", "@@silu_kernel<float", "is not the name of a kernel", None),
+    ("silu_kernel<float>", "@@silu_kernel<float", "is not a valid kernel name", None),
     # the default configuration
     ('expr = "d % VEC == 0"', 'expr = "@@VEC > 1000"', "VEC > 1000 does not hold (VEC=4): no tail handling", "original kernel"),
     ('expr = "d % VEC == 0"', 'expr = "@@d < 5000"', "d < 5000 does not hold (d=11008) (workload 'llama-7b')", "every workload"),
     ('expr = "d % VEC == 0"', 'expr = "d > @@9 ** 9 ** 9"', "an exponent of 387420489", "exponents are from 0 to 64"),
     ('"reference.py:silu"', '@@"reference.py:sliu"', "reference.py has no function 'sliu'", "'silu'"),
-    ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' is not there", "'reference.py'"),
+    ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' does not exist", "'reference.py'"),
     ('"reference.py:silu"', '@@"reference.py"', "not the address of a function", "reference.py:function"),
     ('"reference.py:fill"', '@@"reference.py:fil"', "no function 'fil'", "'fill'"),
     # arguments

@@ -214,7 +214,7 @@ def test_of_several_kernels_one_is_chosen(made, tmp_path):
         ("import numpy\n", None, "no call of tune_kernel"),
         ("import numpy\nx = (\n", 2, "not Python"),
         ("x = 1\0", None, "not Python"),
-        (changed('"add.cu"', '"ad.cu"'), 9, "'ad.cu' is not there"),
+        (changed('"add.cu"', '"ad.cu"'), 9, "'ad.cu' does not exist"),
         (changed('"add.cu"', "make_source"), 9, "could not be followed"),
         (changed('"add.cu"', "lambda p: 'x'"), 9, "a function"),
         (changed('"add",', '"sub",'), None, "no kernel 'sub'"),
