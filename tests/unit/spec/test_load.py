@@ -154,7 +154,7 @@ def test_a_folder_or_a_path_may_be_given(folder):
 # (text to replace, by what, what is found, hint); @@ marks the place that the error must point at.
 MISTAKES = [
     # shape of the file
-    ('name   = "silu"', "name   = @@silu", "not TOML", "quotes"),
+    ('name   = "silu"', "name   = @@silu", "invalid TOML", "quotes"),
     ('[kernel]\nname   = "silu"\n', "[@@kernel]\n", "missing 'name' in [kernel]", None),
     ("[launch]", "[@@lunch]", "unknown key 'lunch'", "'launch'"),
     ("rtol = 1e-5", "@@rtl = 1e-5", "unknown key 'rtl' in [reference]", "'rtol'"),
@@ -301,9 +301,9 @@ def test_a_missing_section_is_told_with_an_example(folder, section):
         (b"", "the file is empty"),
         (b"  \n\n", "the file is empty"),
         (b'[kernel]\nname = "\xff"', "byte 0xff is not UTF-8"),
-        (b"[kernel", "not TOML"),
-        (b'a = "', "not TOML"),
-        (b"[kernel]\nname = 1\nname = 2\n", "not TOML"),
+        (b"[kernel", "invalid TOML"),
+        (b'a = "', "invalid TOML"),
+        (b"[kernel]\nname = 1\nname = 2\n", "invalid TOML"),
         (b"kernel = 3\n", "kernel is 3, expected a table"),
         (b"arguments = [1]\n", "arguments is [1], expected a table"),
     ],

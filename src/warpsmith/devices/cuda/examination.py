@@ -1,4 +1,4 @@
-"""What this machine has of NVIDIA's, read without the driver's library: files of the system, and `nvidia-smi` where it is."""
+"""Inspects NVIDIA hardware and software on this machine without the driver library: system files, and `nvidia-smi` if present."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _mps(root: Path) -> Finding:
 
 
 def _settings() -> Iterator[Finding]:
-    """What `nvidia-smi` tells of the first GPU."""
+    """Settings of the first GPU, from `nvidia-smi`."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return

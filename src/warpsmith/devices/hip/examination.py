@@ -1,4 +1,4 @@
-"""What this machine has of AMD's, read without the runtime: the files that it needs, and whether they may be used."""
+"""Inspects AMD hardware and software on this machine without the runtime: the required files, and access to them."""
 
 from __future__ import annotations
 

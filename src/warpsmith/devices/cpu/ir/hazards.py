@@ -21,7 +21,7 @@ _BARRIER = re.compile(r"^\s*(?:tail )?call .*__spirv_ControlBarrier\w*\(i32 (?:n
 
 
 def separate_reads_from_overwrites(uniformity: Uniformity, shared: frozenset[str]) -> bool:
-    """Changes the analysed function in place, and says whether it did. `shared` are the names of objects in shared memory."""
+    """Changes the analysed function in place; whether it did. `shared` are the names of objects in shared memory."""
     blocks = uniformity.function.blocks
     places: set[tuple[str, int]] = set()
     for label, block in blocks.items():
@@ -47,7 +47,7 @@ def _read_by_all(instruction: Instruction, uniformity: Uniformity) -> set[str]:
 
 
 def _overwrites(uniformity: Uniformity, objects: set[str], label: str, start: int) -> set[tuple[str, int]]:
-    """Where to put barriers: before stores to the objects, or before the branch that leads some of the threads to one."""
+    """Positions for barriers: before stores to the objects, or before the branch that leads some threads to one."""
     blocks = uniformity.function.blocks
     found: set[tuple[str, int]] = set()
     seen: set[tuple[str, str | None]] = set()

@@ -28,7 +28,7 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What threads take along out of one loop."""
+    """Values that threads carry out of one loop."""
 
     blocks: frozenset[str]
     entries: frozenset[Edge]
@@ -93,7 +93,7 @@ def _put_on_edge(function: Function, edge: Edge, code: list[Instruction], around
 
 
 class _Writer:
-    """Writes code for one part at a time; `of` says which of its places: the variable's own, `last` or `own`."""
+    """Writes code for one part at a time; `of` selects its place: the variable's own, `last` or `own`."""
 
     def __init__(self, numbers: dict[Part, int]) -> None:
         self._numbers = numbers
@@ -155,7 +155,7 @@ class _Writer:
         total = self._value(f"add {_integer(part)} {self._bits(part, value)}, {difference}")
         if part.kind == _integer(part):
             return total
-        # Not by stepping on from a pointer: what it then points to would be taken for a part of what it pointed to before.
+        # Not by stepping on from a pointer: its target would be taken for a part of the previous one.
         cast = "inttoptr" if part.kind.startswith("ptr") else "bitcast"
         return self._value(f"{cast} {_integer(part)} {total} to {part.kind}")
 
@@ -182,7 +182,7 @@ class _Writer:
 
 
 def _integer(part: Part) -> str:
-    """The type of integers of the same size."""
+    """The integer type of the same size."""
     if bits := scalar_bits(part.kind):
         return f"i{bits}"
     match = _VECTOR.match(part.kind)

@@ -27,7 +27,7 @@ _LANES = 32
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """An access that follows another one without a barrier between, and what has changed since of the first one's address."""
+    """An access that follows another without a barrier between, and changes since then to the first one's address."""
 
     place: tuple[str, int]
     access: Access
@@ -35,7 +35,7 @@ class _Later:
 
 
 def keep_exchanges_in_step(uniformity: Uniformity, shared: frozenset[str]) -> bool:
-    """Changes the analysed function in place, and says whether it did. `shared` are the names of objects in shared memory."""
+    """Changes the analysed function in place; whether it did. `shared` are the names of objects in shared memory."""
     function = uniformity.function
     slots = OwnSlots(uniformity, shared)
     barrier = Instruction.parse(IN_STEP)
@@ -78,7 +78,7 @@ def _overwrites(slots: OwnSlots, read: Access, later: _Later) -> bool:
 def _following(
     uniformity: Uniformity, slots: OwnSlots, first: Access, objects: set[str], start: tuple[str, int]
 ) -> Iterator[_Later]:
-    """The accesses to these objects from here on, before any barrier."""
+    """The accesses to these objects from here to the next barrier."""
     watched = slots.changing_names(first)
     seen: dict[str, frozenset[str]] = {}
     pending = [(*start, frozenset[str]())]

@@ -1,4 +1,4 @@
-"""What watched launches found, in words."""
+"""Formats the findings of watched launches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Place:
 
 
 def races(words: Sequence[int], places: Sequence[Place], lines: Sequence[int], blocks: Sequence[int], block: Dim3) -> list[str]:
-    """One sentence for each pair of places in the source. `words` is what the device wrote: how many, then the findings."""
+    """One sentence per pair of source positions. `words` is the device's output: a count, then the findings."""
     found: dict[tuple[int, ...], str] = {}
     for kind, earlier, later, place, offset in _findings(words):
         first, second = _Access.of(earlier, lines), _Access.of(later, lines)
@@ -40,7 +40,7 @@ def races(words: Sequence[int], places: Sequence[Place], lines: Sequence[int], b
 
 
 def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: Sequence[int], block: Dim3) -> list[str]:
-    """One sentence for each place in the source that reaches outside of what it is meant for, or not where its type may lie."""
+    """One sentence per source position with an out-of-bounds or misaligned access."""
     found: dict[tuple[int, ...], str] = {}
     for kind, tag, nbytes, place, raw in _findings(words):
         access = _Access.of(tag, watch.lines)
@@ -112,7 +112,7 @@ def _thread(number: int, block: Dim3) -> str:
 
 
 def variable_name(symbol: str) -> str:
-    """As the source has it: `_ZZ5shiftPfE4tile` is `tile`, OpenCL's `shift.tile` too."""
+    """The source name: `_ZZ5shiftPfE4tile` is `tile`, OpenCL's `shift.tile` too."""
     if symbol.startswith("_Z"):
         for match in reversed(list(_LOCAL_NAME.finditer(symbol))):
             length = int(match[1])
