@@ -105,7 +105,7 @@ class _Comparison:
         counts = f"the kernel takes {_counted(len(self.parameters))}, kernel.toml has {len(arguments)}"
         local = next((p for p in self.declared.parameters if p.is_local and p.name in {a.name for a in arguments}), None)
         if local is not None:
-            hint = "omit a __local parameter; give its size in bytes as shared in [launch]"
+            hint = "omit a __local parameter; give its bytes in [launch] shared"
             return self._error(f"{counts}: `{local.text}` is not one of them", ("arguments", local.name), hint)
         if len(arguments) > len(self.parameters):
             extra = self._first_extra()

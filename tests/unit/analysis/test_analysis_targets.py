@@ -65,7 +65,7 @@ def test_users_add_their_own(home: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[x", "invalid TOML"),
+        ("[x", "not TOML"),
         (OWN.replace("compute_units      = 28\n", ""), r"compute_units: Field required"),
         (OWN.replace("= 360", "= -1"), "bandwidth_gb_per_s"),
     ],

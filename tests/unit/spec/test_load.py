@@ -174,7 +174,7 @@ MISTAKES = [
     ("default = 4 }", "default = @@[4] }", "parameters.VEC.default is [4], expected a number or text", None),
     ("low = -1", 'low = "@@a"', "unknown name 'a' in 'a'", None),
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
-    ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
+    ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "the original kernel"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),
     ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not finite", "finite"),
     ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not finite", "finite"),
@@ -193,7 +193,7 @@ MISTAKES = [
     ('expr = "d % VEC == 0"', 'expr = "d > @@9 ** 9 ** 9"', "an exponent of 387420489", "exponents are from 0 to 64"),
     ('"reference.py:silu"', '@@"reference.py:sliu"', "reference.py has no function 'sliu'", "'silu'"),
     ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' does not exist", "'reference.py'"),
-    ('"reference.py:silu"', '@@"reference.py"', "not the address of a function", "reference.py:function"),
+    ('"reference.py:silu"', '@@"reference.py"', "not a function's address", "reference.py:function"),
     ('"reference.py:fill"', '@@"reference.py:fil"', "no function 'fil'", "'fill'"),
     # arguments
     ('dtype = "u8"', 'dtype = @@"F32"', "unknown dtype 'F32'", "'f32'"),
@@ -229,8 +229,8 @@ MISTAKES = [
     ("taps =", "@@d =", "both an argument and a constant", "rename"),
     ("BLOCK = {", "@@B-K = {", "'B-K' cannot be a name", None),
     # values
-    ("default = 4 }", "default = @@8 }", "default 8 of VEC is not one of its values (1, 2, 4)", "as it was"),
-    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "to be fast"),
+    ("default = 4 }", "default = @@8 }", "default 8 of VEC is not one of its values (1, 2, 4)", "the original kernel"),
+    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "likely values"),
     ("[1, 2, 4]", "[1, 2, 4, @@2]", "VEC lists the value 2 twice", None),
     ("values = [1, 2, 4]", "values = @@[]", "expected at least 1 entry", None),
     ("weight = 2", "weight = @@0", "'odd tail' has weight 0", "above 0"),
@@ -319,7 +319,7 @@ def test_what_is_not_a_kernel(folder):
         load_kernel("nothing")
     with pytest.raises(InputError, match="the folder has no kernel"):
         load_kernel(folder)
-    with pytest.raises(InputError, match="this is source") as caught:
+    with pytest.raises(InputError, match="this is a source file") as caught:
         load_kernel(folder / "silu.cu")
     assert "warpsmith init" in caught.value.hint
 
@@ -328,7 +328,7 @@ def test_the_reference_is_read_but_never_run(folder):
     (folder / "reference.py").write_text("raise SystemExit(1)\ndef silu(d): ...\ndef fill(shape): ...\n")
     assert load_kernel(write(folder, GOOD)).reference.function == "silu"
     (folder / "reference.py").write_text("def silu(:\n")
-    with pytest.raises(InputError, match="not Python"):
+    with pytest.raises(InputError, match="invalid Python"):
         load_kernel(folder)
 
 

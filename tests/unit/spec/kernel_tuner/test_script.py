@@ -212,8 +212,8 @@ def test_of_several_kernels_one_is_chosen(made, tmp_path):
     ("script", "line", "words"),
     [
         ("import numpy\n", None, "no call of tune_kernel"),
-        ("import numpy\nx = (\n", 2, "not Python"),
-        ("x = 1\0", None, "not Python"),
+        ("import numpy\nx = (\n", 2, "invalid Python"),
+        ("x = 1\0", None, "invalid Python"),
         (changed('"add.cu"', '"ad.cu"'), 9, "'ad.cu' does not exist"),
         (changed('"add.cu"', "make_source"), 9, "could not be followed"),
         (changed('"add.cu"', "lambda p: 'x'"), 9, "a function"),
