@@ -244,7 +244,7 @@ def main(arguments: list[str]) -> int:
             suite.setup_class()
         except WarpsmithError as error:
             suite.teardown_class()
-            print(f"{name} is not here, so nothing was tested: {error}", file=sys.stderr)  # noqa: T201 - a command of its own
+            print(f"{name} is not available, so nothing was tested: {error}", file=sys.stderr)  # noqa: T201 - a command of its own
             return 3
         try:
             print(f"{name}: {suite.info.description}")  # noqa: T201

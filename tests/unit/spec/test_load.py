@@ -230,7 +230,7 @@ MISTAKES = [
     ("BLOCK = {", "@@B-K = {", "'B-K' cannot be a name", None),
     # values
     ("default = 4 }", "default = @@8 }", "default 8 of VEC is not one of its values (1, 2, 4)", "the original kernel"),
-    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "likely values"),
+    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "likely"),
     ("[1, 2, 4]", "[1, 2, 4, @@2]", "VEC lists the value 2 twice", None),
     ("values = [1, 2, 4]", "values = @@[]", "expected at least 1 entry", None),
     ("weight = 2", "weight = @@0", "'odd tail' has weight 0", "above 0"),

@@ -60,7 +60,7 @@ def _no_cpu_runtime() -> UnavailableError:
     system = platform.system()
     what = f"the cpu device needs Intel's OpenCL runtime, which exists for Linux on x86-64 only; this is {system}"
     where = "here" if system == "Linux" else "in a Linux container"
-    hint = f"what launches nothing works {where}: init, extract, check, analyze --target, replay, Study"
+    hint = f"commands without launches work {where}: init, extract, check, analyze --target, replay, Study"
     return UnavailableError(f"{what} on {platform.machine()}", hint=hint)
 
 

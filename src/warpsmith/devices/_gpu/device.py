@@ -73,7 +73,8 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
             return self._described()
         except (LaunchError, ContextLost) as error:
             raise UnavailableError(
-                f"the driver does not say what the GPU is: {error}", hint="another program may hold it, or it needs a restart"
+                f"the driver does not report the GPU's properties: {error}",
+                hint="another program may hold it, or it needs a restart",
             ) from error
 
     @cached_property
@@ -91,6 +92,6 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
     def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
         """A GPU is always used as a whole."""
         if self._named is not None:
-            hint = f"run on {self.kind} where there is a GPU, or on cpu"
+            hint = f"use {self.kind} on a machine with a GPU, or cpu"
             raise UnavailableError(f"{self.name} is a target to compile for, not a GPU to run on", hint=hint)
         return self._found.open()

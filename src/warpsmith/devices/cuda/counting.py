@@ -37,7 +37,7 @@ def count(
     units = UNITS.get(target.capability)
     if units is None:
         known = ", ".join(f"sm_{10 * major + minor}" for major, minor in UNITS)
-        raise UnsupportedFeature(f"launches on {target} cannot be counted without it", hint=f"known are {known}")
+        raise UnsupportedFeature(f"launches on {target} cannot be counted without a GPU", hint=f"known are {known}")
     asked: list[str] = []
 
     def noted(name: str) -> bytes:

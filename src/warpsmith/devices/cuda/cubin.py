@@ -67,7 +67,7 @@ def launch_bank(elf: Elf, kernel: str) -> tuple[int, int]:
     own = elf.section(f".nv.info.{kernel}")
     value = dict(_attributes(own.data)).get(_PARAMETER_BANK) if own is not None else None
     if value is None:
-        raise ValueError(f"the cubin does not say where the parameters of {kernel} lie")
+        raise ValueError(f"the cubin has no parameter positions for {kernel}")
     _, place, size = struct.unpack_from("<IHH", value)
     return place, size
 

@@ -13,10 +13,10 @@ _HINTS = {
     "CUDA_ERROR_NO_DEVICE": "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES may hide them, a container needs --gpus,"
     " a GPU with MIG switched on needs an instance (nvidia-smi mig -lgi)",
     "CUDA_ERROR_STUB_LIBRARY": "LD_LIBRARY_PATH has the toolkit's stubs, which are for linking: take lib64/stubs out of it",
-    "CUDA_ERROR_OUT_OF_MEMORY": "the driver reserves addresses for all memory there is: `ulimit -v` should say unlimited;"
+    "CUDA_ERROR_OUT_OF_MEMORY": "the driver reserves addresses for all memory: `ulimit -v` should print unlimited;"
     " or other programs have all of the GPU's memory (nvidia-smi)",
     # Workers are confined, so their restrictions are among the possible causes.
-    "CUDA_ERROR_OPERATING_SYSTEM": "the system refuses what the driver asks of it, such as names for its threads in /proc;"
+    "CUDA_ERROR_OPERATING_SYSTEM": "the system refuses a request of the driver, such as naming its threads in /proc;"
     " if `WARPSMITH_CONFINEMENT=off warpsmith devices` shows the GPU, it is the confinement of workers: please report that",
     "CUDA_ERROR_SYSTEM_NOT_READY": "machines with NVSwitch need a service: systemctl start nvidia-fabricmanager",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "kernel module and library are of different releases: restart the machine",

@@ -113,7 +113,7 @@ def test_without_a_problem_size_the_grid_is_the_global_size(made):
         ('{"ConfigurationSpace": {}}', "it has no KernelSpecification", None),
         ('{"ConfigurationSpace": {}, "KernelSpecification": {}}', "has no KernelName", None),
         (json.dumps(T1).replace("blur.cu", "blurred.cu"), "'blurred.cu' does not exist", None),
-        (json.dumps(T1).replace('"CUDA", "Com', '"Vulkan", "Com'), "'Vulkan' is not a language", None),
+        (json.dumps(T1).replace('"CUDA", "Com', '"Vulkan", "Com'), "'Vulkan' is not a supported GPU language", None),
         (json.dumps(T1).replace('"Name": "unused"', '"Name": "\\ud800"'), r"\\ud800, half of a character", None),
         (json.dumps(T1).replace('"Name": "tile", ', ""), "a parameter has no Name", None),
     ],

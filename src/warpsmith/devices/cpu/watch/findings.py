@@ -47,7 +47,7 @@ def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: 
         at = f" at line {access.line}" if access.line else ""
         who = _thread(access.thread, block) + (f" of block {blocks[access.watched_block]}" if len(blocks) > 1 else "")
         if kind == hooks.STRAY_OWN and access.site in watch.assumptions:
-            found.setdefault((kind, access.line), f"{who} comes to what the compiler was told never to happen{at}")
+            found.setdefault((kind, access.line), f"{who} violates an assumption given to the compiler{at}")
             continue
         if kind == hooks.STRAY_OWN:
             found.setdefault((kind, access.line), f"an array of the thread's own: {who} indexes it out of bounds{at}")
@@ -59,7 +59,7 @@ def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: 
             continue
         if kind == hooks.MISALIGNED:
             last = offset + (nbytes & hooks.MOST_BYTES) - 1
-            told = f"{places[place]}: {who} accesses bytes {offset} to {last}{at}, as what must be aligned to {nbytes >> 32}"
+            told = f"{places[place]}: {who} accesses bytes {offset} to {last}{at}, misaligned: the type requires {nbytes >> 32}"
             found.setdefault((kind, access.line, place), told)
             continue
         size = places[place].nbytes

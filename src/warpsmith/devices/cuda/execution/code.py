@@ -120,7 +120,7 @@ def _learn(number: int, words: Mapping[tuple[int, int, int], tuple[int, int]]) -
             _known[unknown[place // BYTES]] = _parsed(re.sub(r"\s+", " ", match[2]), place)
     missing = [key for key in unknown if key not in _known]
     if missing:
-        raise UnsupportedFeature(f"nvdisasm did not read {len(missing)} instructions")
+        raise UnsupportedFeature(f"nvdisasm did not decode {len(missing)} instructions")
 
 
 def _parsed(text: str, place: int) -> Instruction:

@@ -97,7 +97,7 @@ class Machine:
         last, steps = self._blocks[first]
         self._steps += last - first + 1
         if self._steps > _MOST_STEPS:
-            raise UnsupportedFeature("the kernel's loops are too long to be followed, and nothing could be foretold of them")
+            raise UnsupportedFeature("the kernel's loops are too long to execute, and could not be extrapolated")
         per_warp = mask.reshape(-1, WARP)
         threads = int(mask.sum())
         self._tally.executed(first, last, int(per_warp.any(axis=1).sum()), threads)
@@ -247,7 +247,7 @@ class Machine:
             assert isinstance(memory, OwnMemory)
             return lambda addresses, inside: memory.store(addresses, inside, width, [read(state) for read in readers])
         what = "an atomic operation" if is_atomic(name) else "an asynchronous copy"
-        raise UnsupportedFeature(f"an address or a branch depends on what {what} leaves ({instruction.text})")
+        raise UnsupportedFeature(f"an address or a branch depends on the result of {what} ({instruction.text})")
 
     def _address(self, operand: Operand) -> Callable[[State], Places]:
         index, uniform, offset, scale = operand.index, operand.uniform, operand.value, operand.scale
