@@ -3,10 +3,10 @@
 CUDA lets a thread return before a barrier that the others still reach; the runtime would compute wrong numbers. After inlining
 (`ir.module`) every barrier is in the entry, and there are three cases:
 
-* all branches that decide about a barrier are uniform: nothing to do;
-* threads leave for good (`if (i >= n) return;`, or out of the last loop): they are kept walking from barrier to barrier, doing
-  nothing (`ir.predication`);
-* anything else: a vote at the branch makes sure, at run time, that the threads agree, and the launch fails where they do not.
+* all branches that control a barrier are uniform: nothing to do;
+* threads leave for good (`if (i >= n) return;`, or out of the last loop): they still execute the barriers, and nothing else
+  (`ir.predication`);
+* anything else: a run-time vote at the branch checks that the threads agree, and the launch fails if they do not.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def test_of_several_kernels_one_is_chosen(made, tmp_path):
         (changed('"add.cu"', "make_source"), 9, "could not be followed"),
         (changed('"add.cu"', "lambda p: 'x'"), 9, "a function"),
         (changed('"add",', '"sub",'), None, "no kernel 'sub'"),
-        (changed("tune_params)", "tune_params, lang='C')"), 9, "'C' is not a language"),
+        (changed("tune_params)", "tune_params, lang='C')"), 9, "'C' is not a supported GPU language"),
     ],
 )
 def test_mistakes_are_named_with_their_place(made, tmp_path, script, line, words):

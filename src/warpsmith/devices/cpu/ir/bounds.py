@@ -1,10 +1,10 @@
-"""Bounds of an integer over the threads of a row: code that computes, next to a value, the least and the greatest it can have.
+"""Bounds of an integer over the threads of a row: code that computes a minimum and a maximum next to a value.
 
     i = base + threadIdx.x        i.low = base        i.high = base + (blockDim.x - 1)
 
-The bounds hold in each thread by themselves: whatever path it took, its value lies between its bounds. So a condition that holds
-at the bounds holds for the value, without any proof about the program as a whole. That the bounds are the same for all threads of
-a row is what makes them worth computing. Rows follow x, as vectors do: threadIdx.y and threadIdx.z are the same in all of a row.
+The bounds hold in each thread alone: whatever path it took, its value is within its bounds. So a condition that holds at the
+bounds holds for the value, without a proof about the whole program. They are useful because they are uniform in a row of threads.
+Rows follow x, as vectors do: threadIdx.y and threadIdx.z are uniform in a row.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Adds the barrier that a kernel leaves out between reading a shared result and overwriting it.
+"""Inserts a missing barrier between reading a shared result and overwriting it.
 
     __syncthreads();  best = shared[0];  …  shared[threadIdx.x] = next;  __syncthreads();
 
-That is a race, but one that hardware wins: all warps read soon after the barrier, the overwriting comes much later. Here threads
-run one group after another from barrier to barrier, and all but the first group would read what the first has written. So where
-all threads read the same place of shared memory and a store to the same object follows without a barrier between, one is put
-before the store. Kernels without the race have no such store and stay as they are.
+That is a race, but benign on hardware: all warps read soon after the barrier, and the overwrite comes much later. Here groups of
+threads run one after another from barrier to barrier, and all but the first would read the new value. So if all threads read the
+same place of shared memory and a store to the same object follows without a barrier between, one is inserted before the store.
+Kernels without the race have no such store and do not change.
 """
 
 from __future__ import annotations

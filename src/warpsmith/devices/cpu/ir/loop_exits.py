@@ -1,12 +1,12 @@
-"""Finds what threads take along out of loops, and has it look as different as it is (`twins`).
+"""Finds values that threads carry out of loops, and marks divergent ones as varying (`twins`).
 
     for (i = 0; i < n; ++i)                                     for (i = 0; i < n; ++i)
       if (x < rows[i].begin) { out = rows[i].value; break; }      sum += x < 0 ? rows[i].begin : rows[i].value;
 
-In every trip `i` is the same for all threads; afterwards it is not, for they left in different trips. `sum` would be the same in
-each of two loops, one for either kind of thread, and an optimiser makes two of the one. The runtime's vectoriser loses sight of
-such differences: values that come together behind loops, and addresses made of them, it takes from one lane of a vector for all.
-It does so only with values that are the same for all threads in every trip; others are safe.
+In every trip `i` is uniform; after the loop it is not, because threads left in different trips. `sum` would be uniform in each of
+two loops, one for either kind of thread, and an optimiser splits the loop that way. The runtime's vectoriser misses this
+divergence: for values that merge after loops, and addresses computed from them, it uses one lane's value for the whole vector.
+That only affects values that are uniform in every trip; others are safe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Keeps threads that have left a kernel early walking from barrier to barrier.
+"""Makes threads that left a kernel early continue from barrier to barrier.
 
-The way out of a leaving thread ends not in a return but in a flag, after which the thread goes on along the walk (`walk`): the
-barriers and what decides about them stay as they are, for all threads; the work in between is guarded by the flag.
+A leaving thread sets a flag instead of returning, and then continues along the walk (`walk`): barriers and the conditions that
+control them are executed by all threads; the work in between is guarded by the flag.
 
     head:  br %late, %leave, %work             head:          br %late, %leave.out, %work
     leave: ret                                 leave.out:     store 0, %live; br %work
@@ -11,8 +11,8 @@ barriers and what decides about them stay as they are, for all threads; the work
                                                work.3:        …; br %work.4
                                                work.4:        ret
 
-Loops around barriers thus stay one loop, whose condition the runtime itself can see to be uniform. Where threads leave out of
-the loop itself, each after as many rounds as it likes, they ask at that branch, all together, whether anybody stays.
+So a loop around barriers stays one loop, with a condition that the runtime can recognise as uniform. If threads leave the loop
+itself in different trips, all of them vote at that branch on whether any thread stays.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Finds the code that only some threads of a row may execute, but mostly all do: what is worth a copy without masks.
+"""Finds code that usually all threads of a row execute, but not always: candidates for a copy without masks.
 
-A block-stride loop, of which some threads make one trip less:    for (i = threadIdx.x; i < n; i += blockDim.x) …
-A guard, which only the last row of threads does not pass whole:   if (blockIdx.x * blockDim.x + threadIdx.x < n) …
+A block-stride loop, in which some threads make one trip less:    for (i = threadIdx.x; i < n; i += blockDim.x) …
+A guard that only the last row of threads does not pass as a whole:   if (blockIdx.x * blockDim.x + threadIdx.x < n) …
 
-Nothing here decides about right or wrong, only about gain; except that regions have one way in, no barriers, and values that stay
-inside.
+This only decides about gain, not correctness; except that regions have one entry, no barriers, and no values used outside.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Shadows loop variables with copies: equal to them, but varying from thread to thread as far as the vectoriser can tell.
+"""Shadows loop variables with equal copies that the vectoriser must treat as varying between threads.
 
     before the loop        last = v; all = zero; own = v + zero
     after a write to v     all &= v; own += v - last + all; last = v
     behind the loop        v = own; last = own
 
-`zero` is something else for a thread beyond the end of the block: only we know that there is none. In the loop `v` stays what it
-is, the same for all threads where it was, and cheap. The twin depends on its own past, so it differs whatever an optimiser knows
-of `v`; and on all that was ever written, so nothing of that is moved out of the loop. Bits are added up, whatever they stand for.
+`zero` is non-zero only for a thread beyond the end of the block, which does not exist, but the compiler cannot know that. In the
+loop `v` is unchanged, uniform where it was, and cheap. The twin depends on its own history, so it varies whatever an optimiser
+knows about `v`; and on every written value, so that none is moved out of the loop. Bits are summed as integers for any type.
 """
 
 from __future__ import annotations

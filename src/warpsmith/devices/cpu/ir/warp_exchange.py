@@ -1,12 +1,12 @@
-"""Keeps warps in step where lanes hand values to each other through shared memory without a barrier.
+"""Inserts warp barriers where lanes exchange values through shared memory without one.
 
     if (t < 32) { s[t] += s[t + 16];  s[t] += s[t + 8];  … }         if (lane == 0) s[warp] = x;  y = s[warp];
 
-Formally this needs `__syncwarp`, but lanes that move together have always made it work, and old code relies on it. So a write to
-shared memory gets a warp barrier before and after it, if
+Formally this needs `__syncwarp`, but lockstep execution made it work, and old code relies on it. So a write to shared memory gets
+a warp barrier before and after it, if
 
 * a read of the same object follows before any barrier and may give another lane's value (`own_slots`); or
-* a lane further up has read the place just before (`s[t] = s[t - 1]`): threads run upwards here, so it would be too late.
+* a higher lane has read the place just before (`s[t] = s[t - 1]`): threads run in ascending order here, so it would read the new value.
 
 (The same for `volatile` memory: `warp_synchronous`.)
 """

@@ -1,10 +1,10 @@
-"""Makes old warp-synchronous code right: reductions over `volatile` shared memory that rely on lanes moving together.
+"""Repairs old warp-synchronous code: reductions over `volatile` shared memory that rely on lockstep lanes.
 
     volatile float* v = shared;  v[t] += v[t + 16];  v[t] += v[t + 8];  …
 
 Between the loads and the store of such a line, and between lines, hardware kept the lanes in step; here a warp barrier does. It
-also tells the device that warps matter, so that they get their 32 lanes. The accesses lose `volatile`, which would keep the
-runtime from vectorising, and so from keeping the lanes together at all.
+also tells the device that the kernel uses warps, which then get 32 lanes. The accesses lose `volatile`, which would prevent
+vectorisation, and with it lockstep lanes.
 """
 
 from __future__ import annotations

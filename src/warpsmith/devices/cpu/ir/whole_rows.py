@@ -1,7 +1,6 @@
-"""Gives code that mostly all threads of a row execute a copy without masks.
+"""Adds an unmasked copy of code that usually all threads of a row execute.
 
-Where threads may differ about a branch, the runtime computes under masks what the branch decides about: for every vector of
-threads, in every trip of a loop. Masked stores and gathers are many times slower than plain ones; some machines do them in
+The runtime executes code under a divergent branch with masks: for every vector of threads, in every trip of a loop. Masked stores and gathers are many times slower than plain ones; some machines do them in
 microcode. Yet nearly always all threads agree (`row_regions`), which shows in the bounds of what they compare (`bounds`):
 
     head:  br (i < n), %body, %end               head.whole:  br (i.high < n), %body.whole, %head.rest
@@ -14,7 +13,7 @@ microcode. Yet nearly always all threads agree (`row_regions`), which shows in t
     end:   …                                     head.rest:   br (i < n), %work, %end
                                                  work:        as before
 
-`i.high` is the same for all threads of a row, and `i.high < n` implies `i < n`: each thread does the same work in the same order.
+`i.high` is uniform in a row, and `i.high < n` implies `i < n`: each thread does the same work in the same order.
 """
 
 from __future__ import annotations
