@@ -6,7 +6,8 @@ Formally this needs `__syncwarp`, but lockstep execution made it work, and old c
 a warp barrier before and after it, if
 
 * a read of the same object follows before any barrier and may give another lane's value (`own_slots`); or
-* a higher lane has read the place just before (`s[t] = s[t - 1]`): threads run in ascending order here, so it would read the new value.
+* a higher lane has read the place just before (`s[t] = s[t - 1]`): threads run in ascending order here, so the lane
+  would read the new value.
 
 (The same for `volatile` memory: `warp_synchronous`.)
 """

@@ -1,7 +1,8 @@
 """Adds an unmasked copy of code that usually all threads of a row execute.
 
-The runtime executes code under a divergent branch with masks: for every vector of threads, in every trip of a loop. Masked stores and gathers are many times slower than plain ones; some machines do them in
-microcode. Yet nearly always all threads agree (`row_regions`), which shows in the bounds of what they compare (`bounds`):
+The runtime executes code under a divergent branch with masks: for every vector of threads, in every trip of a loop. Masked
+stores and gathers are many times slower than plain ones; some machines do them in microcode. Yet nearly always all threads
+agree (`row_regions`), which shows in the bounds of what they compare (`bounds`):
 
     head:  br (i < n), %body, %end               head.whole:  br (i.high < n), %body.whole, %head.rest
     body:  …; br %head                    →      body.whole:  …; br %head.whole
