@@ -12,19 +12,19 @@ from benchmarks.cheats.judge import LEFT_OUT, Finding
 HEAD = """\
 # What a cheat would have to pass
 
-`python -m benchmarks cheats` hands these candidates in where anybody's come in: as a form (`submit_form`, `make_template`, `tune`;
-a model's forms take the same steps), as a whole template (`submit_template`) or as a whole rewrite (`tune --mode direct`). Each
-goes on until something refuses it, or until it was tuned, exported and verified again. The page is generated, on the CPU device;
-what is not caught stays in it. Candidates, and the kernels that they are written for, are in the project's `benchmarks/cheats`.
+`python -m benchmarks cheats` submits these candidates through the usual interfaces: as a form (`submit_form`, `make_template`,
+`tune`; a model's forms take the same steps), as a complete template (`submit_template`) or as a complete rewrite
+(`tune --mode direct`). Each continues until a check rejects it, or until it was tuned, exported and verified again. This page is
+generated, on the CPU device, including what is not caught. The candidates and their kernels are in the project's `benchmarks/cheats`.
 
-**Caught by** is the first that says no: *reading* the source before anything is compiled; *compiling*; *verification* on the
-smallest workloads, odd shapes, inputs of which a part does not tell the whole, other constants; *the checkers* (races, accesses outside or
-not aligned, uninitialised values);
-*the limits* of the device; *the search* (every tuning workload, and what timed launches leave); *the
-finalists* (held-out workloads, many launches); *shapes drawn last*, after everything was chosen; *the roof* (faster than the machine); *the export* and *verify RUN* (inputs that the
-run did not use). A speedup is what a run would claim. What can only fake speed (kept results, known inputs, counted launches) and is
-accepted *without a gain* found nothing to keep, to know or to count by. What is *left out* does here what the original does, so
-that nothing of it is searched or shipped. **Not caught** is everything else that was accepted.
+**Caught by** is the first check that rejects it: *reading* the source before anything is compiled; *compiling*; *verification* on
+the smallest workloads, odd shapes, sparse inputs, other constants; *the checkers* (races, accesses out of bounds or misaligned,
+uninitialised values); *the limits* of the device; *the search* (every tuning workload, and results of timed launches); *the
+finalists* (held-out workloads, many launches); *shapes drawn last*, after everything was chosen; *the roof* (faster than the
+machine); *the export* and *verify RUN* (inputs that the run did not use). A speedup is what a run would claim. A candidate that
+can only fake speed (kept results, known inputs, counted launches) and is accepted *without a gain* found nothing to keep, to know
+or to count by. One that is *left out* is equivalent to the original here, so it is not searched or shipped. **Not caught** is
+everything else that was accepted.
 
 """
 _GAIN = 1.05

@@ -1,4 +1,4 @@
-"""The one place that reads the environment.
+"""Settings from environment variables, which only this module reads.
 
 | variable                    | meaning                                                                   |
 |-----------------------------|---------------------------------------------------------------------------|
@@ -39,7 +39,9 @@ _SHORTEST_SECRET = 8  # shorter values are words that stand everywhere
 
 
 class Confinement(StrEnum):
-    """Of workers. ON: where the system cannot, code of models is refused. BEST_EFFORT: it is run with what the system has."""
+    """Of workers. ON: model-written code is refused if the system cannot confine it. BEST_EFFORT: it runs with the confinement
+    available.
+    """
 
     ON = "on"
     BEST_EFFORT = "best-effort"
@@ -89,7 +91,7 @@ def read_settings() -> Settings:
 
 
 def claim_processes() -> int:
-    """How many fresh processes a claim rests on. Raises InputError for what is no such number."""
+    """Number of fresh processes per claim. Raises InputError if invalid."""
     text = os.environ.get("WARPSMITH_CLAIM_PROCESSES", str(_CLAIM_PROCESSES))
     if not text.isdecimal() or int(text) < _FEWEST_PROCESSES:
         raise InputError(
@@ -99,7 +101,7 @@ def claim_processes() -> int:
 
 
 def input_seed() -> int | None:
-    """The seed of inputs that was asked for. Raises InputError for what is not a seed."""
+    """The requested seed of inputs. Raises InputError if invalid."""
     text = os.environ.get("WARPSMITH_INPUT_SEED")
     if not text:
         return None
@@ -109,7 +111,7 @@ def input_seed() -> int | None:
 
 
 def model_timeout_s() -> float:
-    """How long a language model may take for one answer. Raises InputError for what is no such time."""
+    """Time limit of one answer of a language model. Raises InputError if invalid."""
     text = os.environ.get("WARPSMITH_MODEL_TIMEOUT")
     if not text:
         return _MODEL_TIMEOUT_S
@@ -125,7 +127,7 @@ def model_timeout_s() -> float:
 
 
 def model_context() -> int | None:
-    """How many tokens a language model holds at once; None where nobody said. Raises InputError for what is no number."""
+    """A language model's context size in tokens; None if not set. Raises InputError if invalid."""
     text = os.environ.get("WARPSMITH_MODEL_CONTEXT")
     if not text:
         return None
@@ -137,17 +139,17 @@ def model_context() -> int | None:
 
 
 def are_races_checked() -> bool:
-    """Raises InputError for what says neither yes nor no."""
+    """Raises InputError unless it is on or off."""
     return _is_on("WARPSMITH_RACECHECK")
 
 
 def is_second_opinion_wanted() -> bool:
-    """Raises InputError for what says neither yes nor no."""
+    """Raises InputError unless it is on or off."""
     return _is_on("WARPSMITH_SECOND_OPINION")
 
 
 def is_report_wanted() -> bool:
-    """Raises InputError for what says neither yes nor no."""
+    """Raises InputError unless it is on or off."""
     return _is_on("WARPSMITH_REPORT")
 
 
@@ -160,7 +162,7 @@ def openai_base_url() -> str | None:
 
 
 def secrets() -> tuple[str, ...]:
-    """Values of the environment that nothing may show or record: keys and the like, passwords in addresses; the longest first."""
+    """Values of the environment that must never be shown or recorded: keys, passwords in addresses; longest first."""
     found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     found |= {match[1] for value in os.environ.values() if (match := _PASSWORD.search(value))}
     return tuple(sorted((value for value in found if len(value) >= _SHORTEST_SECRET), key=len, reverse=True))

@@ -195,7 +195,7 @@ def test_two_workers_killed_at_work_are_an_outcome(pool, on_bench):
     with killed_at_work(bench._attachment.process, and_its_successor=True):
         outcome = bench.verify(right, "n=1000")
     assert isinstance(outcome, Crashed)
-    assert outcome.reason == "killed by SIGKILL, most likely by the system for want of memory; so was a second worker"
+    assert outcome.reason == "killed by SIGKILL, probably by the system, out of memory; so was a second worker"
     assert bench.verify(right, "n=1000").passed
 
 

@@ -134,15 +134,15 @@ RIGHT = [
 
 MISALIGNED = {
     "const float4 v = *reinterpret_cast<const float4*>(in + (t / 4 * 4 + 1) % 60); out[t] = v.x;": (
-        "'a1': thread 0 accesses bytes 4 to 19 at line 3, as what must be aligned to 16"
+        "'a1': thread 0 accesses bytes 4 to 19 at line 3, misaligned: the type requires 16"
     ),
     "float2 v; v.x = v.y = in[t]; if (t == 2) *reinterpret_cast<float2*>(out + 3) = v;": "'a0': thread 2 accesses bytes 12 to 19",
     "__shared__ float s[64]; s[t] = in[t]; __syncthreads(); float* p = s + 1; out[t] = reinterpret_cast<float2*>(p)[t / 4].x;": (
-        "shared memory 's': thread 0 accesses bytes 4 to 7 at line 3, as what must be aligned to 8"
+        "shared memory 's': thread 0 accesses bytes 4 to 7 at line 3, misaligned: the type requires 8"
     ),
 }
 ASSUMED = {
-    "__builtin_assume(t < 7); out[t] = in[t];": "thread 7 comes to what the compiler was told never to happen at line 3",
+    "__builtin_assume(t < 7); out[t] = in[t];": "thread 7 violates an assumption given to the compiler at line 3",
     "const float* p = (const float*)__builtin_assume_aligned(in + t, 16); out[t] = p[0];": "thread 1 comes to what",
     "if (t > 3) __builtin_unreachable(); out[t] = in[t];": "thread 4 comes to what",
 }

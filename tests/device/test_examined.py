@@ -79,7 +79,7 @@ def test_right_when_it_is_verified_is_not_enough(bench, pool, kernel, source):
     found = beside(bench, pool, kernel, source)
     assert isinstance(found, WrongLaunch)
     assert not found.is_incumbents
-    assert found.verdict.failure.problem.startswith("right when it was verified, but wrong in a timed launch")
+    assert found.verdict.failure.problem.startswith("correct when verified, but wrong in a timed launch")
 
 
 def test_an_incumbent_may_be_the_one_that_cheats(bench, pool, kernel):

@@ -192,7 +192,7 @@ def test_a_worker_killed_at_work_is_not_held_against_the_source(pool):
     with killed_at_work(pool._slots[0]._worker, and_its_successor=True):
         outcome = pool.compile(ask(63))
     assert isinstance(outcome, Crashed)
-    assert outcome.reason == "killed by SIGKILL, most likely by the system for want of memory; so was a second worker"
+    assert outcome.reason == "killed by SIGKILL, probably by the system, out of memory; so was a second worker"
     assert isinstance(pool.compile(ask(63)), Binary)
 
 

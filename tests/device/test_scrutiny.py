@@ -120,7 +120,7 @@ def test_what_nobody_could_watch_is_not_called_clean(workloads, candidates, monk
     original, chosen = candidates
     watch, said = scrutiny(None, workloads)
     assert watch.problem(Scrutinised(chosen.candidate, lambda: CompileFailed("too large")), original) is None
-    assert said == ["racecheck, memcheck, initcheck could not check VEC=4: it does not compile to be watched: too large"]
+    assert said == ["racecheck, memcheck, initcheck could not check VEC=4: does not compile with instrumentation: too large"]
     assert as_json(watch.entry) == {"done": [], "out": {}, "original": {}, "not_done": said}
 
 

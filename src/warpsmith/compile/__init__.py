@@ -1,4 +1,5 @@
 """Compiling in worker processes, in parallel, with a cache.
 
-`binding` turns a configuration into numbers, `requests` says what is compiled of a kernel, `pool` has it done, `cache` keeps it.
+`binding` turns a configuration into numbers, `requests` lists what is compiled for a kernel, `pool` compiles it, `cache` stores
+it.
 """

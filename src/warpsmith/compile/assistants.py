@@ -1,4 +1,4 @@
-"""Compilers on cores that are somebody else's, for as long as that one waits: what they are at is finished before it goes on."""
+"""Compile workers on borrowed cores, used while their owner waits: running compilations finish before it continues."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TypeAlias
 from warpsmith.compile.slot import Slot
 
 Take: TypeAlias = Callable[[], Callable[[Slot], None] | None]
-"""What is to be done next, without waiting; None where there is nothing. Raises queue.Empty, too."""
+"""The next task, without waiting; None or queue.Empty if there is none."""
 
 
 class Assistants:
-    """One thread a slot, whose worker process starts with its first task and is kept."""
+    """One thread per slot, whose worker process starts with its first task and is kept."""
 
     def __init__(self, slots: Sequence[Slot], take: Take) -> None:
         self._take = take
@@ -30,7 +30,7 @@ class Assistants:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """The cores are theirs within. Leaving waits until nothing is compiled there any more."""
+        """The cores are borrowed within this context. Leaving it waits until nothing compiles there."""
         with self._changed:
             self._lent = True
             self._changed.notify_all()
@@ -70,7 +70,7 @@ class Assistants:
             slot.close()
 
     def _next(self) -> Callable[[Slot], None] | None:
-        """None when it is over. Taken under the lock: who has the cores back knows that nobody takes anything any more."""
+        """None when the loan is over. Taken under the lock, so that nothing is taken once the cores are returned."""
         with self._changed:
             while not self._closed:
                 task = None

@@ -1,4 +1,4 @@
-"""From a configuration to what the compiler and the bench are asked: one place that binds names to numbers."""
+"""Turns a configuration into compile and launch requests: the one place that binds names to numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from warpsmith.spec.kernel import Argument, Buffer, Kernel, Role, Workload
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text to compile, with the file it stands for in diagnostics and the entry, where that is not the kernel's own.
+    """Source text to compile, with its file for diagnostics, and its entry if that differs from the kernel's.
 
-    `held_to` is what it may not go beyond, where somebody else wrote it.
+    `held_to` is the original that third-party source must not exceed.
     """
 
     text: str

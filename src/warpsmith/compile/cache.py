@@ -1,4 +1,6 @@
-"""Compiled results on disk: one file each, written atomically, with a checksum. A damaged or foreign file is as good as none."""
+"""Disk cache of compiled results: one file each, written atomically, with a checksum. Damaged or foreign files count as
+missing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _REPLY: TypeAdapter[CompileReply] = TypeAdapter(CompileReply)
 
 
 class DiskCache:
-    """Safe for several processes at once. What cannot be written or read is only not cached: a full disk must not end a run."""
+    """Safe for several processes at once. Failed reads and writes only skip the cache: a full disk must not end a run."""
 
     def __init__(self, folder: Path, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self._folder = folder
@@ -54,7 +56,7 @@ class DiskCache:
                     raise
 
     def prune(self) -> None:
-        """Down to the limit, the least recently used first."""
+        """Shrink to the limit, removing the least recently used first."""
         entries: list[tuple[float, int, Path]] = []
         with contextlib.suppress(OSError):
             for path in self._folder.glob("*/*"):

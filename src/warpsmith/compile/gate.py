@@ -1,4 +1,4 @@
-"""A gate that many pass and one can shut: shutting waits until those inside have left."""
+"""A gate for many users that one can close: closing waits until those inside have left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of a compile worker. A binary's code travels beside the header, as the frame's only blob."""
+"""Jobs of a compile worker. A binary's code travels as the frame's only blob."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ CompileReply: TypeAlias = Binary | CompileFailed
 
 @dataclass(frozen=True, slots=True)
 class Describe(Job[DeviceInfo]):
-    """`cores` are those that count, where the worker itself is kept to fewer: some devices are what they may run on."""
+    """`cores` are the cores that the device may use, even if the worker itself is restricted to fewer: some devices consist of
+    them.
+    """
 
     device: str
     cores: tuple[int, ...]
@@ -32,7 +34,7 @@ class Compile(Job[CompileReply]):
 
 @dataclass(frozen=True, slots=True)
 class MachineCode(Job[str | None]):
-    """A fingerprint of what runs of the request's binary; None where the device does not tell it from the rest."""
+    """A fingerprint of the executed part of the request's binary; None if the device cannot separate it."""
 
     device: str
     request: CompileRequest
@@ -41,7 +43,7 @@ class MachineCode(Job[str | None]):
 
 @dataclass(frozen=True, slots=True)
 class Instructions(Job[list[str] | str]):
-    """The machine code of the request's binary as text; or why it cannot be shown."""
+    """The machine code of the request's binary as text; or why it is unavailable."""
 
     device: str
     request: CompileRequest
@@ -50,7 +52,7 @@ class Instructions(Job[list[str] | str]):
 
 @dataclass(frozen=True, slots=True)
 class Count(Job[Counted | NeedsInput]):
-    """What a launch of the binary counts. The first blob is its code; then come the contents of `constants` and of `inputs`."""
+    """Counters of a launch of the binary. The first blob is its code, followed by the contents of `constants` and of `inputs`."""
 
     device: str
     binary: Binary

@@ -1,4 +1,4 @@
-"""What a compiled result depends on: the device's key, versions, the code that compiles, and the local files it includes."""
+"""Cache keys of compiled results: the device's key, versions, the compiling code, and the local files included."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _ALLOWED = _DEVICES.parent / "refactor" / "allowed"  # by its place: who only as
 def environment_key(device: Device, info: DeviceInfo) -> str:
     """The part that all requests share.
 
-    The device's own files are in it, and those that devices share, so that an edit (of a prelude, of what reads a binary) voids
-    earlier results.
+    It includes the device's own files and those that devices share, so that an edit (of a prelude, of a binary reader)
+    invalidates earlier results.
     """
     folder = Path(inspect.getfile(type(device))).parent
     files = [*folder.rglob("*"), *(path for shared in (*_DEVICES.glob("_*"), _ALLOWED) for path in (shared, *shared.rglob("*")))]
@@ -39,10 +39,10 @@ def request_key(environment: str, device_key: str, included: Mapping[str, str]) 
 
 
 def included_files(request: CompileRequest) -> dict[str, str] | None:
-    """Content hashes of the local files that the source may include, whatever its `#if`s say; None if that cannot be told.
+    """Content hashes of the local files that the source may include, ignoring `#if`s; None if that cannot be determined.
 
-    Files that are not found next to the source or in `include_dirs` are the device's or the system's: versions cover them. A file
-    outside these folders that the text names all the same (`../../secret`) is not read: the text may be a model's.
+    Files not found next to the source or in `include_dirs` belong to the device or the system, and versions cover them. A file
+    outside these folders (`../../secret`) is not read: a model may have written the text.
     """
     folders = (request.source_file.parent, *request.include_dirs)
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The compile pool: requests in, futures of outcomes out. One thread a worker process; a worker that dies costs one request."""
+"""The compile pool: requests in, futures of outcomes out. One thread per worker process; a crashed worker costs one request."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _ASSISTANTS_AT_MOST = 2  # more than are asked for ahead have nothing to do
 
 
 def describe_device(name: str) -> DeviceInfo:
-    """What the device of that name is, as a worker sees it. Raises UnavailableError when it is not there."""
+    """The device of that name, as described by a worker. Raises UnavailableError if it is not available."""
     with CompilePool(name, cache_dir=None) as pool:
         return pool.describe()
 
 
 class CompilePool:
-    """Results are shared: equal requests (by the device's own key) compile once, now and, with a `cache_dir`, in later runs.
+    """Results are shared: equal requests (by the device's own key) compile once, also in later runs with a `cache_dir`.
 
-    Workers can read the folders of the requests there were. Naming them beforehand (`folders`) spares replacing a worker that was
+    Workers can read the folders of earlier requests. Naming them in advance (`folders`) avoids replacing a worker that was
     started to describe the device.
     """
 
@@ -66,7 +66,7 @@ class CompilePool:
         lendable: frozenset[int] | None = None,
         folders: Iterable[Path] = (),
     ) -> None:
-        """`lendable` are cores that are somebody else's, who may lend them (`lent`)."""
+        """`lendable` are cores of another owner, who may lend them (`lent`)."""
         self._name = device
         self.device = load_device(device)
         self._disk = DiskCache(cache_dir) if cache_dir is not None else None
@@ -90,7 +90,7 @@ class CompilePool:
         self._assistants = Assistants(lent, self._take)
 
     def describe(self) -> DeviceInfo:
-        """What the device is, as a worker sees it. Raises UnavailableError when it is not there."""
+        """The device, as described by a worker. Raises UnavailableError if it is not available."""
         if self._info is None:
             has_driver = self.device if isinstance(self.device, HasDriver) else None
             if has_driver is not None:
@@ -116,9 +116,9 @@ class CompilePool:
             self._known[key] = future
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        # Where an include cannot be told from the text, its content is unknown too: nothing kept from an earlier run is safe.
+        # If an include cannot be determined from the text, its content is unknown too: no cached result is safe.
         disk = self._disk if included is not None else None
-        # What a compiler says against a source names its lines, so that is only kept for that very text.
+        # Compiler errors name lines of the source, so they are only cached for that exact text.
         exact = self._key(replace(request, meaning=None), included)
         stored = (disk.get(key) or disk.get(exact)) if disk is not None else None
         if stored is not None:
@@ -132,19 +132,19 @@ class CompilePool:
         return self.submit(request).result()
 
     def preprocess(self, request: CompileRequest) -> list[str]:
-        """The source's tokens after preprocessing. Raises InputError when it cannot be preprocessed."""
+        """The source's tokens after preprocessing. Raises InputError if preprocessing fails."""
         self._open_folders(request)
         tokens: list[str] = self._result_of(self._call(Preprocess(self._name, request)))
         return tokens
 
     def machine_code(self, request: CompileRequest) -> str | None:
-        """Equal for requests that become the same instructions, whatever else is in their binaries; None where it is not told."""
+        """Equal for requests that compile to the same instructions, whatever else is in their binaries; None if unknown."""
         self._open_folders(request)
         code: str | None = self._result_of(self._call(MachineCode(self._name, request)))
         return code
 
     def instructions(self, request: CompileRequest) -> list[str] | str:
-        """The machine code as text; or why it cannot be shown."""
+        """The machine code as text; or why it is unavailable."""
         self._open_folders(request)
         found: list[str] | str = self._result_of(self._call(Instructions(self._name, request)))
         return found
@@ -157,7 +157,7 @@ class CompilePool:
         constants: Mapping[str, bytes],
         contents: Callable[[str], bytes],
     ) -> Counted:
-        """What a launch counts, without the hardware; `contents` are made where something depends on them.
+        """Counters of a launch, computed without the hardware; `contents` are made only if something depends on them.
 
         Raises UnsupportedFeature, naming what cannot be followed.
         """
@@ -171,7 +171,7 @@ class CompilePool:
             inputs[answer.name] = contents(answer.name)
 
     def pause(self) -> None:
-        """Returns when nothing compiles any more; what is asked of the pool meanwhile, by any method, waits for `resume`."""
+        """Returns when nothing compiles any more; later requests, by any method, wait for `resume`."""
         self._gate.shut()
 
     def resume(self) -> None:
@@ -179,9 +179,9 @@ class CompilePool:
 
     @contextlib.contextmanager
     def lent(self, waited_for: Sequence[Future[CompileOutcome]]) -> Iterator[None]:
-        """While these are waited for, what else is asked for is compiled on the lendable cores, too.
+        """While these are awaited, other requests also compile on the lendable cores.
 
-        When it is left nothing compiles there. Where all of them are there already nothing is begun.
+        Nothing compiles there after leaving. Does nothing if all of them are done already.
         """
         if all(future.done() for future in waited_for):
             yield
@@ -191,7 +191,7 @@ class CompilePool:
 
     @contextlib.contextmanager
     def reinforced(self, cores: frozenset[int] | None) -> Iterator[None]:
-        """A pool that keeps to cores of its own has a worker on each of these, too: for times when nothing is measured there."""
+        """A pool restricted to its own cores also gets a worker on each of these, while nothing is measured there."""
         others = sorted(cores or ()) if self._pinned else ()
         extra = [Slot(partial(self._start, cores=frozenset({core}))) for core in others]
         done = threading.Event()
@@ -210,7 +210,7 @@ class CompilePool:
                 thread.join()
 
     def close(self) -> None:
-        """End the workers, also busy ones; futures that were not begun are cancelled."""
+        """End the workers, also busy ones; futures that have not started are cancelled."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -235,7 +235,7 @@ class CompilePool:
         self.close()
 
     def _start(self, folders: Folders, cores: frozenset[int] | None) -> WorkerProcess:
-        # Compilers are programs of their own: starting them is what this worker is for.
+        # Compilers are separate programs: this worker exists to start them.
         return WorkerProcess(
             _WORKER,
             cores=cores,
@@ -266,7 +266,7 @@ class CompilePool:
         self._assistants.there_is_more()
 
     def _take(self) -> Callable[[Slot], None] | None:
-        """The next task, for an assistant; None where it is not one that it may take."""
+        """The next task that an assistant may take; None if there is none."""
         task = self._tasks.get_nowait()
         if task is None:  # meant for one of the pool's own
             self._tasks.put(None)
@@ -300,8 +300,8 @@ class CompilePool:
     def _assist(self, slot: Slot, done: threading.Event) -> None:
         """As `_work`, until it is done.
 
-        It looks now and then instead of waiting at the queue for so long: CPython's SimpleQueue, told to wait for 50 ms, waits
-        for ever when another thread takes the task that it was woken for just as its time runs out.
+        Polls instead of waiting on the queue: CPython's SimpleQueue, with a 50 ms timeout, hangs for ever if another thread
+        takes the task that it was woken for just as its timeout expires.
         """
         try:
             while not done.is_set():

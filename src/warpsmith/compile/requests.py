@@ -1,4 +1,4 @@
-"""What is compiled of a kernel: the original from its own source, every other configuration from the template."""
+"""Compile requests of a kernel: the original from its own source, every other configuration from the template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warpsmith.template.settling import meaning
 
 
 class Requests:
-    """For one kernel, template and device (whose limits the binder has)."""
+    """Requests for one kernel, template and device (whose limits the binder has)."""
 
     def __init__(self, binder: Binder, template: Template) -> None:
         kernel = binder.kernel
@@ -34,9 +34,9 @@ class Requests:
         return self.meant(configuration, workloads)
 
     def meant(self, configuration: Configuration, workloads: Iterable[Workload]) -> dict[str, CompileRequest]:
-        """The template's, by workload, to be compiled only if nothing was that means the same.
+        """The template's, by workload, compiled only if no equivalent request was.
 
-        Templates of one kernel share most of their configurations: those of the rounds of a run, and the drafts before them.
+        Templates of one kernel share most of their configurations: those of a run's rounds, and earlier drafts.
         """
         kernel = self._binder.kernel
         beside = [f"// {name} {value}" for name, value in sorted(kernel.defines.items())]
@@ -46,25 +46,25 @@ class Requests:
         return {w.name: replace(self.templated(configuration, w), meaning=meant) for w in workloads}
 
     def original(self, workload: Workload) -> CompileRequest:
-        """The original needs its parameters only where kernel.toml names no template of its own."""
+        """The original has parameters only if kernel.toml names no separate template."""
         kernel = self._binder.kernel
         defines = self._template.defines(kernel.default_configuration) if kernel.template_source is None else {}
         return self._binder.request(self._original, kernel.default_configuration, workload, defines)
 
     def templated(self, configuration: Configuration, workload: Workload) -> CompileRequest:
-        """As it stands, for a proof about this very text."""
+        """Unshared, for a proof about this exact text."""
         source = replace(self._templated, held_to=self._held_to(configuration))
         return self._binder.request(source, configuration, workload, self._template.defines(configuration))
 
     def _held_to(self, configuration: Configuration) -> Original | None:
-        """What of a template somebody else wrote; the form that stands at 0 is ours, made of the original."""
+        """For templates of another author; the form at 0 is the original's own."""
         kernel = self._binder.kernel
         is_others = kernel.template_foreign and dict(configuration).get(FORM, 1) != 0
         return Original(self._original.text, kernel.defines) if is_others else None
 
     @cached_property
     def _is_whole(self) -> bool:
-        """Whether no file of the user's is included: one could use the parameters, too."""
+        """Whether no user file is included: one could use the parameters, too."""
         kernel = self._binder.kernel
         request = self.templated(kernel.default_configuration, kernel.workloads[0])
         return included_files(request) == {}

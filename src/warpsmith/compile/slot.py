@@ -1,4 +1,4 @@
-"""One place in the pool: a worker process that is started when needed and replaced when it dies."""
+"""One slot of the pool: a worker process that is started on demand and replaced when it dies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Folders: TypeAlias = frozenset[Path]
 
 
 class Slot:
-    """Used by one thread; only `shut`, which comes before `close`, may be called from another."""
+    """Used by one thread; only `shut`, which precedes `close`, may be called from another."""
 
     def __init__(self, start: Callable[[Folders], WorkerProcess]) -> None:
         self._start = start
@@ -28,7 +28,7 @@ class Slot:
         self._is_shut = False
 
     def run(self, job: Job[Any], blobs: Sequence[bytes], deadline_s: float, folders: Folders) -> Any:
-        """The reply, or how the worker failed to give one. `folders` are those that it has to be able to read."""
+        """The reply, or how the worker failed. `folders` are those that it must be able to read."""
         was_killed = False
         while True:
             try:
@@ -36,8 +36,8 @@ class Slot:
             except WorkerTimedOut as error:
                 return TimedOut(f"compiling took longer than {error.limit_s:g} s", error.limit_s)
             except WorkerDied as error:
-                # Killed by something else, or it had served others before: what they left behind (memory, a damaged runtime) must
-                # not be held against this one. Killed twice, it may well be what takes the memory.
+                # If it was killed from outside, or had served other requests before, their leftovers (memory, a damaged
+                # runtime) must not count against this one. Killed twice, this request probably uses too much memory itself.
                 is_innocent = not was_killed if error.from_outside else self._jobs_done > 0
                 if self._is_shut or not is_innocent:
                     return Crashed(
@@ -61,7 +61,7 @@ class Slot:
         with self._lock:
             if self._is_shut:
                 raise WorkerDied("the pool is closed")
-            # A worker can never be allowed more than it began with.
+            # A worker's limits can never be raised after its start.
             if self._worker is not None and not (self._worker.alive and readable_entries(folders) <= self._worker.readable):
                 self._worker.close()
                 self._worker = None

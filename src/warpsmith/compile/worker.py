@@ -1,4 +1,4 @@
-"""The compile worker: `python -m warpsmith.compile.worker`. Owns turning a device's exceptions into values."""
+"""The compile worker: `python -m warpsmith.compile.worker`. Converts a device's exceptions into values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _compile(job: Compile, _blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
 
 
 def _beyond_the_original(job: Compile) -> CompileFailed | None:
-    """What speaks against a source that compiles, where somebody else than the kernel's author wrote it."""
+    """Why a compiled source by another author exceeds the original; None if it does not."""
     request = job.request
     if request.held_to is None:
         return None
@@ -99,7 +99,7 @@ def _instructions(job: Instructions, _blobs: Blobs, _fds: tuple[int, ...]) -> An
     except (CompileError, UnsupportedFeature) as error:
         return f"it does not compile: {error}", ()
     except (UnavailableError, ValueError, subprocess.TimeoutExpired) as error:
-        return f"the machine code cannot be shown: {error}", ()
+        return f"the machine code is unavailable: {error}", ()
 
 
 class _Asked(Exception):  # noqa: N818 - a way out, not an error
@@ -130,7 +130,7 @@ def _count(job: Count, blobs: Blobs, _fds: tuple[int, ...]) -> Answer:
 
 
 def _explained(reason: str) -> str:
-    """Compilers do not know that this worker is confined."""
+    """Adds a hint, because compilers do not know that this worker is confined."""
     if "Permission denied" not in reason:
         return reason
     return f"{reason}; hint: only the kernel's folder and its include_dirs can be read, and no hidden files"

@@ -1,4 +1,4 @@
-"""What compiles and launches kernels. `base` says what a device is, `registry` finds them by name; each has a folder of its own.
+"""Devices compile and launch kernels. `base` defines the interface, `registry` finds devices by name; each has its own folder.
 
-Devices do not know each other: what several of them need lies beside them, in modules and packages whose names begin with `_`.
+Devices do not depend on each other: shared code is in modules and packages whose names begin with `_`.
 """

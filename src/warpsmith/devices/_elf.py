@@ -1,4 +1,4 @@
-"""Reads the few parts of a 64-bit little-endian ELF file that GPU binaries keep their facts in: sections, symbols, notes."""
+"""Reads the sections, symbols and notes of 64-bit little-endian ELF files, where GPU binaries keep their facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTE = struct.Struct("<III")
 _NOBITS = 8
 _NOTES = 7
 _OBJECT = 1  # the lower half of a symbol's `info`
-# Of NVIDIA's and AMD's files: what a kernel can change, in memory that outlives it.
+# In NVIDIA's and AMD's files: writable sections in memory that outlives a kernel.
 _WRITABLE = (".nv.global", ".nv.global.init", ".data", ".bss")
 _COMPILERS_OWN = ("$", "__unnamed_", "__hip_cuid_")  # strings, and what keeps files apart
 
@@ -32,7 +32,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`section` is 0 for what the file uses and does not define."""
+    """`section` is 0 for an undefined symbol."""
 
     name: str
     section: int
@@ -47,7 +47,7 @@ class Note:
 
 
 class Elf:
-    """Raises ValueError for bytes that are not such a file."""
+    """Raises ValueError for anything that is not such a file."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC) or len(data) < _HEADER.size:
@@ -83,7 +83,7 @@ class Elf:
 
     @property
     def writable(self) -> dict[str, int]:
-        """Variables in global memory that the source has and kernels can change, with their sizes."""
+        """Global variables of the source that kernels can change, with their sizes."""
         table = self.section(".symtab")
         entries = _SYMBOL.iter_unpack(table.data) if table is not None else ()
         return {
@@ -96,7 +96,7 @@ class Elf:
         }
 
     def pointee(self, name: str) -> str | None:
-        """The symbol whose address the variable `name` holds, in a file that is not linked yet."""
+        """The symbol whose address the variable `name` holds, in an unlinked file."""
         variable = next((symbol for symbol in self.symbols if symbol.name == name and symbol.section), None)
         place = self.section(f".rela{self.sections[variable.section].name}") if variable is not None else None
         if variable is None or place is None:
@@ -107,7 +107,7 @@ class Elf:
         return None
 
     def missing(self, function: str) -> list[str]:
-        """What the function and those that it calls use and the file does not define; each function in a section of its own."""
+        """Undefined symbols of the function and its callees; each function has its own section."""
         code = {index for index, section in enumerate(self.sections) if section.name.startswith(".text")}
         waiting = [symbol.section for symbol in self.symbols if symbol.name == function]
         found: set[str] = set()

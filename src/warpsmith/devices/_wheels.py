@@ -1,4 +1,4 @@
-"""Finds files that installed wheels brought, by the wheels' own lists: right whether or not the environment is activated."""
+"""Finds files of installed wheels by the wheels' own lists: correct whether or not the environment is activated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def wheel_file(distribution: str, file_name: str) -> Path | None:
         wheel = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return None
-    # As text: the compiler's wheel lists 19,000 files, and every worker would make paths of them all.
+    # As text: the compiler's wheel lists 19,000 files, and creating paths of them is slow.
     record = wheel.read_text("RECORD")
     files = (line.partition(",")[0] for line in record.splitlines()) if record is not None else map(str, wheel.files or ())
     for file in files:

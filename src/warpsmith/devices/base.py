@@ -24,7 +24,7 @@ from warpsmith.core.hardware import Counters, Geometry, Language, Limits, NotCou
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """A device that is really there. `versions` is part of every cache key and record."""
+    """An available device. `versions` is part of every cache key and record."""
 
     name: str
     description: str
@@ -37,21 +37,21 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True)
 class ParameterType:
-    """One parameter of the kernel's entry: what travels to the device, not its C++ type."""
+    """One parameter of the kernel's entry: its representation on the device, not its C++ type."""
 
     name: str
     dtype: DType
     is_pointer: bool
     is_null: bool = False
     is_written: bool = True
-    """Whether the kernel may write the buffer, for devices that watch; nobody else asks."""
+    """Whether the kernel may write the buffer; only used by devices that watch."""
     is_initialised: bool = True
-    """Whether the buffer has anything in it before the launch, likewise."""
+    """Whether the buffer has contents before the launch; likewise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The user's own text, with what the user defines for it."""
+    """The original source text, with the user's defines for it."""
 
     source: str
     defines: Mapping[str, Value] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
-    """Device code and declarations, plus the launch it is for (sizes of dynamic shared memory, shape of the block)."""
+    """Device code and declarations, plus the launch it is for (dynamic shared memory, block shape)."""
 
     source: str
     source_file: Path  # for diagnostics, and its folder for #include "…"
@@ -71,19 +71,19 @@ class CompileRequest:
     include_dirs: tuple[Path, ...] = ()
     constants: tuple[ParameterType, ...] = ()  # __constant__ symbols the harness fills
     meaning: str | None = None
-    """What the source comes to with its defines, where that is known: requests that mean the same give the same code."""
+    """The source with its defines resolved, if known: equivalent requests give the same code."""
     held_to: Original | None = None
-    """For a source that somebody else wrote: it may ask for, keep and give the host nothing that this does not."""
+    """For source by another author: it must not require, keep or expose anything that this one does not."""
     watched: bool = False
-    """For a device that `Watches`: its launches fail where checkers find something."""
+    """For a device that `Watches`: launches fail if checkers find something."""
     plain: bool = False
-    """For a device that `RunsPlainly`: nothing is done to the kernel that only makes it fast."""
+    """For a device that `RunsPlainly`: no optimisations."""
     lines: bool = False
-    """For a device that `CountsUnlaunched`: its machine code tells which line of the source it comes from."""
+    """For a device that `CountsUnlaunched`: its machine code has source lines."""
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """All but the launch, for keys: what of the launch counts differs from device to device."""
+        """Everything but the launch, for keys: the relevant part of the launch depends on the device."""
         exactly = (self.source, str(self.source_file), dict(self.defines))
         return (
             self.language,
@@ -110,16 +110,16 @@ class Binary:
 
     @property
     def lasting_bytes(self) -> dict[str, int]:
-        """Variables that a launch can change and that outlive it, by name, with their sizes, where the device tells (`lasting`).
+        """Variables that a launch can change and that outlive it, by name, with sizes, if the device reports them (`lasting`).
 
-        What has no name stands for all of them.
+        An entry without a name stands for all of them.
         """
         found: dict[str, int] = json.loads(str(self.device_data.get("lasting", "{}")))
         return found
 
 
 class CompileError(Exception):
-    """The source does not compile; `log` has the compiler's words, cleaned of generated code."""
+    """The source does not compile; `log` has the compiler's output, without generated code."""
 
     def __init__(self, reason: str, log: str = "") -> None:
         super().__init__(reason)
@@ -132,11 +132,11 @@ class LaunchError(Exception):
 
 
 RACECHECK, MEMCHECK, INITCHECK = "racecheck", "memcheck", "initcheck"
-"""Checkers, as NVIDIA's tool calls its own: of races; of reads and writes outside of buffers; of uninitialised values."""
+"""Checkers, named as in NVIDIA's tool: races; out-of-bounds accesses; uninitialised values."""
 
 
 class ChecksFailed(LaunchError):  # noqa: N818 - reads as the fact it states
-    """What the checkers of a watched launch found, by checker. Each problem says who, where, and at what."""
+    """Findings of a watched launch, by checker. Each problem has thread, line and location."""
 
     _PREFIX = "checks failed: "
     _TOLD = 3
@@ -151,14 +151,14 @@ class ChecksFailed(LaunchError):  # noqa: N818 - reads as the fact it states
 
     @classmethod
     def read(cls, reason: str) -> dict[str, str] | None:
-        """From the text of the error, which is all that travels: the problem by checker; None if it is another error's."""
+        """Parsed from the error's text, which is all that is transmitted: the problem by checker; None for other errors."""
         return json.loads(reason.removeprefix(cls._PREFIX)) if reason.startswith(cls._PREFIX) else None
 
 
 class ContextLost(Exception):  # noqa: N818 - reads as the fact it states
     """The kernel broke the context: nothing launched later in this process can be trusted.
 
-    Not a LaunchError: the worker has to end, and its owner starts another.
+    Not a LaunchError: the worker must end, and its owner starts another.
     """
 
 
@@ -174,7 +174,7 @@ class Program(Protocol):
         ...
 
     def set_constants(self, values: Mapping[str, bytes]) -> None:
-        """Fill `__constant__` symbols; they stay filled for later launches."""
+        """Fill `__constant__` symbols; they keep their contents for later launches."""
         ...
 
 
@@ -186,14 +186,14 @@ class Session(Protocol):
 
 @runtime_checkable
 class Unloads(Protocol):
-    """A program that takes up the device's memory until it is closed."""
+    """A program that uses device memory until it is closed."""
 
     def close(self) -> None: ...
 
 
 @runtime_checkable
 class Resets(Protocol):
-    """A program whose variables in global memory, which outlive a launch, can be set to what they are initialised with."""
+    """A program whose global variables, which outlive a launch, can be reset to their initial values."""
 
     def reset(self) -> bool:
         """Whether there are such variables. Constants that were filled are among them."""
@@ -202,29 +202,29 @@ class Resets(Protocol):
 
 @runtime_checkable
 class HasOwnMemory(Protocol):
-    """A session that copies buffers to a memory of the device's own."""
+    """A session that copies buffers to the device's own memory."""
 
     def surround(self, buffer: memoryview, guarded: memoryview) -> None:
-        """`guarded` is the buffer with the guards on both sides of it: they belong around it on the device too, and come back.
+        """`guarded` is the buffer with its guards, which are copied to the device and back with it.
 
-        Otherwise a stray write would land in memory that nobody looks at.
+        Otherwise an out-of-bounds write would land in memory that is not checked.
         """
         ...
 
 
 @runtime_checkable
 class HasCounters(Protocol):
-    """A program whose device counts what it does: memory and compute units at work, hits in the cache, warps that are there."""
+    """A program whose device has performance counters: memory and compute utilisation, cache hit rates, active warps."""
 
     def counters(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry) -> Counters | NotCounted: ...
 
 
 @runtime_checkable
 class HasReadings(Protocol):
-    """A session that can say how the device fares."""
+    """A session that can report the device's state."""
 
     def reading(self) -> Reading | None:
-        """Now, so right after a launch if it is to tell anything; None where the system does not let it know."""
+        """The current state, so call it right after a launch; None if the system does not report it."""
         ...
 
 
@@ -232,29 +232,29 @@ class Device(Protocol):
     name: str
 
     def describe(self) -> DeviceInfo:
-        """What is there, with its limits. Raises UnavailableError, with a hint, when it cannot run here."""
+        """The device and its limits. Raises UnavailableError, with a hint, if it cannot run here."""
         ...
 
     def compile_key(self, request: CompileRequest) -> str:
-        """Equal for requests that give the same binary; leaves out of the geometry what does not matter. Cheap and pure."""
+        """Equal for requests that give the same binary; ignores irrelevant parts of the launch. Cheap and pure."""
         ...
 
     def compile(self, request: CompileRequest) -> Binary:
-        """Raises CompileError, or UnsupportedFeature naming the feature and its line."""
+        """Raises CompileError, or UnsupportedFeature with the feature and its line."""
         ...
 
     def preprocess(self, request: CompileRequest) -> list[str]:
-        """The tokens of the source after preprocessing, without the device's own prelude (for identity certificates)."""
+        """Tokens of the source after preprocessing, without the device's prelude (for identity certificates)."""
         ...
 
     def open(self, compute_units: int | None = None) -> Session:
-        """Open the device for launching, on so many compute units (None: all)."""
+        """Open the device for launching on this many compute units (None: all)."""
         ...
 
 
 @runtime_checkable
 class ReservesAddresses(Protocol):
-    """A device whose driver reserves far more addresses than there is memory, so that a limit on addresses would stop it."""
+    """A device whose driver reserves far more addresses than there is memory, and does not start under an address limit."""
 
     @property
     def reserves_addresses(self) -> bool: ...
@@ -266,14 +266,14 @@ def reserves_addresses(device: Device) -> bool:
 
 @runtime_checkable
 class HasDriver(Protocol):
-    """A device behind a driver, which the tuner's own process never loads."""
+    """A device with a driver, which the tuner's own process never loads."""
 
     def make_ready(self) -> None:
-        """In the tuner, before a worker uses the driver: what a confined process could not do."""
+        """In the tuner, before a worker uses the driver: steps that a confined process cannot do."""
         ...
 
     def learn(self, info: DeviceInfo) -> None:
-        """In the tuner: what a worker found. Keys and arithmetic need no driver from then on."""
+        """In the tuner: the device found by a worker. Keys and arithmetic need no driver from then on."""
         ...
 
 
@@ -286,7 +286,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an examination says of one thing: how it is, in a sentence, and what would mend it."""
+    """One result of an examination: state, description, and remedy."""
 
     what: str
     state: State
@@ -296,7 +296,7 @@ class Finding:
 
 @runtime_checkable
 class CanBeExamined(Protocol):
-    """A device that can look at this machine without its driver: what is there, what is permitted."""
+    """A device that can inspect this machine without its driver: hardware and permissions."""
 
     def examine(self) -> list[Finding]: ...
 
@@ -314,25 +314,25 @@ def counts(device: Device) -> bool:
 
 @runtime_checkable
 class HasMachineCode(Protocol):
-    """A device whose binaries have more in them than what runs: names, notes, tables for debuggers."""
+    """A device whose binaries contain more than executed code: names, notes, debug tables."""
 
     machine_code_name: str
 
     def compile(self, request: CompileRequest) -> Binary: ...
 
     def machine_code(self, binary: Binary) -> str:
-        """A fingerprint of the instructions and of the data they come with: equal for binaries that do the same."""
+        """A fingerprint of the instructions and their data: equal for equivalent binaries."""
         ...
 
 
 @runtime_checkable
 class Disassembles(Protocol):
-    """A device that shows its machine code."""
+    """A device that can disassemble its machine code."""
 
     def compile(self, request: CompileRequest) -> Binary: ...
 
     def instructions(self, binary: Binary) -> list[str]:
-        """A jump has the number of the instruction that it goes to: `jne @12`. Raises ValueError, UnavailableError."""
+        """A jump names the number of its target instruction: `jne @12`. Raises ValueError, UnavailableError."""
         ...
 
 
@@ -349,7 +349,7 @@ def watches(device: Device) -> bool:
 
 @runtime_checkable
 class RunsPlainly(Protocol):
-    """A device with a second way to run kernels, slow and simple: what optimising them gets wrong comes out right there."""
+    """A device with a second, slow and unoptimised way to run kernels, which reveals errors of the optimiser."""
 
     runs_plainly: bool
 
@@ -359,12 +359,12 @@ def runs_plainly(device: Device) -> bool:
 
 
 CHECK_REPORT = "check.txt"
-"""Where a checker writes, in the folder where it was started."""
+"""Report file of a checker, in its starting folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a checker says of the launches that it watched. With a `failure` it could not watch them all: that is no all-clear."""
+    """A checker's report on the launches it watched. With a `failure` it could not watch all of them: that is not a pass."""
 
     problems: tuple[str, ...] = ()
     failure: str | None = None
@@ -372,12 +372,14 @@ class CheckReport:
 
 @runtime_checkable
 class HasChecks(Protocol):
-    """A device with programs that watch every access of a kernel: they find what no output shows."""
+    """A device with programs that watch every access of a kernel, for errors that no output shows."""
 
     checks: tuple[str, ...]
 
     def check_command(self, check: str) -> tuple[str, ...]:
-        """What goes before a program's own command line; it writes CHECK_REPORT. Raises UnavailableError where it is missing."""
+        """Command line prefix for the program to check; the checker writes CHECK_REPORT. Raises UnavailableError if it is
+        missing.
+        """
         ...
 
     def check_report(self, text: str) -> CheckReport: ...
@@ -385,7 +387,7 @@ class HasChecks(Protocol):
 
 @runtime_checkable
 class CountsUnlaunched(Protocol):
-    """A device that executes its machine code without the hardware, for what it counts."""
+    """A device that executes its machine code without the hardware, to count instructions and accesses."""
 
     def count(
         self,
@@ -395,14 +397,14 @@ class CountsUnlaunched(Protocol):
         constants: Mapping[str, bytes],
         contents: Callable[[str], bytes],
     ) -> Counted:
-        """`contents` are those of buffers, by name. Raises UnsupportedFeature, naming what cannot be followed."""
+        """`contents` are buffer contents by name. Raises UnsupportedFeature, naming what cannot be followed."""
         ...
 
 
 @runtime_checkable
 class HasOccupancy(Protocol):
-    """A device whose compute units hold several blocks at once. Pure arithmetic: no device has to be there."""
+    """A device whose compute units hold several blocks at once. Pure arithmetic: needs no hardware."""
 
     def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy | None:
-        """None where the rules of the very device are not known."""
+        """None if the device's rules are unknown."""
         ...

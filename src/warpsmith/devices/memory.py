@@ -1,6 +1,6 @@
-"""What a device offers a measuring worker that fills buffers: to do it itself, in a memory of its own or past the host's caches.
+"""Interfaces of devices that fill buffers for a measuring worker: in their own memory, or bypassing the host's caches.
 
-What a buffer begins with is said in numbers (`Contents`), of which host and device make the same bytes.
+A buffer's initial contents are described by numbers (`Contents`), from which host and device make the same bytes.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from warpsmith.core.hardware import Geometry
 from warpsmith.devices.base import Binary
 
 PIECE_BYTES = 1 << 17
-"""Small enough for a core's caches to hold where it comes from."""
+"""Small enough for a core's caches to hold the source of a buffer's contents."""
 STEP = 64
-"""Pieces come from multiples of it: of a cache line, so that copies are as fast as the buffer's own alignment allows."""
+"""Pieces come from multiples of it: a cache line, so that copies are as fast as the buffer's own alignment allows."""
 
 _BITS = 0xFFFFFFFFFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a buffer has at the beginning, out of the bytes of a source. `measure/probes/fill/fill.cu` is the same in CUDA C++.
+    """A buffer's initial contents, from the bytes of a source. `measure/probes/fill/fill.cu` does the same in CUDA C++.
 
-    With `places`, each piece comes from one of so many places behind `begin`, as the seed has it; with none, pieces follow one
-    another. With `mask_places`, it is combined (exclusive or) with bytes from one of those behind `mask`.
+    With `places`, each piece comes from one of that many places after `begin`, chosen by the seed; with none, pieces are
+    consecutive. With `mask_places`, it is XORed with bytes from one of those after `mask`.
     """
 
     begin: int
@@ -37,7 +37,7 @@ class Contents:
     mask_seed: int = 0
 
     def piece(self, start: int) -> int:
-        """Where the piece comes from that is `start` bytes into the buffer."""
+        """Source position of the piece that is `start` bytes into the buffer."""
         return self.begin + (mixed(self.seed + start) % self.places * STEP if self.places else start)
 
     def mask_of(self, start: int) -> int | None:
@@ -50,7 +50,7 @@ class Contents:
 
 
 def mixed(bits: int) -> int:
-    """64 well mixed bits (splitmix64)."""
+    """64 well-mixed bits (splitmix64)."""
     bits = bits + 0x9E3779B97F4A7C15 & _BITS
     bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & _BITS
     bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & _BITS
@@ -59,7 +59,7 @@ def mixed(bits: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A buffer, and what it is to begin with. Who `is_changed` by launches is filled before each of them."""
+    """A buffer and its initial contents. One that `is_changed` by launches is filled before each of them."""
 
     buffer: memoryview
     source: Array
@@ -76,11 +76,11 @@ class KeepsBuffers(Protocol):
         ...
 
     def fill(self, buffers: Iterable[memoryview], fillings: Sequence[Filling]) -> bool:
-        """On the device, for a launch on these buffers. False if that cannot be: there is no filler, or not enough memory."""
+        """Fill on the device, for a launch on these buffers. False if impossible: no filler, or not enough memory."""
         ...
 
     def outdate(self, buffers: Iterable[memoryview]) -> None:
-        """The host wrote to them: the next launch is to copy them to the device."""
+        """The host wrote to them: the next launch must copy them to the device."""
         ...
 
     def fetch(self, buffers: Iterable[memoryview]) -> None:
@@ -101,11 +101,11 @@ class FillsPastCaches(Protocol):
 
 @runtime_checkable
 class LaunchesKept(Protocol):
-    """A program that launches on buffers as the device has them."""
+    """A program that launches on buffers in the device's memory."""
 
     def launch_kept(self, arguments: tuple[memoryview | bytes | None, ...], geometry: Geometry, *, is_timed: bool = True) -> int:
-        """As `launch`, but only what the device does not have is copied, and nothing is copied back.
+        """As `launch`, but only copies what the device does not have, and copies nothing back.
 
-        One that is not timed nobody waits for: what is launched next comes after it.
+        An untimed launch is not waited for: the next launch is ordered after it.
         """
         ...

@@ -1,6 +1,6 @@
-"""Devices by name, found through the entry-point group `warpsmith.devices`, so that others can add theirs.
+"""Devices by name, from the entry-point group `warpsmith.devices`, which other packages can extend.
 
-`name:selector` hands the part after the colon to the device (`opencl:1`).
+`name:selector` passes the part after the colon to the device (`opencl:1`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def device_names() -> list[str]:
 
 
 def load_device(name: str) -> Device:
-    """The device of that name. Loading says nothing about its being there: `describe` does."""
+    """The device of that name. Loading does not check that it is available: `describe` does."""
     base, _, selector = name.partition(":")
     points = plugins(GROUP)
     point = points.get(base)

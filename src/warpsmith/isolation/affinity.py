@@ -1,7 +1,7 @@
-"""Who may choose the cores of which thread: a worker's threads of their own process, as runtimes do it, and nobody else's.
+"""Lets a worker's threads set the affinity of threads in their own process, as runtimes do, and of no others.
 
-A filter of system calls sees the number of a thread and not whose it is. So the kernel asks us (seccomp's user notification), and
-the worker's thread waits for the answer; that a thread asks for itself, by the number 0, is let through without.
+A system call filter sees a thread's number and not its process. So the kernel asks the tuner (seccomp's user notification)
+while the worker's thread waits; a thread's request for itself, by the number 0, passes without asking.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GO_ON = 1
 
 
 def judge_cores(sock: socket.socket) -> None:
-    """Answers in a thread of its own as long as the worker lives. `sock` brings the descriptor, or ends where there is none."""
+    """Answers in a separate thread while the worker lives. `sock` delivers the descriptor, or ends if there is none."""
     threading.Thread(target=_judge, args=(sock,), name="warpsmith-cores", daemon=True).start()
 
 

@@ -1,8 +1,8 @@
-"""The first thing a worker runs: `python -m warpsmith.isolation.boot MODULE CHANNEL LIFELINE CORES ORDERS`.
+"""Entry point of every worker: `python -m warpsmith.isolation.boot MODULE CHANNEL LIFELINE CORES ORDERS`.
 
-It ties the process to its owner, takes the limits on, confines it, and only then imports the module that serves, or has a program
-that checks kernels (`wrapper`) run it. Started before everything else, for confinement must be complete before a library starts a
-thread, and needs none of them.
+It ties the process to its owner, applies limits, confines it, and only then imports the module that serves, or starts it under
+a checker program (`wrapper`). It runs first, because confinement must be complete before a library starts a thread, and needs
+no library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from warpsmith.isolation.limits import apply_limits
 from warpsmith.isolation.policy import Policy
 
 ORDERLY = "orderly"
-"""Has a worker end as programs do, for then a checker around it writes its report."""
+"""Makes a worker exit like an ordinary program, so that a checker around it writes its report."""
 
 _RARELY = 100_000  # what imports make is no garbage, and to look for some in it takes a tenth of their time
 _F_SETSIG = getattr(fcntl, "F_SETSIG", 10)  # 10 on Linux; the module names it only from Python 3.12 on
@@ -32,7 +32,7 @@ _F_SETSIG = getattr(fcntl, "F_SETSIG", 10)  # 10 on Linux; the module names it o
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What the owner wants of the process; `policy` is None where it is not to be confined."""
+    """What the owner requests of the process; `policy` is None for no confinement."""
 
     cores: tuple[int, ...] | None
     memory_bytes: int | None
@@ -94,9 +94,9 @@ def main() -> None:
 
 
 def _hold_lifeline(fd: int) -> None:
-    """Have the kernel SIGKILL our whole process group when the tuner's end of this pipe closes, even by kill -9.
+    """Have the kernel SIGKILL this process group when the tuner's end of this pipe closes, even by kill -9.
 
-    Not PR_SET_PDEATHSIG: that one fires when the *thread* that started us ends, and it spares our own children (compilers).
+    Not PR_SET_PDEATHSIG: it fires when the *thread* that started us ends, and it spares our own children (compilers).
     """
     fcntl.fcntl(fd, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(fd, _F_SETSIG, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Keeps modules that only workers import compiled: a confined worker cannot write `__pycache__`, and would parse them each time.
+"""Compiles modules that only workers import: a confined worker cannot write `__pycache__`, and would parse them each time.
 
-(Let it write there, and what it writes runs unconfined in the next tuner.)
+(If it could, its bytecode would run unconfined in the next tuner.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _PACKAGES = ("pyopencl", "pytools", "attr")
 
 @cache
 def keep_compiled() -> None:
-    """Once a process; a few milliseconds when all is there. Our own modules may be edited, others only appear."""
+    """Once per process; takes a few milliseconds if everything is compiled. Warpsmith's modules may be edited; others only
+    appear.
+    """
     _compile(Path(__file__).parents[1])
     for name in _PACKAGES:
         found = importlib.util.find_spec(name)

@@ -1,4 +1,4 @@
-"""Gives up what root has beyond its files: after this a worker of root's is a plain user who happens to have the number 0."""
+"""Drops root's privileges beyond its files: afterwards root's worker is an ordinary user with the number 0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HIGHEST = 63
 
 
 def give_up_privileges() -> None:
-    """All but reading whatever a file's mode says, which root expects of its own tools; which files, Landlock decides."""
+    """Drops all but reading files of any mode, which root expects of its tools; Landlock restricts which files."""
     libc = ctypes.CDLL(None, use_errno=True)
     _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     header = struct.pack("<Ii", _VERSION_3, 0)

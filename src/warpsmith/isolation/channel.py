@@ -1,7 +1,7 @@
-"""Frames on a socket pair: one JSON header, raw blobs beside it, and file descriptors by SCM_RIGHTS. No pickle anywhere.
+"""Frames on a socket pair: one JSON header, raw blobs, and file descriptors by SCM_RIGHTS. No pickle from a worker.
 
-A worker runs other people's kernels, so what it says is untrusted: every length is bounded before memory is taken for it, and
-what is not a frame raises `BadFrame`. What the header means is `jobs`' business.
+A worker runs third-party kernels, so its messages are untrusted: every length is bounded before memory is allocated for it, and
+an invalid frame raises `BadFrame`. `jobs` defines the headers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Disconnected(Exception):  # noqa: N818
 
 
 class DeadlinePassed(Exception):  # noqa: N818
-    """The deadline came before the frame."""
+    """The deadline passed before the frame arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Frame:
 
 
 class Channel:
-    """One end of the socket pair. `deadline` is a `time.monotonic()` instant, or None to wait for ever."""
+    """One end of the socket pair. `deadline` is a `time.monotonic()` instant, or None to wait indefinitely."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock

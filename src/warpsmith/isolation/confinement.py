@@ -1,7 +1,9 @@
-"""Confinement of a worker: applied by the worker to itself, before anything untrusted comes near it; and what a system lacks.
+"""Confinement of a worker, applied by the worker to itself before it handles anything untrusted; and what a system lacks for
+it.
 
-The order matters: privileges go first (the filters need no_new_privs), files next, system calls last, for the other two need some
-that are refused afterwards. And it must happen while there is one thread: Landlock holds for the one that asks and its children.
+The order matters: privileges are dropped first (the filters need no_new_privs), then files, and system calls last, because the
+other two need some that are refused afterwards. The process must have a single thread: Landlock applies to the calling thread
+and its children.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from warpsmith.isolation.policy import Policy, grants
 from warpsmith.settings import Confinement, read_confinement
 
 _LANDLOCK_NEEDED = 3
-"""The first that keeps a process from emptying files it may only read (Linux 6.2). What later ones add, seccomp has too."""
+"""The first version that keeps a process from truncating files it may only read (Linux 6.2). Seccomp covers later additions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfinementReport:
-    """What workers of this system get. `missing` says what it lacks for code that nobody trusts."""
+    """Confinement of workers on this system. `missing` lists what it lacks for untrusted code."""
 
     setting: Confinement
     missing: tuple[str, ...]
@@ -44,23 +46,23 @@ def confinement_report() -> ConfinementReport:
 
 
 def require_confinement() -> None:
-    """To be called before code that a model wrote is compiled or run. Raises UnavailableError where it would not be confined."""
+    """Call before compiling or running model-written code. Raises UnavailableError if it would not be confined."""
     report = confinement_report()
     if report.setting is not Confinement.ON or not report.missing:
         return
     raise UnavailableError(
-        f"code written by a model is not run here: workers cannot be confined, for want of {' and '.join(report.missing)}",
-        hint="WARPSMITH_CONFINEMENT=best-effort runs it with what there is; do that in a container or a virtual machine",
+        f"code written by a model is refused: workers cannot be confined, missing {' and '.join(report.missing)}",
+        hint="WARPSMITH_CONFINEMENT=best-effort runs it with the confinement available; use a container or a virtual machine",
     )
 
 
 def confine(policy: Policy) -> int | None:
-    """All that the system has of it, for this process and its children, for ever. Whatever then fails raises OSError.
+    """Apply everything that the system has, to this process and its children, permanently. Raises OSError if a step fails.
 
-    The descriptor is for who started it, as `affinity` has it.
+    The descriptor is for the owner, see `affinity`.
     """
     if (threads := len(list(Path("/proc/self/task").iterdir()))) != 1:
-        raise RuntimeError(f"a process is confined while it has one thread; it has {threads}")
+        raise RuntimeError(f"a process must have a single thread to be confined; it has {threads}")
     allowed = grants(policy, os.environ)
     give_up_privileges()
     version = landlock.abi()

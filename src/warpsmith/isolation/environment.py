@@ -1,6 +1,6 @@
-"""What of our environment a worker may see: an allow-list, so that no key or token ever reaches a kernel or a compiler.
+"""Environment of a worker: an allow-list, so that no key or token reaches a kernel or a compiler.
 
-What it believes to be its home and its place for temporary files is its scratch folder: it could not write anywhere else.
+HOME and the folder for temporary files are its scratch folder: it could not write anywhere else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NAMES = frozenset(
         "LANG", "PATH", "TZ", "USER",
         "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
         "CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH",
-        # Which GPUs there are, in which order, and as what they count.
+        # Which GPUs are visible, in which order, and as which type.
         "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
         "ROCR_VISIBLE_DEVICES",
     }
@@ -29,5 +29,5 @@ _PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
 
 def scrubbed_environment(extra: Mapping[str, str], scratch: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_PREFIXES)}
-    # Where `pip install --user` puts packages would otherwise follow HOME.
+    # Otherwise the location of `pip install --user` packages would follow HOME.
     return {**kept, **_OURS, "PYTHONUSERBASE": site.getuserbase(), **dict.fromkeys(_PLACES, str(scratch)), **extra}

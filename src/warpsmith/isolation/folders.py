@@ -1,7 +1,7 @@
-"""Which files a kernel's folders open to a worker: the folders themselves, without what people keep beside their code.
+"""Files that a kernel's folders open to a worker: the folders, without private files kept next to code.
 
-The owner of a worker works this out, for the worker must not choose. The same rule says which included files the tuner itself
-may read, since the text that names them may be a model's.
+The worker's owner computes this, because the worker must not choose. The same rule decides which included files the tuner
+itself may read, since a model may have written the text that names them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _SOURCE_SUFFIXES = frozenset(
 
 
 def readable_entries(folders: Iterable[Path], home: Path | None = None) -> frozenset[Path]:
-    """The files and folders to open for these; those that do not exist have none. `home` is the user's, by default.
+    """The files and folders to open for these; missing ones have none. `home` defaults to the user's.
 
-    Hidden entries (`.env`, `.git`, `.ssh`) are left out. Of a folder that holds more than code, which is the home folder, one
-    above it or the one for temporary files, only the source files that lie directly in it.
+    Hidden entries (`.env`, `.git`, `.ssh`) are left out. In a folder that holds more than code (the home folder, one above it,
+    the one for temporary files) only the source files directly in it are opened.
     """
     wide = wide_folders(home or home_folder())
     return frozenset(entry for folder in folders for entry in _entries(folder.resolve(), wide))
 
 
 def lies_in(file: Path, folders: Iterable[Path]) -> bool:
-    """Whether the file is in one of the folders or below, hidden ones apart, after all links are followed."""
+    """Whether the file is in one of the folders or below, after following links; hidden files are not."""
     found = file.resolve()
     inside = (found.relative_to(folder).parts for folder in map(Path.resolve, folders) if found.is_relative_to(folder))
     return any(not any(part.startswith(".") for part in parts) for parts in inside)
 
 
 def is_source_beside(file: Path, place: Path) -> bool:
-    """Whether it is named as source code is, and in no hidden folder as seen from the place, after all links are followed."""
+    """Whether it is named as source code, and in no hidden folder relative to the folder, after following links."""
     found, home = file.resolve(), place.resolve()
     shared = Path(os.path.commonpath([found, home]))
     return found.suffix in _SOURCE_SUFFIXES and not any(part.startswith(".") for part in found.relative_to(shared).parts)

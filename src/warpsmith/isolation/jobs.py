@@ -1,8 +1,7 @@
-"""What travels in a frame's header: typed jobs, typed replies, and errors made for people.
+"""Contents of frame headers: typed jobs, typed replies, and errors for users.
 
-A job is a frozen dataclass that names the type of its reply. It travels as a pickle, for a worker has nothing to fear from the
-tuner; what a worker answers is JSON, and the tuner validates it (`replies`). So a worker, of which a run starts many, needs no
-pydantic.
+A job is a frozen dataclass that names its reply's type. Jobs travel as pickles, because a worker can trust the tuner; a worker
+answers in JSON, which the tuner validates (`replies`). So workers, which a run starts often, do not need pydantic.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RELAYED: dict[str, type[WarpsmithError]] = {kind.__name__: kind for kind in _KIN
 
 
 class Job(Generic[Reply]):
-    """Base of every job. `reply` is the very type named between the brackets, there for validation at run time."""
+    """Base of every job. `reply` is the type given in brackets, for validation at run time."""
 
     __slots__ = ()
     reply: ClassVar[Any]
@@ -32,7 +31,7 @@ class Job(Generic[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class Ready(Job[None]):
-    """Answered as soon as the worker serves: it keeps start-up out of the first real job's deadline."""
+    """Answered as soon as the worker serves: keeps start-up time out of the first real job's deadline."""
 
     reply: ClassVar[Any] = type(None)
 
@@ -48,7 +47,7 @@ class RelayedError:
 
 
 def encode_job(job: Job[Any]) -> bytes:
-    """Its name and fields: a worker's own module has another name there, `__main__`."""
+    """Name and fields: in the worker its own module is called `__main__`."""
     values = tuple(getattr(job, field.name) for field in dataclasses.fields(job))  # type: ignore[arg-type]
     return _header(type(job).__name__, pickle.dumps(values, pickle.HIGHEST_PROTOCOL))
 
@@ -83,7 +82,7 @@ def _written(value: Any) -> bytes:
 
 
 def _in_json(value: Any) -> Any:
-    """What JSON has no word for, as pydantic reads it."""
+    """Values that JSON lacks, as pydantic reads them."""
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     match value:

@@ -1,6 +1,7 @@
-"""Landlock: which files a process and all it starts may touch, and whom it may signal. Calls only; who may what: `policy`.
+"""Landlock: which files a process and its children may access, and which processes they may signal. System calls only; `policy`
+decides.
 
-Besides its rules, any Landlock domain keeps a process from tracing those outside, or reading their memory and environment.
+Any Landlock domain also keeps a process from tracing processes outside it, or reading their memory and environment.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _SCOPES = 0b11  # abstract sockets, signals
 _TCP = 0b11  # bind, connect
 _SCOPES_SINCE, _TCP_SINCE = 6, 4
 _PROC = Path("/proc")
-"""A rule is bound to an inode, and here a path gets a new one when the system forgets the last: what has a rule is kept open."""
+"""A rule is bound to an inode, and on these file systems a path gets a new one once the old is evicted: files with rules are
+kept open.
+"""
 
 
 class FileAccess(IntFlag):
@@ -48,7 +51,7 @@ _OF_FILES = FileAccess.EXECUTE | FileAccess.WRITE_FILE | FileAccess.READ_FILE | 
 
 
 def abi() -> int:
-    """What the kernel knows of it; 0 where there is none, or where it is switched off."""
+    """The kernel's Landlock version; 0 if it has none or it is switched off."""
     version = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
     return max(int(version), 0)
 
@@ -58,7 +61,7 @@ def scopes_signals(version: int) -> bool:
 
 
 def restrict(grants: Mapping[Path, FileAccess], version: int) -> None:
-    """From now on this thread has these accesses and no others. Needs no_new_privs. Paths that are not there are left out."""
+    """Restrict this thread to these accesses. Needs no_new_privs. Missing paths are skipped."""
     handled = FileAccess(0)
     for access in FileAccess:
         handled |= access if version >= _SINCE.get(access, 1) else FileAccess(0)

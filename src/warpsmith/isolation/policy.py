@@ -1,6 +1,6 @@
-"""What a confined worker may touch: the kernel's folders, the toolchain, GPU devices, and a scratch folder of its own.
+"""What a confined worker may access: the kernel's folders, the toolchain, GPU devices, and a scratch folder.
 
-It is worked out in the worker, whose interpreter and paths they are. How it is enforced: `confinement`.
+Computed in the worker, which knows its interpreter and paths. `confinement` enforces it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ _VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "LD_LIBRARY_PA
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`readable` are a kernel's files and folders, as `folders.readable_entries` gives them; `home` is the owner's.
+    """`readable` are a kernel's files and folders, as from `folders.readable_entries`; `home` is the owner's.
 
-    `checker` is the folder of a program that watches the worker: two processes that find each other in /proc and speak over a
-    socket of this machine.
-    `drives_gpu`: a GPU's driver is used. It makes files in memory, which no limit counts; NVIDIA's, from release 570 on, names
-    its threads by writing to their files in /proc, and does not start where it cannot.
+    `checker` is the folder of a program that watches the worker: the two processes find each other in /proc and use a local
+    socket.
+
+    `drives_gpu`: a GPU driver is used. It makes files in memory, which no limit counts; NVIDIA's, from release 570 on, names
+    its threads by writing to their files in /proc, and does not start if it cannot.
     """
 
     home: Path
@@ -73,8 +74,8 @@ def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, FileAcc
         found[path] = RUN
     if policy.checker is not None:
         found[policy.checker] = RUN
-        # `/proc/self` above is this process alone. What matters of those outside (memory, environment, files) stays shut.
-        # Its process is not there yet, so no rule can name the files of its threads. Root could change settings there.
+        # `/proc/self` above is only this process. Memory, environment and files of processes outside stay inaccessible.
+        # The process does not exist yet, so no rule can name its threads' files. Root could change settings there.
         found[Path("/proc")] = READ | FileAccess.WRITE_FILE if policy.drives_gpu and os.geteuid() != 0 else READ
     if policy.drives_gpu:
         found[_OWN_THREADS] = READ | FileAccess.WRITE_FILE | FileAccess.TRUNCATE
@@ -83,7 +84,7 @@ def grants(policy: Policy, environment: Mapping[str, str]) -> dict[Path, FileAcc
 
 
 def _toolchain(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
-    """The interpreter, its packages (ours among them, wherever they are installed) and what the user's variables name."""
+    """The interpreter, its packages (including Warpsmith, wherever installed) and paths from the user's variables."""
     named = [part for name in _VARIABLES for part in environment.get(name, "").split(os.pathsep)]
     for text in {sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *named}:
         path = Path(text)

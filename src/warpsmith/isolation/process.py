@@ -1,8 +1,8 @@
 """A worker process: started with limits, called with deadlines, and replaced by its owner when it dies.
 
-The process stands between the tuner and accidents of a kernel or a compiler (crash, hang, scribble, endless allocation), and what
-it says is validated. Against code that means harm it confines itself first (`boot`, `confinement`); how far that goes, and where
-it ends, is in docs/concepts/confinement.md.
+It isolates the tuner from failures of a kernel or a compiler (crash, hang, memory corruption, endless allocation), and its
+answers are validated. Against hostile code it confines itself first (`boot`, `confinement`); docs/concepts/confinement.md
+describes the limits of this.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _LONGEST_TEXT_BYTES = 1 << 20
 _GRACE_S = 5.0
 _OUT_OF_MEMORY_WORDS = ("bad_alloc", "out of memory", "Cannot allocate memory", "MemoryError")
 
-# What LLVM, inside drivers and compilers, writes after the line that matters.
+# LLVM, inside drivers and compilers, writes these after the informative line.
 _STACK_DUMP = re.compile(r"\s*(#\d+ |\d+\.\s|Stack dump|PLEASE submit)")
 
 
 class WorkerDied(Exception):  # noqa: N818 - reads as the fact it states
-    """The process ended, or had to be ended because it broke the protocol; `reason` says how.
+    """The process ended, or was killed because it violated the protocol; `reason` has details.
 
-    `from_outside`: something else killed it, most likely the system for want of memory. That says nothing of the job, which
-    deserves another worker, once.
+    `from_outside`: something else killed it, probably the system because memory ran out. That says nothing about the job, which
+    should be retried once in another worker.
     """
 
     def __init__(self, reason: str, *, from_outside: bool = False) -> None:
@@ -72,10 +72,10 @@ class WorkerTimedOut(Exception):  # noqa: N818
 
 
 class WorkerProcess:
-    """`python -m module`, which calls `serving.serve`, in a session of its own: Ctrl-C in the terminal does not reach it.
+    """`python -m module`, which calls `serving.serve`, in its own session: Ctrl-C in the terminal does not reach it.
 
-    It can read what is in `folders` and the toolchain, and writes to a scratch folder that goes when it does. With a `wrapper`,
-    that program watches it, both confined alike but for sockets of this machine.
+    It can read `folders` and the toolchain, and writes to a scratch folder that is removed with it. A `wrapper` program watches
+    it; both are confined alike except for local sockets.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         cores_judge, cores_asked = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds what a chatty kernel can write.
+        # A file in memory instead of a pipe: it needs no thread to drain, and RLIMIT_FSIZE bounds a kernel's output.
         self._output = os.memfd_create("worker-output", os.MFD_CLOEXEC)
         output = os.open(f"/proc/self/fd/{self._output}", os.O_WRONLY | os.O_APPEND)
         given = (theirs.fileno(), lifeline, cores_asked.fileno(), orders)
@@ -148,7 +148,9 @@ class WorkerProcess:
     def call(
         self, job: Job[Reply], blobs: Sequence[bytes] = (), fds: Sequence[int] = (), *, deadline_s: float
     ) -> tuple[Reply, tuple[bytes, ...]]:
-        """Send one job, wait for its answer. Raises WorkerDied, WorkerTimedOut, or the WarpsmithError that the worker relayed."""
+        """Send one job and wait for its answer. Raises WorkerDied, WorkerTimedOut, or the WarpsmithError that the worker
+        relayed.
+        """
         if self._closed:
             raise WorkerDied("the worker is closed")
         if not self._ready:
@@ -176,27 +178,27 @@ class WorkerProcess:
             raise
         except (BadFrame, ValueError) as error:
             self._end(kill=True)
-            raise WorkerDied(f"the worker broke the protocol: {str(error).splitlines()[0]}") from error
+            raise WorkerDied(f"the worker violated the protocol: {str(error).splitlines()[0]}") from error
         except BaseException:
-            # Interrupted half-way (Ctrl-C): the stream is out of step, so this worker can never be asked again.
+            # Interrupted (Ctrl-C): the stream is out of step, so this worker cannot be called again.
             self._end(kill=True)
             raise
 
     @property
     def alive(self) -> bool:
-        """Whether it can be called. Looks without reaping, so that `_end` can still kill its group by id."""
+        """Whether it can be called. Does not reap the process, so that `_end` can still kill its group by id."""
         with self._ending:
             return not self._closed and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
     def kill(self) -> None:
-        """End it, from any thread: a call under way raises WorkerDied there."""
+        """End it, from any thread: a call in progress raises WorkerDied there."""
         with self._ending:
             if not self._closed:
                 self._killed = True
                 self._kill_group()
 
     def finish(self, file_name: str, deadline_s: float) -> str:
-        """Let an idle worker end by itself, then read what is in that file of its scratch folder; empty if there is none."""
+        """Let an idle worker exit, then read that file of its scratch folder; empty if there is none."""
         if self._closed:
             return ""
         self._channel.close()
@@ -206,7 +208,7 @@ class WorkerProcess:
         return text
 
     def close(self) -> None:
-        """Let an idle worker go; kill it if it does not. Harmless when already closed."""
+        """Let an idle worker exit; kill it if it does not. Harmless if already closed."""
         if not self._closed:
             self._channel.close()
             self._end(kill=False)
@@ -227,7 +229,7 @@ class WorkerProcess:
             return WorkerDied(f"out of memory{limit}{tail}")
         if code in (-signal.SIGKILL, EXIT_CHILD_KILLED) and not self._killed:
             who = "its compiler was " if code == EXIT_CHILD_KILLED else ""
-            return WorkerDied(f"{who}killed by SIGKILL, most likely by the system for want of memory{tail}", from_outside=True)
+            return WorkerDied(f"{who}killed by SIGKILL, probably by the system, out of memory{tail}", from_outside=True)
         if code < 0:
             return WorkerDied(f"killed by {_signal_name(-code)}{tail}")
         return WorkerDied(f"exited with code {code}{tail}")
@@ -238,9 +240,9 @@ class WorkerProcess:
         return [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
 
     def _end(self, *, kill: bool) -> int:
-        """Wait for the process to end (or end it), then kill what it left behind, and only then reap it.
+        """Wait for the process to end (or end it), then kill its children, and only then reap it.
 
-        Until it is reaped its id cannot be given to another process, so the group's id is still ours to kill.
+        Until it is reaped its id cannot be reused, so it is safe to kill the group by id.
         """
         if not kill:
             self._wait_exit(_GRACE_S)
@@ -269,7 +271,7 @@ class WorkerProcess:
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """A process that was killed inside a call of a GPU's driver ends when that call does, which may be never."""
+    """A process killed inside a GPU driver call ends when that call does, which may be never."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_S)
 
@@ -281,7 +283,7 @@ def _memory_file(content: bytes) -> int:
 
 
 def _text_of(file: Path) -> str:
-    """The worker wrote it: a link, or something that is no plain file, is not followed."""
+    """Written by the worker: links and other non-regular files are not followed."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""The tuner's side of an answer: it may come from a kernel that scribbled over its worker, so nothing half-shaped gets in."""
+"""Decodes answers of a worker: a kernel may have corrupted its worker, so every field is validated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Reply = TypeVar("Reply")
 
 
 def decode_reply(job: Job[Reply], header: bytes) -> Reply:
-    """The reply; or raises the error that the worker relayed. ValueError for anything else."""
+    """The reply; raises the error that the worker relayed, or ValueError for anything else."""
     name, body = split_header(header)
     if name == "reply":
         return cast("Reply", _validate(job.reply, body))

@@ -1,4 +1,6 @@
-"""Scratch folders of workers. Each is locked while its maker lives, so that those of killed processes can be told, and go."""
+"""Scratch folders of workers. Each is locked while its creator lives, so that those of killed processes can be recognised and
+removed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class Scratch:
 
 @cache
 def _sweep() -> None:
-    """Removes what killed processes left behind; once in the life of this one."""
+    """Removes folders of killed processes; once per process."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}????????"):
         with contextlib.suppress(OSError):  # somebody else's, no folder, or gone meanwhile
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

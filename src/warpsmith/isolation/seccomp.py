@@ -1,6 +1,6 @@
-"""The filter of system calls: assembled here as classic BPF, installed for the calling thread and all it starts.
+"""The system call filter: assembled here as classic BPF, installed for the calling thread and its children.
 
-It refuses by number and by the plain values in registers; it cannot look at names of files, which is `landlock`'s part.
+It filters by number and by plain values in registers; it cannot inspect file names, which `landlock` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from warpsmith.isolation.syscalls import Numbers
 _SECCOMP = dict(zip(syscalls.MACHINES, (317, 277), strict=True))
 _SET_MODE_FILTER = 1
 _GET_ACTION_AVAIL = 2
-# Without the second flag kernels before 5.16 slow the whole process down against Spectre, and with it every measurement.
+# Without the second flag kernels before 5.16 enable Spectre mitigations that slow the whole process, and every measurement.
 _TSYNC, _SPEC_ALLOW, _NEW_LISTENER = 1, 4, 8
 
 _KILL_PROCESS = 0x80000000
@@ -39,7 +39,7 @@ _Instruction = tuple[int, int, int, int]
 
 
 def missing() -> str | None:
-    """Why there is no filter on this system; None if there is."""
+    """Why this system has no filter; None if it has."""
     machine = platform.machine()
     if machine not in syscalls.MACHINES:
         return f"no list of system calls for {machine}"
@@ -51,7 +51,7 @@ def missing() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """What differs between workers. `signals_scoped`: Landlock already keeps signals inside; else only those to itself pass."""
+    """Differences between workers. `signals_scoped`: Landlock already confines signals; else only signals to itself pass."""
 
     start_processes: bool
     connect: bool
@@ -60,9 +60,9 @@ class Leave:
 
 
 def install(leave: Leave) -> int | None:
-    """Needs no_new_privs, and one thread. A descriptor on which is asked who may choose the cores of which thread (`affinity`).
+    """Needs no_new_privs and a single thread. Returns a descriptor for requests to set a thread's cores (`affinity`).
 
-    None where the system does not ask, as when the filters of a container already do: a thread may choose its own then, by the
+    None if the system does not notify, for example under a container's filter: a thread may then set its own cores, by the
     number 0, and no other's.
     """
     try:
@@ -126,7 +126,7 @@ def _of(machine: int, numbers: Numbers) -> list[int]:
 
 
 def _when(number: int, body: Sequence[_Instruction]) -> list[_Instruction]:
-    """`body` ends in a return on every path, for it overwrites the number that the next comparison needs."""
+    """`body` ends in a return on every path, because it overwrites the number that the next comparison needs."""
     return [(_EQUAL, 0, len(body), number), *body]
 
 
@@ -162,7 +162,7 @@ def _only_local_streams() -> list[_Instruction]:
 
 
 def _only_inside(may_start_processes: bool) -> list[_Instruction]:
-    """No new namespaces; threads always, processes where they may be started."""
+    """No new namespaces; threads always, processes where allowed."""
     allow = (_RETURN, 0, 0, _ALLOW)
     namespaces = [_load_argument(0), (_ANY_BIT, 0, 1, _CLONE_NEW), _refuse(errno.EPERM)]
     return [*namespaces, *([] if may_start_processes else [(_ANY_BIT, 1, 0, _CLONE_THREAD), _refuse(errno.EPERM)]), allow]

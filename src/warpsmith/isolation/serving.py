@@ -1,7 +1,7 @@
-"""The worker's side: answer jobs one by one until the tuner is gone. Limits and confinement: `boot`, before.
+"""A worker's main loop: answers jobs one by one until the tuner is gone. `boot` applies limits and confinement before.
 
-A job that raises a `WarpsmithError` is answered with it. Any other exception ends the worker: a process in an unknown state must
-not run the next kernel, and the last line it wrote to stderr is the reason its owner reports.
+A `WarpsmithError` is sent as the job's answer. Any other exception ends the worker: a process in an unknown state must not run
+the next kernel, and the last line on its stderr is the reason that its owner reports.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Handler: TypeAlias = Callable[[Any, tuple[bytes, ...], tuple[int, ...]], tuple[A
 
 
 class ChildKilled(Exception):  # noqa: N818 - reads as the fact it states
-    """A program that the worker started for a job was killed by SIGKILL: not by the worker, so the job is not to blame."""
+    """A program started for a job was killed by SIGKILL, not by the worker: the job is not at fault."""
 
 
 def serve(handlers: Mapping[type[Job[Any]], Handler]) -> NoReturn:
-    """Never returns. `sys.argv` is `[module, descriptor of the channel]`, with ORDERLY after it where a checker is watching."""
+    """Never returns. `sys.argv` is `[module, descriptor of the channel]`, followed by ORDERLY if a checker is watching."""
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     table: dict[type[Job[Any]], Handler] = {Ready: lambda _job, _blobs, _fds: (None, ()), **handlers}
     known = {kind.__name__: kind for kind in table}

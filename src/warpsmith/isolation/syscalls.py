@@ -1,7 +1,7 @@
-"""The system calls that a confined worker does without, and why: numbers only. What is done about them: `seccomp`.
+"""System calls refused to a confined worker, with reasons: numbers only. `seccomp` builds the filter.
 
-A list of what is refused, not of what is allowed: GPU drivers and language runtimes use far more than can be tried on one
-machine. But a call that is newer than this list is refused too (`NEWEST_KNOWN`), so the kernel cannot outgrow it.
+A deny-list, because GPU drivers and language runtimes use far more calls than can be tried on one machine. But calls newer than
+this list are refused too (`NEWEST_KNOWN`), so new kernels do not widen it.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ SYSTEM: Numbers = {  # mounts, namespaces, modules, clocks: mostly root's, and w
     "ioperm": (173, None), "personality": (135, 92), "modify_ldt": (154, None), "uselib": (134, None), "memfd_secret": (447, 447),
 }
 
-# Also to sockets in the file system, which Landlock does not see. Answered with ENOENT, as where nobody serves: NVIDIA's driver
-# looks for the multi-process service, and takes any other refusal for a service that does not work.
+# Also refuses sockets in the file system, which Landlock does not cover. Answered with ENOENT, as if nobody served: NVIDIA's
+# driver looks for the multi-process service, and takes any other error for a broken service.
 NETWORK: Numbers = {"connect": (42, 203)}
 SOCKETS: Numbers = {"socket": (41, 198), "socketpair": (53, 199)}
 LIMITS: Numbers = {"prlimit64": (302, 261)}

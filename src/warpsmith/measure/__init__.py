@@ -1,5 +1,6 @@
-"""Launching and timing, in worker processes: `bench` is the tuner's side, `worker` the other, `jobs` what they tell each other.
+"""Launches and times candidates in worker processes.
 
-`paired` times a candidate beside the best so far, `statistics` makes figures of times, `roofline` measures the machine's own
-roof; `watching` and `checks` have launches watched.
+`bench` is the tuner's side, `worker` the other, `jobs` their protocol. `paired` times a candidate interleaved with the best so
+far, `statistics` turns times into figures, `roofline` measures the machine's limits; `watching` and `checks` run launches under
+checkers.
 """

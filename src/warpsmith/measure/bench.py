@@ -1,6 +1,6 @@
-"""The bench: candidates and workloads in, nanoseconds and verdicts out. Owns the measuring worker, and outlives its deaths.
+"""The bench: times and verdicts for candidates on workloads. Owns the measuring worker and survives its crashes.
 
-What a crash loses is attached and loaded again when it is next needed, so after any outcome the next call just works.
+What a crash loses is attached and loaded again when next needed, so a call works after any outcome.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOADED_AT_ONCE = 128
 
 @dataclass(frozen=True)  # no slots: what is derived is kept
 class Candidate:
-    """What is launched, by workload. `scalars` has the bytes of scalar arguments at their positions, None at the others."""
+    """One kernel launch per workload. `scalars` holds the bytes of scalar arguments at their positions, None elsewhere."""
 
     name: str
     binaries: Mapping[str, Binary]
@@ -47,12 +47,12 @@ class Candidate:
 
     @cached_property
     def programs(self) -> Mapping[str, str]:
-        """A name for the code of each, which messages to the worker need again and again."""
+        """A name for each workload's code, which messages to the worker use repeatedly."""
         return {w: fingerprint(b.code, b.entry, dict(b.device_data)) for w, b in self.binaries.items()}
 
     @cached_property
     def identity(self) -> str:
-        """Equal for candidates that are the same code, launched the same way."""
+        """Equal for candidates with the same code and launch."""
         code = {w: (fingerprint(b.code), b.entry, dict(b.device_data)) for w, b in self.binaries.items()}
         launches = {w: (g.grid, g.block, g.shared_bytes, self.scalars[w]) for w, g in self.geometries.items()}
         return fingerprint(repr(sorted(code.items())), repr(sorted(launches.items())))
@@ -60,9 +60,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scrubber:
-    """What is launched before each timed launch, so that it finds nothing of the one before (`measure.scrub`).
+    """Kernels launched before each timed launch, so that it finds no leftovers of the previous one (`measure.scrub`).
 
-    With a `filler` (`devices.memory`) inputs of its own are made on the device.
+    With a `filler` (`devices.memory`) the launch's inputs are made on the device.
     """
 
     prepared: PreparedWorkload | None
@@ -81,10 +81,10 @@ class Scrubber:
 
 
 class Bench:
-    """One device in one worker process at a time. `memory_bytes` is what a worker may take beyond the workloads themselves.
+    """One device in one worker process at a time. `memory_bytes` is what a worker may use beyond the workloads themselves.
 
-    Under a `checker` (a program's command line) nothing is worth timing. Its buffers have no guards around them: it sees to that,
-    and would take them for part of the buffer.
+    Under a `checker` (a command line) times are meaningless. Buffers have no guard zones then: the checker finds out-of-bounds
+    accesses itself, and would take guards for part of the buffer.
     """
 
     def __init__(
@@ -110,19 +110,19 @@ class Bench:
         self._memory_bytes = memory_bytes + 2 * sum(workload.arena.nbytes for workload in workloads)
         self.launch_deadline_s = launch_deadline_s
         self.slowest_turn_s = 0.0
-        """The longest, on average over a series, that a timed launch kept its caller waiting, with all that is done around it."""
+        """The longest average time per timed launch in a series, including all overhead."""
         self._attachment: _Attachment | None = None
         self._abandoned = False
         self._doubtful: set[str] = set()
-        """Workloads whose memory was left in an unknown state."""
+        """Workloads whose memory is in an unknown state."""
 
     def run_once(self, candidate: Candidate, workload_name: str, draw: int = FIRST) -> int | BenchFailure:
-        """Launch once on fresh memory; device nanoseconds. The workload's `verdict_after_launch` can judge what it left."""
+        """Launch once on fresh memory; device nanoseconds. The workload's `verdict_after_launch` can judge the result."""
         fresh = self._on_fresh_memory
         return self._once_more_if_killed(lambda: fresh(candidate, workload_name, LaunchJob, self.launch_deadline_s, draw))
 
     def verify(self, candidate: Candidate, workload_name: str) -> Verdict | BenchFailure:
-        """Launch once on fresh memory and judge, here, what it left."""
+        """Launch once on fresh memory and judge the result in this process."""
         ran = self.run_once(candidate, workload_name)
         if not isinstance(ran, int):
             return ran
@@ -140,9 +140,9 @@ class Bench:
     def time(
         self, workload_name: str, sequence: Sequence[Candidate], draws: Sequence[int], *, looked_at: bool = True
     ) -> list[int] | BenchFailure:
-        """One launch for each candidate, in that order, each with its draw of the workload's inputs; device nanoseconds.
+        """Launch each candidate once, in that order, each with its draw of the workload's inputs; device nanoseconds.
 
-        What the last one left is in the arena, unless it is not `looked_at`: then it may stay on the device.
+        The last launch's result is in the arena, unless it is not `looked_at`: then it may stay on the device.
         """
         return self._once_more_if_killed(lambda: self._time(workload_name, sequence, draws, looked_at=looked_at))
 
@@ -175,7 +175,7 @@ class Bench:
         return result
 
     def reading(self) -> Reading | None:
-        """How the device fares right after what it was last asked to do; None where it does not say."""
+        """The device's clocks and temperature right after the last job; None if it reports none."""
         try:
             return self._attached().call(Read(), STARTUP_DEADLINE_S)
         except (WorkerDied, WorkerTimedOut):
@@ -183,20 +183,20 @@ class Bench:
             return None
 
     def counters(self, candidate: Candidate, workload_name: str) -> Counters | NotCounted | BenchFailure:
-        """What the device's counters say of launches on fresh memory. The worker is not for timing afterwards."""
+        """Device counters for launches on fresh memory. The worker must not be used for timing afterwards."""
         return self._once_more_if_killed(lambda: self._on_fresh_memory(candidate, workload_name, Count, STARTUP_DEADLINE_S))
 
     def checked(self, deadline_s: float) -> str:
-        """Ends the worker; what the checker around it reported."""
+        """End the worker; what its checker reported."""
         attachment, self._attachment = self._attachment, None
         return attachment.process.finish(CHECK_REPORT, deadline_s) if attachment is not None else ""
 
     def start(self) -> int:
-        """Have a worker running, and its process id, for those who watch the machine's load."""
+        """Make sure that a worker runs; its process id, for monitors of the machine's load."""
         return self._attached().process.pid
 
     def start_anew(self) -> None:
-        """End the worker; the next call has a fresh one."""
+        """End the worker; the next call starts a new one."""
         self.close()
         self.restarts += 1
 
@@ -206,7 +206,7 @@ class Bench:
             self._attachment = None
 
     def abandon(self) -> None:
-        """End the worker and start no other, from any thread: a call under way there comes to `Crashed`."""
+        """End the worker and start no other, from any thread: a call in progress there ends in `Crashed`."""
         self._abandoned = True
         if (attachment := self._attachment) is not None:
             attachment.process.kill()
@@ -239,7 +239,7 @@ class Bench:
 
     def _attached(self) -> _Attachment:
         if self._abandoned:
-            raise WorkerDied("the bench was given up")
+            raise WorkerDied("the bench was abandoned")
         if self._attachment is not None and not self._attachment.process.alive:
             self.start_anew()  # it died between two launches: nobody's outcome
         if self._attachment is None:
@@ -262,7 +262,7 @@ class Bench:
         return self._attachment
 
     def _once_more_if_killed(self, ask: Callable[[], Reply | BenchFailure]) -> Reply | BenchFailure:
-        """A worker that something else killed says nothing of the candidate, which gets another; twice is an outcome."""
+        """Retry once if something else killed the worker, which says nothing about the candidate; a second kill is an outcome."""
         try:
             return ask()
         except WorkerDied:
@@ -281,14 +281,14 @@ class Bench:
 
 
 class _Attachment:
-    """A worker process and what it already has: lazily loaded programs, mapped memory, numbered runs."""
+    """A worker process and its state: lazily loaded programs, mapped memory, numbered runs."""
 
     def __init__(self, process: WorkerProcess, *, guarded: bool = True) -> None:
         self.process = process
         self._guarded = guarded
         self._workloads: set[str] = set()
         self._programs: OrderedDict[str, set[tuple[Any, ...]]] = OrderedDict()
-        """Loaded programs, the least recently used first, with the keys of their runs."""
+        """Loaded programs, least recently used first, with the keys of their runs."""
         self._runs: dict[tuple[Any, ...], int] = {}
         self._numbers_given = 0
 
@@ -297,7 +297,7 @@ class _Attachment:
         return reply
 
     def run_number(self, candidate: Candidate, workload: PreparedWorkload) -> int | LaunchFailed:
-        """The worker's number for this launch, after telling it what it does not know yet."""
+        """The worker's number for this launch, after sending what it does not have yet."""
         binary, geometry = candidate.binaries[workload.name], candidate.geometries[workload.name]
         scalars = candidate.scalars[workload.name]
         program = candidate.programs[workload.name]

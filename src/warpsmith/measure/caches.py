@@ -1,4 +1,4 @@
-"""How much of a launch's data the host's caches can hold, as Linux tells it."""
+"""Sizes of the host's caches, as Linux reports them: how much of a launch's data they can hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """Bytes of all of the machine's caches together: those before the last level, and with it."""
+    """Total bytes of the machine's caches: those before the last level, and all of them."""
 
     private_bytes: int
     all_bytes: int
@@ -28,7 +28,7 @@ class CoreCache:
 
 
 def core_caches(cpus: Path = _CPUS) -> tuple[CoreCache, ...]:
-    """Those of the first core, the nearest first; none where the machine does not say."""
+    """Caches of the first core, nearest first; empty if the machine does not report them."""
     found = []
     try:
         for index in sorted(cpus.glob("cpu0/cache/index[0-9]*")):
@@ -44,7 +44,7 @@ def core_caches(cpus: Path = _CPUS) -> tuple[CoreCache, ...]:
 
 @cache
 def host_caches(cpus: Path = _CPUS) -> Caches | None:
-    """None where the machine does not say."""
+    """Total cache sizes; None if the machine does not report them."""
     levels: dict[tuple[str, str], tuple[int, int]] = {}
     for index in cpus.glob("cpu[0-9]*/cache/index[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""From compile requests to something a bench can launch."""
+"""Turns compile requests into candidates that a bench can launch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def assemble(
     *,
     name: str | None = None,
 ) -> BuildOutcome:
-    """Compile for every workload (the pool sees to it that equal requests are compiled once) and bind the launch."""
+    """Compile for every workload and bind the launch. The pool compiles equal requests once."""
     futures = {w.name: pool.submit(requests[w.name]) for w in workloads}
     binaries: dict[str, Binary] = {}
     for workload, future in futures.items():

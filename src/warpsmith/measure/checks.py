@@ -1,4 +1,4 @@
-"""Runs a candidate under a checker of its device: one worker for one check, each workload launched once, with deadlines."""
+"""Runs a candidate under a device's checker: one worker per check, one launch per workload, with deadlines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warpsmith.verify.prepared import PreparedWorkload
 
 
 def checked(device: HasChecks, name: str, check: str, candidate: Candidate, workloads: Sequence[PreparedWorkload]) -> CheckReport:
-    """What the check says of the candidate on these workloads. Raises UnavailableError where the checker is not installed."""
+    """Findings of the check for the candidate on these workloads. Raises UnavailableError if the checker is not installed."""
     with Bench(name, workloads, launch_deadline_s=CHECKED_DEADLINE_S, checker=device.check_command(check)) as bench:
         for workload in workloads:
             try:

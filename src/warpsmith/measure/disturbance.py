@@ -1,4 +1,4 @@
-"""How much of the measured cores other programs took: from /proc, so absent (None) where there is none."""
+"""Share of the measured cores that other programs used: from /proc, so None where there is none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpsmith.measure.policy import SHORTEST_SHARE_S
 
 
 class Disturbance:
-    """Counts from construction to `others()`. `ours` are the processes whose work is no disturbance."""
+    """Counts from construction to `others()`. `ours` are the processes that do not count as a disturbance."""
 
     def __init__(self, cores: frozenset[int] | None, ours: Iterable[int]) -> None:
         self._cores = cores or frozenset(range(os.cpu_count() or 1))

@@ -1,9 +1,9 @@
-"""Timed launches that are examined: some, chosen at random, are kept and judged on the very inputs that they had.
+"""Examines timed launches: a random sample is kept and judged on its own inputs.
 
-A launch that is verified and a launch that is timed are different launches. A kernel may be right whenever it is looked at, and
-fast because it remembers, counts or gives up when it is not. Here nothing tells them apart: every timed launch has inputs of its
-own (`verify.pool`), and which of them are kept is drawn. What was launched beside a candidate on the same inputs is the first
-oracle, for it costs nothing; where the two differ, the reference or the original decides.
+Verified launches and timed launches are different launches: a kernel may be correct whenever it is checked, and fast because it
+caches, counts launches or skips work when it is not. Nothing distinguishes them here: every timed launch has inputs of its own
+(`verify.pool`), and those to keep are drawn at random. The first oracle is the launch paired with a candidate on the same
+inputs, which costs nothing; where the two differ, the reference or the original decides.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from warpsmith.verify.compare import agree
 from warpsmith.verify.oracle import outputs_of
 from warpsmith.verify.prepared import PreparedWorkload
 
-# Two results that are both within the tolerance of the truth are within twice the tolerance of each other.
+# Two results within the tolerance of the true value are within twice the tolerance of each other.
 _BOTH_MAY_ERR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class KeptLaunch:
-    """What a timed launch left behind."""
+    """The result of a timed launch."""
 
     draw: int
     outputs: Mapping[str, Array]
@@ -43,9 +43,9 @@ def time_keeping(
     trusted: Candidate | None = None,
     briefly: bool = False,
 ) -> tuple[list[int], dict[int, KeptLaunch]] | BenchFailure:
-    """As `Bench.time`; what the launches at the places in `keep` left is kept, `briefly` until the next that is.
+    """As `Bench.time`; results of the launches at the places in `keep` are kept, `briefly` until the next kept one.
 
-    Whether inputs are as they were is not asked after launches of who is `trusted`.
+    Inputs are not checked for changes after launches of a `trusted` candidate.
     """
     times: list[int] = []
     kept: dict[int, KeptLaunch] = {}
@@ -66,14 +66,14 @@ def time_keeping(
 
 
 class Examiner:
-    """Judges kept launches on a bench. `original` is what a result is compared with where there is no reference."""
+    """Judges kept launches on a bench. `original` provides the expected result where there is no reference."""
 
     def __init__(self, bench: Bench, original: Candidate) -> None:
         self._bench = bench
         self._original = original
 
     def agree(self, workload: str, one: KeptLaunch, other: KeptLaunch) -> bool:
-        """Whether two launches on the same inputs did the same, as far as the tolerance goes."""
+        """Whether two launches on the same inputs gave the same result within the tolerance."""
         if one.damage or other.damage:
             return False
         prepared = self._bench.workload(workload)
@@ -83,9 +83,10 @@ class Examiner:
         )
 
     def wrong(self, workload: str, candidate: Candidate, launch: KeptLaunch) -> Verdict | None:
-        """The verdict on a launch if it is wrong. Where only some inputs bring a result over the edge of the tolerance, or the
-        original goes over it too, it is not: being far off is, or wrong on two draws in a row. The original is what others are
-        judged by.
+        """The verdict on a launch if it is wrong.
+
+        A result just outside the tolerance on some inputs, or one where the original fails too, does not count as wrong: being
+        far off does, or failing on two draws in a row. The original is the standard for others.
         """
         if candidate.identity == self._original.identity:
             return None
@@ -103,8 +104,8 @@ class Examiner:
         return verdict if second is not None and not second[0].passed else None
 
     def _judged(self, workload: str, launch: KeptLaunch) -> tuple[Verdict, bool] | None:
-        """With whether it is far off. None where there is nothing to judge by: the original does not run on these inputs, or is
-        not right itself.
+        """The verdict, and whether the result is far off. None if nothing can judge it: the original does not run on these
+        inputs, or is not correct itself.
         """
         prepared = self._bench.workload(workload)
         if launch.damage:
@@ -127,8 +128,8 @@ class Examiner:
 
 
 def of_timed_launch(verdict: Verdict) -> Verdict:
-    """Says of a verdict where it comes from, for those who saw the candidate pass before."""
-    said = "right when it was verified, but wrong in a timed launch on fresh inputs"
+    """Adds to a verdict that it concerns a timed launch, because the candidate passed verification before."""
+    said = "correct when verified, but wrong in a timed launch on fresh inputs"
     return Verdict(tuple(c if c.passed else replace(c, problem=f"{said}: {c.problem}") for c in verdict.checks))
 
 

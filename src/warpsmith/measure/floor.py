@@ -1,14 +1,14 @@
-"""The least time that a launch can take: what no claim may be below.
+"""Lower bound of a launch's time, below which no claim can be true.
 
-The roof of `measure.roofline` is what a good kernel of the same traffic reaches, not what none can pass: caches keep a part of
-small arguments, `[traffic]` is its author's opinion, and not all of an input need be read. A floor counts only
+The roof of `measure.roofline` is what a good kernel of the same traffic reaches, not a hard limit: caches keep part of small
+arguments, `[traffic]` is its author's estimate, and not all of an input need be read. A floor counts only
 
-- bytes of which it was shown that they must move: elements of inputs on which the result depends (`measure.influence`), and
-  elements of outputs that have to change,
+- bytes that are shown to move: elements of inputs on which the result depends (`measure.influence`), and elements of outputs
+  that have to change,
 - less what the caches can keep from one launch to the next, where nothing empties them,
-- at the speed at which the fastest launch of a streaming kernel in the run moved as much, with stores counted twice (whether a
-  store reads its line first is up to the code); twice that speed where all of it fits into the caches,
-- and never faster than one floating-point operation for four bytes, at the speed of the multiply-adds.
+- at the speed of the fastest launch of a streaming kernel in the run, with stores counted twice (whether a store reads its line
+  first depends on the code); twice that speed where everything fits into the caches,
+- and never faster than one floating-point operation per four bytes, at the speed of the multiply-adds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def certain_bytes(workload: PreparedWorkload, shares: Mapping[str, float]) -> Ce
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """`doubts` say why a kernel may be above the roof all the same."""
+    """A lower bound. `doubts` are reasons why a kernel may legitimately be above the roof."""
 
     us: float
     certain: Certain
@@ -63,7 +63,7 @@ class Floor:
 def floor_of(
     workload: PreparedWorkload, needs: Needs, probed: Probed, certain: Certain, caches: Caches | None, *, is_cold: bool
 ) -> Floor | None:
-    """None where no streaming kernel was measured. `is_cold` devices empty their caches before each launch."""
+    """None if no streaming kernel was measured. `is_cold` devices empty their caches before each launch."""
     stream_us = probed.fastest_us.get(workload.name)
     if stream_us is None:
         return None
@@ -86,14 +86,14 @@ def _doubts(
     declared = nbytes_of(workload.kernel, workload.workload)
     found = []
     if not is_cold and caches is None:
-        found.append("how much the caches hold is not known")
+        found.append("the cache size is unknown")
     elif not is_cold and caches is not None and declared <= caches.all_bytes:
         found.append(f"the arguments ({declared / _MB:.3g} MB) fit in the last-level cache")
     elif not is_cold and caches is not None and declared <= 4 * caches.all_bytes:
-        found.append(f"a part of the arguments ({declared / _MB:.3g} MB) fits in the last-level cache")
+        found.append(f"part of the arguments ({declared / _MB:.3g} MB) fits in the last-level cache")
     found += [f"the result does not depend on all of {name}" for name in certain.partly]
     if needs.flops * probed.us_per_flop > probed.stream_us[workload.name]:
-        found.append("the operations are what [traffic] says")
+        found.append("the operation count comes from [traffic]")
     elif needs.read_bytes + needs.written_bytes + 2 * needs.in_place_bytes > 1.01 * (certain.bytes or 1.0) and not found:
-        found.append("not all of the traffic can be shown to be needed")
+        found.append("not all of the traffic is proved necessary")
     return found

@@ -1,7 +1,7 @@
-"""Which share of its inputs a kernel's result depends on, shown by changing elements and running the original.
+"""Share of its inputs on which a kernel's result depends, found by changing elements and running the original.
 
-Whoever does not read an element on which the result depends cannot be right when it changes. What is only read (a masked value
-times zero) need not be, so an element counts when another value in its place comes to another result.
+A kernel that does not read an element on which the result depends is wrong when it changes. An element that is read without
+effect (a masked value times zero) does not count: only one whose change changes the result does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGEST = {DType.F16: 8192.0, DType.F8E4M3: 240.0, DType.F8E5M2: 8192.0}
 def influence(
     device: str, original: Candidate, workload: PreparedWorkload, rng: np.random.Generator, samples: int = INFLUENCE_SAMPLES
 ) -> Mapping[str, float]:
-    """By input: the least share of its elements, with 95 % confidence, without which nobody can be right."""
+    """By input: the minimum share of its elements that a correct kernel must read, with 95 % confidence."""
     shares: dict[str, float] = {}
     with workload.changeable() as changed, Bench(device, [changed]) as bench:
         before = _outputs(bench, original, changed)
@@ -38,7 +38,7 @@ def influence(
 
 
 def _least_share(found: int, samples: int) -> float:
-    """The lower end of a one-sided interval (Clopper and Pearson), by bisection: below it so many finds are improbable."""
+    """Lower end of a one-sided Clopper-Pearson interval, by bisection."""
     low, high = 0.0, found / samples
     for _ in range(40):
         share = (low + high) / 2
@@ -50,7 +50,7 @@ def _least_share(found: int, samples: int) -> float:
 
 
 def _at_least(found: int, samples: int, share: float) -> float:
-    """The probability of so many finds or more."""
+    """Probability of this many hits or more."""
     term, total = (1.0 - share) ** samples, 0.0
     for number in range(samples + 1):
         total += term if number >= found else 0.0
@@ -81,7 +81,9 @@ def _matters(
 
 
 def _others(flat: Array, own: object, buffer: Buffer, rng: np.random.Generator) -> list[object]:
-    """Large floats of both signs, which no rounding hides; of integers another one that is there: they may be indices."""
+    """Replacement values: large floats of both signs, which rounding cannot hide; for integers another value present in the
+    input, because they may be indices.
+    """
     if buffer.dtype.is_float:
         largest = _LARGE * max(float(np.nanmax(np.abs(flat.astype(np.float32)))), 1.0)
         large = np.array([1, -1]) * min(largest, _LARGEST.get(buffer.dtype, largest))

@@ -1,4 +1,4 @@
-"""The jobs of a measuring worker. Memory travels as descriptors, code and constants as blobs; ids are the bench's."""
+"""Jobs of a measuring worker. Memory travels as descriptors, code and constants as blobs; the bench assigns the ids."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CountReply: TypeAlias = Counters | NotCounted | LaunchFailed
 
 @dataclass(frozen=True, slots=True)
 class Open(Job[None]):
-    """Open the device, on so many compute units (None: all). Once in a worker's life.
+    """Open the device on so many compute units (None: all). Once per worker.
 
-    `filler`, whose code is the blob: with what a device that fills buffers itself does that.
+    `filler`, whose code is the blob: used to fill buffers on a device that does so itself.
     """
 
     device: str
@@ -53,8 +53,8 @@ class Unload(Job[None]):
 class Attach(Job[None]):
     """Map a workload's memory: the descriptor of its arena, then of the pool of inputs that `filled` are filled from.
 
-    `restored` are those of them that launches change. `poisoned`: outputs and their types. A kernel that found what it computed
-    before could leave it at that, and look fast. Blobs: the workload's constants.
+    `restored` are those of them that launches change. `poisoned`: outputs and their types, overwritten so that a kernel cannot
+    leave earlier results in place and look fast. Blobs: the workload's constants.
     """
 
     workload: str
@@ -77,7 +77,7 @@ class LaunchArgument:
 
 @dataclass(frozen=True, slots=True)
 class Prepare(Job[None]):
-    """Everything that one launch needs, under a number, so that launching costs a short message."""
+    """Everything that one launch needs, under a number: launching then takes a short message."""
 
     run: int
     program: str
@@ -89,7 +89,7 @@ class Prepare(Job[None]):
 
 @dataclass(frozen=True, slots=True)
 class LaunchJob(Job[LaunchReply]):
-    """Launch once on the memory as it is; device nanoseconds."""
+    """Launch once on the current memory; device nanoseconds."""
 
     run: int
     reply: ClassVar[Any] = LaunchReply
@@ -97,14 +97,14 @@ class LaunchJob(Job[LaunchReply]):
 
 @dataclass(frozen=True, slots=True)
 class Read(Job[Reading | None]):
-    """How the device fares, right after a launch; None where it does not say."""
+    """The device's state right after a launch; None if it reports none."""
 
     reply: ClassVar[Any] = Reading | None
 
 
 @dataclass(frozen=True, slots=True)
 class Count(Job[CountReply]):
-    """What the device's counters say of a run."""
+    """Device counters for a run."""
 
     run: int
     reply: ClassVar[Any] = CountReply
@@ -112,10 +112,10 @@ class Count(Job[CountReply]):
 
 @dataclass(frozen=True, slots=True)
 class Time(Job[TimeReply]):
-    """Launch in this order, each on memory made ready with its draw of inputs; device nanoseconds of each.
+    """Launch in this order, each on memory prepared with its draw of inputs; device nanoseconds of each.
 
-    `scrub`: runs to launch before each of them, untimed. `rewritten`: the tuner wrote to the workload's memory since the
-    last launch. `looked_at`: what the last one leaves is.
+    `scrub`: runs to launch before each of them, untimed. `rewritten`: the tuner wrote to the workload's memory since the last
+    launch. `looked_at`: the last launch's result is inspected.
     """
 
     runs: tuple[int, ...]

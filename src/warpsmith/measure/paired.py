@@ -1,4 +1,6 @@
-"""Times one candidate beside the incumbent: launches in random order, ratios of neighbours, as few as the answer needs."""
+"""Times one candidate interleaved with the incumbent: random order, ratios of neighbours, as few launches as the decision
+needs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class PairedTime:
 
 @dataclass(frozen=True, slots=True)
 class WrongLaunch:
-    """A timed launch was wrong: the candidate's, or that of the incumbent beside it."""
+    """A timed launch was wrong: the candidate's, or the incumbent's paired with it."""
 
     verdict: Verdict
     is_incumbents: bool = False
@@ -53,12 +55,12 @@ def time_beside(
         over = times[1] - plan.hopeless_above * times[0]
         if over <= 0:
             break
-        # A launch that met a disturbance must not cost a candidate its chance.
+        # A disturbed launch must not eliminate a candidate.
         if warm_up == 2 or over > DISTURBANCE_NS:
             return PairedTime(Ratio(times[1] / times[0], 0.0, math.inf), times[1] / 1e3, warm_up)
     number = plan.quick_pairs
     while True:
-        # Who is clearly slower has nothing to hide: the first pairs are not examined, and all that come to more are.
+        # Slow candidates gain nothing by cheating: the first pairs are not examined; every candidate that continues is.
         failed = pairs.launch(number, examined=bool(pairs.ours))
         if failed is not None:
             return failed
@@ -73,7 +75,7 @@ def time_beside(
 
 
 class _Pairs:
-    """Launches of two candidates side by side, both of a pair on the same inputs, in nanoseconds."""
+    """Paired launches of two candidates, both of a pair on the same inputs, in nanoseconds."""
 
     def __init__(
         self,
@@ -99,7 +101,7 @@ class _Pairs:
         return [draw for _ in range(pairs) for draw in [pool.fresh_draw()] * 2]
 
     def launch(self, count: int, *, examined: bool) -> WrongLaunch | BenchFailure | None:
-        """So many more, one of which is examined if any is to be; None if all went well."""
+        """Launch more pairs, one of which is examined if any is; None if all passed."""
         flips = self._rng.integers(0, 2, size=count)
         sequence = [candidate for flip in flips for candidate in (self._pair[flip], self._pair[1 - flip])]
         chosen = int(self._rng.integers(count))
@@ -136,9 +138,10 @@ def time_interleaved(
     *,
     examiner: Examiner | None = None,
 ) -> Times | tuple[int, ...] | BenchFailure:
-    """Launch every candidate once a round, each round in a new random order on new inputs; times in ns, one row a round.
+    """Launch every candidate once per round, each round in a new random order on new inputs; times in ns, one row a round.
 
-    With an examiner, one round is examined beside the first candidate: the answer then may be the places of those that are wrong.
+    With an examiner, one round is examined, compared with the first candidate: the answer may then be the positions of wrong
+    ones.
     """
     pool = bench.workload(workload).pool
     warm_up = bench.time(workload, candidates, [pool.fresh_draw()] * len(candidates), looked_at=False)

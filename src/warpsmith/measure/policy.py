@@ -1,7 +1,7 @@
-"""How measurements are taken: every count, limit and threshold, with its reason. To change one, change it here.
+"""Measurement policy: every count, limit and threshold, with its reason. Change them here.
 
-In the order of a run. Times are launched in pairs or in turns, because single times vary by 8 to 17 % on a CPU while ratios of
-neighbouring launches are steady (docs/concepts/measurement.md). How many fresh processes a claim rests on is a setting:
+In the order of a run. Launches are timed in pairs or interleaved rounds, because single times vary by 8 to 17 % on a CPU while
+ratios of neighbouring launches are steady (docs/concepts/measurement.md). The number of fresh processes per claim is a setting:
 `settings.claim_processes`.
 """
 
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 # ── how long a launch may take ──
 
 LAUNCH_DEADLINE_S = 10.0
-"""Before the original was timed: a kernel that takes longer is of no use to a search of a hundred configurations."""
+"""Before the original is timed: a slower kernel is impractical for a search of a hundred configurations."""
 HOPELESS_TIMES = 50
-"""Afterwards: so many times as long as the original is as good as hanging. Not fewer, as a busy machine must not cause it."""
+"""Afterwards, as a multiple of the original's time: slower counts as hanging. Large enough for a busy machine."""
 TURNS = 10
-"""So many times what is done around a launch (inputs drawn, caches emptied), in which a kernel's own time may hardly show."""
+"""Multiple of a launch's overhead (drawing inputs, emptying caches), which may exceed the kernel's own time."""
 SHORTEST_DEADLINE_S = 2.0
-"""However short the original is: the system may keep a process waiting for that long."""
+"""Minimum limit, however short the original is: the system may suspend a process for that long."""
 CHECKED_DEADLINE_S = 120.0
-"""Under a checker, where a launch takes ten to some hundred times as long."""
+"""Under a checker, where a launch takes ten to several hundred times as long."""
 REPORT_DEADLINE_S = 60.0
 """For a checker to write what it found."""
 WATCHED_S = 30.0
-"""For the watched launches of one candidate: after it no further workload is begun. Mistakes rarely need large ones."""
+"""For the watched launches of one candidate: no further workload starts after it. Bugs rarely need large ones."""
 
 
 # ── the search: a candidate in pairs with the best so far ──
@@ -46,26 +46,27 @@ class PairPlan:
 
 SEARCH = PairPlan()
 ANCHOR = PairPlan(quick_pairs=5, beaten_above=math.inf, hopeless_above=math.inf, tight_half_width=0.05)
-"""Who would be the best so far, against the original itself: every score is at most one link away from it, so errors do not add
-up from incumbent to incumbent."""
+"""New incumbents against the original itself: every score is then at most one link away from it, so errors do not add up from
+incumbent to incumbent.
+"""
 TRIAL = PairPlan(quick_pairs=3, step_pairs=4, max_pairs=11, max_seconds=0.15)
-"""Of a form that an agent tries out: it decides nothing."""
+"""For a template that an agent tries out: it decides nothing."""
 NEUTRAL = PairPlan(beaten_above=math.inf, hopeless_above=math.inf)
-"""Of a template at its defaults, where it is proved by outputs and neutral time: it must not be given up early."""
+"""For a template at its defaults, proved by outputs and unchanged time: it must not be rejected early."""
 NEUTRAL_WITHIN = 0.03
-"""How much slower it may be: less cannot be told from a difference in where the code lies."""
+"""Allowed slowdown: less is indistinguishable from the effect of code placement."""
 NEUTRAL_ATTEMPTS = 3
 """Noise alone must not refuse a template."""
 DISTURBANCE_NS = 10_000_000
-"""A few slices of the scheduler: a launch that is over its limit by more was not disturbed, it is slow."""
+"""A few scheduler slices: a launch that exceeds its limit by more was slow, not disturbed."""
 
 
-# ── finalists and claims: all in turns, in fresh processes ──
+# ── finalists and claims: interleaved, in fresh processes ──
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What one workload may take in one process, and how many rounds it gets at least and at most."""
+    """Time limit for one workload in one process, and its minimum and maximum number of rounds."""
 
     seconds: float
     least: int = 6
@@ -73,12 +74,12 @@ class Pace:
 
 
 FINALISTS = 8
-"""By score; several, because the search saw only part of the cores."""
+"""By score; several, because the search used only part of the cores."""
 FINALISTS_PER_WORKLOAD = 3
 SIMILAR = 0.04
-"""In the search, which is less exact than the choice: so close to the best, the simplest are finalists too."""
+"""In the search, which is less exact than the final choice: the simplest within this margin of the best are finalists too."""
 EQUAL_WITHIN = 0.02
-"""The most that is given up for simplicity, and only where measurements do not tell it from nothing …"""
+"""Maximum slowdown accepted for a simpler configuration, and only where it is statistically insignificant …"""
 EQUAL_DEVIATIONS = 2.5
 """… that is, within so many standard errors."""
 CHOICE = Pace(seconds=2.5)
@@ -86,52 +87,52 @@ CLAIM = Pace(seconds=0.8)
 """In each of several processes, which differ by more than repetitions within one do."""
 GATE = Pace(seconds=1.5, least=8)
 COMPARISON = Pace(seconds=3.0, least=8)
-"""It has the finalists of many runs in one table."""
+"""The finalists of many runs in one table."""
 COMPARISON_FINALISTS = 3
 """Of each run, for the same reason."""
 ENDURANCE = 30
-"""A candidate that counts its launches, or wears memory out, must still be right after so many: the most that a table has."""
+"""A candidate that counts its launches, or wears out memory, must still be correct after this many: the most in a table."""
 DISTURBED_ABOVE = 0.20
-"""The share of the cores that other programs took, above which figures are off by more than their intervals say."""
+"""Share of the cores used by other programs above which errors exceed the reported intervals."""
 SHORTEST_SHARE_S = 0.1
-"""The kernel counts time in ticks of 10 ms: below this the share would be noise."""
+"""The kernel counts time in ticks of 10 ms: below this the share is noise."""
 
 
 def is_to_be_repeated(others: float | None, repeats: int, processes: int) -> bool:
-    """Whether a process in which others took this share of the cores is measured again; for at most half of them."""
+    """Whether a process is measured again because others used this share of the cores; at most half of them are."""
     return others is not None and others > DISTURBED_ABOVE and repeats < processes // 2
 
 
 # ── intervals ──
 
 RESAMPLES = 1_000
-"""Of the bootstrap, in the search: its interval decides only whether to go on."""
+"""For the search's bootstrap, whose interval only decides whether to go on."""
 CLAIM_RESAMPLES = 2_000
 """The ends of a 95 % interval then vary by a few percent of its width."""
 COMPARISON_RESAMPLES = 10_000
-"""Over seeds, of which there are few: cheap, and exact to the digits that are shown."""
+"""Over seeds, which are few: cheap, and exact to the digits shown."""
 TIE = 0.01
-"""Of a speedup: closer than any measurement tells apart."""
+"""Significant difference of a speedup: smaller than any measurement resolves."""
 FALSE_ALARMS = 0.05
-"""Of a gate, over all that it compares together."""
+"""Of a gate, over all its comparisons together."""
 FOUND = 0.9
-"""The chance with which a gate finds the smallest slowdown that it says it finds."""
+"""Power of a gate: its chance of finding the smallest slowdown that it reports as detectable."""
 GATE_TIMES_PROCESSES = 3
-"""A gate measures at most so many times the usual number of processes where noise would hide what is to be found."""
+"""Maximum multiple of the usual number of processes that a gate measures where noise hides the slowdown."""
 
 
-# ── what no time can be below ──
+# ── lower bounds of times ──
 
 ROOF_ROUNDS = 4
-"""Of each probe, beside the claims: the roof is the best of several shapes, so few are enough."""
+"""Of each probe, with the claims: the roof is the best of several shapes, so few are enough."""
 ABOVE_ROOF = 1.05
-"""A claim so far above the roofline is looked into: less may be noise of the probes."""
+"""A claim this far above the roofline is investigated: less may be noise of the probes."""
 STORE_COSTS = 2.0
-"""Of a load: whether a store reads its line first is up to the code."""
+"""Relative to a load: whether a store reads its line first depends on the code."""
 IN_CACHE = 2.0
-"""Times the speed of streaming, for what fits into the caches."""
+"""Relative to the streaming speed, for data that fits into the caches."""
 INFLUENCE_SAMPLES = 32
 """Elements of an input that are changed: if all of them matter, at least 91 % of the elements do, with 95 % confidence."""
 INFLUENCE_DOUBT = 0.05
 SURE_SHARE = 0.85
-"""Of an input's bytes: as many as so few samples can show."""
+"""Share of an input's bytes: the most that so few samples can prove."""

@@ -1,5 +1,7 @@
-"""The machine's own roof for a workload: a kernel that moves the same bytes in the same mix of reads and writes, and one that
-only multiplies and adds, measured by the same bench at the same moment as the claims. Nothing is taken from a data sheet.
+"""The machine's measured roofline for a workload.
+
+One probe kernel moves the same bytes in the same mix of reads and writes; another only multiplies and adds. The same bench
+measures both together with the claims. No data sheet is used.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from warpsmith.verify.prepared import PreparedWorkload
 
 PROBES = Path(__file__).parent / "probes"
 _MOST_STREAMS = 4
-# (threads a block, floats a block): which one a machine likes best differs, so the roof is the best of them.
+# (threads per block, floats per block): the best choice differs by machine, so the roof is the fastest of them.
 _STREAM_SHAPES = ((4096, 4096), (1024, 1024), (256, 256), (1024, 4096), (256, 4096), (8, 4096), (8, 256))
-# (threads, floats a block, floats an access) where threads are a GPU's.
+# (threads, floats per block, floats per access) for GPU threads.
 _GPU_STREAM_SHAPES = (
     (1024, 4096, 4),
     (512, 4096, 4),
@@ -43,7 +45,7 @@ _LARGE, _SMALL = 4096, 256  # floats to which large and small streams are rounde
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one launch must move at least, by what happens to it, and what it must compute. In-place bytes move twice."""
+    """Minimum traffic and operations of one launch, by kind. In-place bytes move twice."""
 
     read_bytes: float
     written_bytes: float
@@ -56,12 +58,12 @@ class Needs:
 
 
 def needs_of(kernel: Kernel, workload: Workload) -> Needs:
-    """From the arguments' sizes and roles; `[traffic]` overrides the sum of the bytes and alone knows the operations."""
+    """From the arguments' sizes and roles; `[traffic]` overrides the number of bytes and is the only source of operations."""
     size = dict.fromkeys(Role, 0.0)
     for buffer in kernel.buffers:
         if not buffer.null:
             extents = [int(e.evaluate(workload.sizes)) for e in buffer.shape]
-            # Infinite where the product of integers would not fit a float.
+            # Infinite if the product of integers does not fit a float.
             size[buffer.role] += buffer.dtype.itemsize * math.prod(map(float, extents))
     moved = size[Role.IN] + size[Role.OUT] + 2 * size[Role.INOUT]
     traffic = kernel.traffic
@@ -72,9 +74,9 @@ def needs_of(kernel: Kernel, workload: Workload) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What the probes took at one moment: the best stream by workload, and an operation of the multiply-adds (0: unknown).
+    """Times of one measurement of the probes: the best stream by workload, and one operation of the multiply-adds (0: unknown).
 
-    `fastest_us` are single launches: nothing that disturbed the others made them slow.
+    `fastest_us` are single launches, the least affected by disturbances.
     """
 
     stream_us: Mapping[str, float]
@@ -84,7 +86,7 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """Probe workloads to hand to the bench, and the probes to launch on each. Without probes no roof is given."""
+    """Probe workloads to hand to the bench, and the probes to launch on each. Without probes there is no roof."""
 
     needs: Mapping[str, Needs]
     prepared: tuple[PreparedWorkload, ...] = ()
@@ -92,7 +94,7 @@ class Roofline:
     peak_flops: float = 0.0  # of one launch of the multiply-adds
 
     def measure(self, bench: Bench, rng: np.random.Generator) -> dict[str, float]:
-        """The roof of each workload in µs, at this moment."""
+        """Measure the roof of each workload now, in µs."""
         return self.roof_us(self.probed(bench, rng))
 
     def probed(self, bench: Bench, rng: np.random.Generator) -> Probed:
@@ -114,7 +116,7 @@ class Roofline:
         return {w: max(stream_us, self._arithmetic_us(w, probed)) for w, stream_us in probed.stream_us.items()}
 
     def bounds(self, probed: Probed) -> dict[str, str]:
-        """What sets the roof of each workload."""
+        """The limiting resource of each workload."""
         arithmetic = {w: self._arithmetic_us(w, probed) > stream_us for w, stream_us in probed.stream_us.items()}
         return {w: "arithmetic" if is_higher else "memory" for w, is_higher in arithmetic.items()}
 
@@ -141,12 +143,12 @@ def make_roofline(kernel: Kernel, pool: CompilePool, info: DeviceInfo) -> Roofli
     return Roofline(needs, tuple(prepared), probes, 2.0 * sizes["items"] * sizes["fmas"])
 
 
-# How probes/stream/stream.cl treats the array it changes; the number is also how often that array moves.
+# How probes/stream/stream.cl treats the array it changes; also how often that array moves.
 _ONLY_READ, _WRITE, _IN_PLACE = 0, 1, 2
 _PEAK = "roofline: peak"
 # CUDA C++ on GPUs of both vendors, and where a device runs both, OpenCL C.
 _SUFFIXES = {Language.OPENCL: ".cl", Language.CUDA: ".cu"}
-# As many threads as any compute unit holds, each for long enough that starting them does not count.
+# As many threads as any compute unit holds, each running long enough to make start-up negligible.
 _GPU_PEAK_THREADS, _GPU_PEAK_FMAS = 2048, 6000
 
 
@@ -160,7 +162,7 @@ def _probe(name: str, language: Language) -> Kernel:
 
 
 def _stream(workload: str, needs: Needs, language: Language) -> tuple[Kernel, list[Configuration]]:
-    """A stream of the same size and nearly the same mix: so many whole arrays only read for each one written or updated."""
+    """A stream of the same size and nearly the same mix: whole arrays only read for each one written or updated."""
     changed = max(needs.written_bytes, needs.in_place_bytes)
     if changed * 2 * _MOST_STREAMS < needs.read_bytes:
         mode, streams = _ONLY_READ, 1
@@ -175,7 +177,7 @@ def _stream(workload: str, needs: Needs, language: Language) -> tuple[Kernel, li
     sums = max(n // chunk * threads for threads, chunk, _ in shapes)
     sizes = {"n": n, "read": n * max(streams, 1), "written": sums if mode == _ONLY_READ else n}
     probe = _probe("stream", language)
-    # Only what is updated in place is put back before each launch, as for the kernel under test.
+    # Only what is updated in place is restored before each launch, as for the kernel under test.
     role = Role.INOUT if mode == _IN_PLACE else Role.OUT
     arguments = tuple(replace(a, role=role) if isinstance(a, Buffer) and a.name == "out" else a for a in probe.arguments)
     probe = replace(probe, arguments=arguments, workloads=(Workload(_stream_name(workload), sizes),))

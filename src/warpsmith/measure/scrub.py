@@ -1,8 +1,8 @@
-"""Overwrites what launches leave behind where no output shows it, before each launch that is timed.
+"""Overwrites leftovers of a launch outside its outputs, before each timed launch.
 
-A kernel could keep a result in shared memory that it did not initialise, or in the stack of the thread that runs its block, and
-find it there the next time. Fresh inputs make such a result wrong; this makes it nothing to rely on in the first place. On GPUs
-inputs are made by a kernel, too, which comes along.
+A kernel could keep a result in uninitialised shared memory, or on the stack of the thread that runs its block, and find it
+there in the next launch. Fresh inputs make such a result wrong; this removes it. On GPUs a kernel also makes the inputs, and is
+part of this module.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from warpsmith.spec.kernel import Kernel, Workload
 from warpsmith.spec.load import load_kernel
 from warpsmith.verify.prepared import PreparedWorkload
 
-# Threads of a block, of each of them so much of its stack (together more than kernels use that fit their registers), and turns of
-# waiting for the other blocks. Between what belongs to several threads a frame has gaps that are not written. A thread of a CPU
-# may write it all, and a busy machine lets another block's thread wait. That of a GPU may not: there are frames of two sizes,
-# whose gaps lie at different places.
+# Threads per block, stack bytes of each (together more than kernels use that fit their registers), and turns of waiting for the
+# other blocks. A frame has unwritten gaps between what belongs to several threads. A thread of a CPU may write all of it, and
+# on a busy machine another block's thread may wait. A GPU's threads may not: there are frames of two sizes, with gaps at
+# different places.
 _ON_CPU = (1, (1 << 18,), 20_000)
 _ON_GPU = (64, (4096, 1024), 2000)
-# On a GPU there are as many threads as it holds, which fills what kernels have that hardly spill.
+# On a GPU as many threads as it holds, which covers kernels that hardly spill.
 _GPU_STACK_BYTES = 1024
 _GPU_TURNS = 100
 _LINE = 64
 
 
 def make_scrubber(pool: CompilePool, info: DeviceInfo, compute_units: int | None = None) -> Scrubber | None:
-    """None for devices that none was written for. `compute_units` as the bench's."""
+    """None for devices without one. `compute_units` as the bench's."""
     units = compute_units or info.limits.compute_units
     if Language.OPENCL in info.languages:
         return _of_opencl(pool, info, units)
@@ -87,7 +87,7 @@ def _workload(probe: Kernel, sizes: Mapping[str, int]) -> Workload:
 
 
 def _filler(pool: CompilePool, info: DeviceInfo) -> Binary | None:
-    """The kernel that fills buffers: in the memory of GPUs of all vendors, or past the caches of a CPU."""
+    """The kernel that fills buffers: in the memory of GPUs of all vendors, or bypassing the caches of a CPU."""
     language = Language.CUDA if info.limits.has_banked_scratchpad else Language.OPENCL
     if language not in info.languages:
         return None

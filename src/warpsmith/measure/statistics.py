@@ -33,7 +33,7 @@ class Ratio:
         return (math.log(self.high) - math.log(self.low)) / 2 if self.low > 0 and math.isfinite(self.high) else math.inf
 
     def times(self, other: Ratio) -> Ratio:
-        """The product of two ratios that were measured apart: their relative errors add up as independent ones do."""
+        """Product of two independently measured ratios: their relative errors add in quadrature."""
         value = self.value * other.value
         low = math.exp(-math.hypot(_log_of(self.value, self.low), _log_of(other.value, other.low)))
         high = math.exp(math.hypot(_log_of(self.high, self.value), _log_of(other.high, other.value)))
@@ -45,9 +45,9 @@ class Ratio:
 
 
 def paired_ratio(numerator: Sequence[float], denominator: Sequence[float], rng: np.random.Generator) -> Ratio:
-    """Median of the ratios of pairs measured side by side, with a block-bootstrap interval.
+    """Median ratio of interleaved pairs, with a block-bootstrap interval.
 
-    Blocks of neighbouring pairs are resampled, not single pairs, because neighbours share the machine's mood.
+    Blocks of neighbouring pairs are resampled, not single pairs, because neighbours share the machine's state.
     """
     logs = np.log(np.asarray(numerator, dtype=float)) - np.log(np.asarray(denominator, dtype=float))
     if len(logs) < 2:
@@ -63,7 +63,7 @@ def paired_ratio(numerator: Sequence[float], denominator: Sequence[float], rng: 
 
 
 def _block_resamples(logs: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
-    """`resamples` circular block-bootstrap samples of `logs`, one a row."""
+    """`resamples` circular block-bootstrap samples of `logs`, one per row."""
     n = len(logs)
     block = max(1, round(n ** (1 / 3)))
     starts = rng.integers(0, n, size=(resamples, -(-n // block)))
@@ -74,9 +74,9 @@ def _block_resamples(logs: Floats, rng: np.random.Generator, resamples: int = RE
 
 @cache
 def _small_sample_factor(n: int) -> float:
-    """How much wider an interval from so few independent units must be than the bootstrap says.
+    """Factor that widens a bootstrap interval of few independent units.
 
-    The bootstrap of n units has a variance too small by (n-1)/n and takes normal where Student's t is due.
+    The bootstrap of n units underestimates the variance by (n-1)/n and uses the normal distribution instead of Student's t.
     """
     if n < 2:
         return math.inf
@@ -86,12 +86,12 @@ def _small_sample_factor(n: int) -> float:
 
 
 def _log_of(numerator: float, denominator: float) -> float:
-    """log(numerator / denominator), infinite where an interval has no bound."""
+    """log(numerator / denominator), infinite where an interval is unbounded."""
     return math.log(numerator / denominator) if denominator > 0 and math.isfinite(numerator) else math.inf
 
 
 def weighted_ratio(ratios: Mapping[str, Ratio], weights: Mapping[str, float]) -> Ratio:
-    """Weighted geometric mean over the workloads named in `weights`, each measured apart."""
+    """Weighted geometric mean over the workloads named in `weights`, each measured separately."""
     total = sum(weights.values())
     value = weighted_mean({name: ratios[name].value for name in weights}, weights)
     low = math.hypot(*(weight / total * _log_of(ratios[name].value, ratios[name].low) for name, weight in weights.items()))
@@ -114,8 +114,8 @@ def ratio_over_processes(
     """The claim: weighted geometric mean over workloads of median paired ratios, over several fresh processes.
 
     `by_process[p][workload]` holds the log ratios of process p. Processes differ by more than repetitions within one do (memory
-    placement, clocks), so the bootstrap resamples processes first, then blocks within them, and is widened for the small
-    number of processes. With one process only, the interval says what one process can say: infinity.
+    placement, clocks), so the bootstrap resamples processes first, then blocks within them, and is widened for the small number
+    of processes. With a single process the interval is unbounded.
     """
     total = sum(weights.values())
     shares = {name: weight / total for name, weight in weights.items()}
@@ -124,7 +124,7 @@ def ratio_over_processes(
     centre = float(np.mean(centres))
     if count < 2:
         return Ratio(math.exp(centre), 0.0, math.inf)
-    # One row of resampled process-level figures for each process; then draw processes from the columns.
+    # One row of resampled process-level figures per process; then draw processes from the columns.
     inner = np.stack(
         [
             sum(

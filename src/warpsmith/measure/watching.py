@@ -1,4 +1,4 @@
-"""Runs a watched candidate: workloads are launched once each, block by block, and what its checkers find is told by checker."""
+"""Runs a watched candidate: each workload once, block by block, with one report per checker."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ WATCHED_CHECKS = (RACECHECK, MEMCHECK, INITCHECK)
 
 
 def is_watched_on(device: Device) -> bool:
-    """Whether the device watches, and nobody said that it should not."""
+    """Whether the device can watch, and watching was not switched off."""
     return watches(device) and are_races_checked()
 
 
 def watch(device: str, watched: BuildOutcome, workloads: Sequence[PreparedWorkload]) -> Mapping[str, CheckReport]:
-    """Of what was compiled from watched requests, on a device that `Watches`: a report for each of WATCHED_CHECKS.
+    """A report for each of WATCHED_CHECKS, for requests compiled to be watched on a device that `Watches`.
 
-    The smallest workloads first, as many as there is time for: mistakes of these kinds rarely need large ones.
+    Runs the smallest workloads first, as many as time allows: such bugs rarely need large ones.
     """
     if not isinstance(watched, Candidate):
-        return _all(CheckReport(failure=f"it does not compile to be watched: {watched.reason}"))
+        return _all(CheckReport(failure=f"does not compile with instrumentation: {watched.reason}"))
     began = time.monotonic()
     problems: dict[str, tuple[str, ...]] = {}
     with Bench(device, workloads, compute_units=1, launch_deadline_s=CHECKED_DEADLINE_S) as bench:

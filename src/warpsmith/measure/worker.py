@@ -1,6 +1,6 @@
-"""The measuring worker: `python -m warpsmith.measure.worker`, the only place where a kernel is ever launched.
+"""The measuring worker: `python -m warpsmith.measure.worker`, the only process that launches kernels.
 
-It maps memory that the tuner made, launches and reads the device's clock. It knows nothing of right and wrong results.
+It maps memory that the tuner made, launches, and reads the device's clock. It has no expected results.
 """
 
 from __future__ import annotations
@@ -54,15 +54,16 @@ class _Memory:
     constants: Mapping[str, bytes]
     restored: frozenset[str] = frozenset()
     filled: int | None = None
-    """The draw that the inputs have now, where the host fills them."""
+    """The draw of the current inputs, where the host fills them."""
     is_kept: bool = True
-    """Whether a device with a memory of its own may keep the pool there."""
+    """Whether a device with memory of its own may keep the pool there."""
     exceeds_caches: bool = False
 
     def make_ready(self, draw: int, session: object) -> None:
-        """For a timed launch: inputs of its own, and nothing is left of what the one before computed.
+        """Prepare a timed launch: its own inputs, and no results of the previous launch.
 
-        Inputs that caches hold are written also where the launch before had the same: one of a pair would find them nearer.
+        Inputs that fit in caches are written even where the previous launch had the same ones: otherwise one of a pair would
+        find them in a nearer cache.
         """
         if self.exceeds_caches and isinstance(session, FillsPastCaches):
             due = [filling for filling in self.fillings(draw) if filling.is_changed or draw != self.filled]
@@ -78,7 +79,7 @@ class _Memory:
             poison(output, dtype)
 
     def fillings(self, draw: int) -> list[Filling]:
-        """The same, for a device that does it."""
+        """The same on a device that fills its buffers itself."""
         return [
             *(Filling(data.data, self.pool, r.contents(draw), r.name in self.restored) for data, r in self.inputs if data.size),
             *(Filling(data.data, poison_for(dtype), POISONED, True) for data, dtype in self.outputs if data.size),
@@ -98,7 +99,7 @@ class _Worker:
         self._session: Session | None = None
         self._programs: dict[str, Program] = {}
         self._constants_of: dict[str, str] = {}
-        """The workload whose constants a program has now."""
+        """The workload whose constants a program currently has."""
         self._memories: dict[str, _Memory] = {}
         self._runs: dict[int, _Run] = {}
         self._refused: set[int] = set()
@@ -188,7 +189,7 @@ class _Worker:
         run = self._runs[job.run]
         program = self._programs[run.program]
         if not isinstance(program, HasCounters):
-            return NotCounted("this device does not count"), ()
+            return NotCounted("this device has no counters"), ()
         try:
             self._fill_constants(run)
             return program.counters(run.arguments, run.geometry), ()
@@ -199,7 +200,7 @@ class _Worker:
         return (self._session.reading() if isinstance(self._session, HasReadings) else None), ()
 
     def _scrub(self, runs: Sequence[int]) -> None:
-        """A scrubber that the device refuses is not asked for again; the candidate is not to blame."""
+        """A scrubber that the device refuses is not launched again; the candidate is not at fault."""
         for number in runs:
             if number not in self._refused:
                 try:
@@ -224,11 +225,11 @@ class _Worker:
             taken_ns = program.launch_kept(run.arguments, run.geometry, is_timed=is_timed)
         else:
             taken_ns = self._programs[run.program].launch(run.arguments, run.geometry)
-        # Clocks tick, some only every microsecond: a launch that fits between two ticks did not take no time at all.
+        # Clocks tick, some only every microsecond: a launch between two ticks must not count as zero time.
         return max(1, taken_ns)
 
     def _set_back(self, run: _Run) -> Program:
-        """The run's program, with nothing in it of earlier launches."""
+        """The run's program, without state of earlier launches."""
         loaded = self._programs[run.program]
         program: object = loaded
         if isinstance(program, Resets) and program.reset():

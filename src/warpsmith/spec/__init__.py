@@ -1,4 +1,4 @@
-"""kernel.toml and what it becomes: `load` reads one, `kernel` has its nouns, `checks` and its like hold it against the source.
+"""kernel.toml and its meaning: `load` reads one, `kernel` has its types, `checks` and others compare it with the source.
 
-The other way round, `skeleton` writes one to start from: out of a source, its `host` code, or what `kernel_tuner` users have.
+In the other direction, `skeleton` writes a first kernel.toml from a source, its `host` code, or a `kernel_tuner` script.
 """

@@ -1,6 +1,6 @@
-"""kernel.toml in its shape → the nouns of `spec.kernel`.
+"""Converts a validated kernel.toml into the types of `spec.kernel`.
 
-Owns the meaning of single entries; what must agree between them is the business of `spec.checks`.
+Owns the meaning of single entries; consistency between entries is checked by `spec.checks`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from warpsmith.spec.toml_positions import TomlPath
 
 LANGUAGES = {".cu": Language.CUDA, ".cuh": Language.CUDA, ".hip": Language.HIP, ".cl": Language.OPENCL}
-# What people write out of habit.
+# Common names for dtypes.
 _COMMON_DTYPES = {
     "float": "f32", "double": "f64", "half": "f16", "int": "i32", "uint": "u32", "char": "i8", "fp32": "f32", "fp16": "f16",
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "uint8": "u8",
@@ -53,7 +53,7 @@ _ZERO = Expression.parse(0)
 
 
 class KernelBuilder:
-    """Builds what it can and notes each problem; after a problem the result is only good for finding more of them."""
+    """Builds what it can and records each problem; after a problem the result is only good for finding more of them."""
 
     def __init__(self, document: Document, problems: Problems) -> None:
         self._at = document.at
@@ -103,7 +103,7 @@ class KernelBuilder:
         found = self._folder / text
         if not is_file(found):
             siblings = [p.name for p in self._folder.iterdir() if p.is_file()]
-            what = "is a folder" if is_folder(found) else "is not there"
+            what = "is a folder" if is_folder(found) else "does not exist"
             self._problems.add(f"{'.'.join(map(str, path))} = {text!r} {what}", self._at.value(path), nearest(text, siblings))
         return found
 
@@ -111,7 +111,9 @@ class KernelBuilder:
         path = ("kernel", "include_dirs", index)
         found = self._folder / text
         if not is_folder(found):
-            self._problems.add(f"include folder {text!r} is not there", self._at.value(path), "paths are relative to kernel.toml")
+            self._problems.add(
+                f"include folder {text!r} does not exist", self._at.value(path), "paths are relative to kernel.toml"
+            )
         return found
 
     def _language(self, table: KernelTable, source: Path) -> Language:
@@ -123,9 +125,9 @@ class KernelBuilder:
         elif source.suffix.lower() in LANGUAGES:
             return LANGUAGES[source.suffix.lower()]
         else:
-            found = f"no language belongs to the suffix {source.suffix!r} of {table.source!r}"
+            found = f"unknown source suffix {source.suffix!r} of {table.source!r}"
             self._problems.add(
-                found, self._at.value(("kernel", "source")), 'say language = "cuda", "hip" or "opencl" in [kernel]'
+                found, self._at.value(("kernel", "source")), 'set language = "cuda", "hip" or "opencl" in [kernel]'
             )
         return Language.CUDA
 
@@ -190,14 +192,14 @@ class KernelBuilder:
         given = inner is not None or low is not None or high is not None or python is not None
         place = self._at.key((*path, "init"))
         if given and (role is Role.OUT or table.null):
-            why = "is null" if table.null else 'has role "out", whose contents before the launch do not matter'
-            hint = None if table.null else 'role = "inout" keeps what was there'
+            why = "is null" if table.null else 'has role "out", so its initial contents are not used'
+            hint = None if table.null else 'role = "inout" keeps the initial contents'
             self._problems.add(f"{path[-1]!r} {why}, but has an init", place, hint)
         if python is not None:
             where = (*path, "python") if table.python is not None else (*path, "init", "python")
             self._function(where, python)
             if kind is not None or low is not None or high is not None:
-                self._problems.add(f"{path[-1]!r} has both python and another init", place, "one of them fills the buffer")
+                self._problems.add(f"{path[-1]!r} has both python and another init", place, "use one of them")
             return Init("python", python=python)
         if kind is not None and kind not in INITS:
             self._problems.add(f"unknown init {kind!r}", self._at.value((*path, "init")), nearest(kind, INITS))
@@ -238,28 +240,24 @@ class KernelBuilder:
         self._name(path, name)
         seen: list[Value] = []
         for index, value in enumerate(values):
-            # 1, 1.0 and true are one value to the preprocessor's arithmetic.
+            # 1, 1.0 and true are the same value in the preprocessor's arithmetic.
             if value in seen:
                 self._problems.add(f"{name} lists the value {value!r} twice", self._at.value((*path, "values", index)))
             seen.append(value)
             if isinstance(value, float) and not math.isfinite(value):
                 self._problems.add(
-                    f"{name} lists {value}, which is not a finite value",
+                    f"{name} lists {value}, which is not finite",
                     self._at.value((*path, "values", index)),
-                    "values are finite",
+                    "values must be finite",
                 )
         listed = ", ".join(map(repr, values))
         if default not in values:
             found = f"default {default!r} of {name} is not one of its values ({listed})"
-            self._problems.add(
-                found, self._at.value((*path, "default")), "the default is the value that leaves the kernel as it was"
-            )
+            self._problems.add(found, self._at.value((*path, "default")), "the default must reproduce the original kernel")
         for index, value in enumerate(likely):
             if value not in values:
                 found = f"{value!r}, likely for {name}, is not one of its values ({listed})"
-                self._problems.add(
-                    found, self._at.value((*path, "likely", index)), "a search begins with what is likely to be fast"
-                )
+                self._problems.add(found, self._at.value((*path, "likely", index)), "a search begins with likely values")
         return Parameter(name, values, default, likely, assumes)
 
     def _reference(self, file: KernelFile) -> Reference:
@@ -283,7 +281,7 @@ class KernelBuilder:
         if _IDENTIFIER.fullmatch(name) and name not in {"not", "true", "false", "True", "False"}:
             return True
         self._problems.add(
-            f"{name!r} cannot be a name", self._at.key(path), "letters, digits and underscores, not starting with a digit"
+            f"{name!r} cannot be a name", self._at.key(path), "use letters, digits and underscores, not starting with a digit"
         )
         return False
 

@@ -1,4 +1,4 @@
-"""The example kernels that come with Warpsmith, found by name in the installed package or in the repository."""
+"""Example kernels that come with Warpsmith, found by name in the installed package or in the repository."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FILE_NAME = "kernel.toml"
 
 
 def bundled_names() -> tuple[str, ...]:
-    """Folder names below `examples`, with a slash where one example has several instances: `merge_attn_states_lse/f16`."""
+    """Folder names below `examples`, with a slash for each of several instances of an example: `merge_attn_states_lse/f16`."""
     root = _root()
     if root is None:
         return ()

@@ -1,4 +1,4 @@
-"""What must agree between the parts of a kernel.toml: names used and known, sizes above zero, outputs, an allowed default."""
+"""Consistency of a kernel.toml: names used and known, sizes above zero, outputs, an allowed default."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def check_kernel(kernel: Kernel, document: Document, problems: Problems) -> None
     check.distinct_names()
     check.workloads()
     if kernel.workloads and check.names() and not problems:
-        # Names are only worth looking up where there are workloads, values only once all names are known.
+        # Names are checked only where there are workloads, values only once all names are known.
         check.values()
         check.constraints()
     check_source(kernel, document, problems)
     if not problems:
-        # An argument that is missing explains a missing output.
+        # A missing argument explains a missing output.
         check.outputs()
 
 
@@ -48,9 +48,9 @@ class _Checks:
         self._sizes = frozenset(set.intersection(*sizes)) if sizes else frozenset()
 
     def distinct_names(self) -> None:
-        """A name in an expression means one thing: a size, a parameter, a define or a limit.
+        """A name in an expression has one meaning: a size, a parameter, a define or a limit.
 
-        But a template may have a parameter for what the original gets as a define: its values then take the define's place.
+        Exception: a template may have a parameter for a define of the original; its values then replace the define.
         """
         own = self._parameters if self._kernel.template_source is not None else frozenset[str]()
         owners: list[tuple[str, dict[str, TomlPath | None]]] = [
@@ -65,10 +65,8 @@ class _Checks:
         for parameter in self._kernel.parameters:
             given = self._kernel.defines.get(parameter.name, parameter.default)
             if parameter.name in own and parameter.default != given:
-                found = (
-                    f"the default {parameter.default} of {parameter.name} is not the original's, which is compiled with {given}"
-                )
-                self._problems.add(found, self._at.key(("parameters", parameter.name)), "make the two the same")
+                found = f"the default {parameter.default} of {parameter.name} differs from the original's, which is {given}"
+                self._problems.add(found, self._at.key(("parameters", parameter.name)), "make the two equal")
         seen: dict[str, str] = {}
         for owner, names in owners:
             for name, path in names.items():
@@ -88,7 +86,7 @@ class _Checks:
             self._problems.add(what, self._at.key(("workloads",)), "at least one workload is needed for tuning")
 
     def names(self) -> bool:
-        """Whether every name in every expression is known there."""
+        """Report every unknown name in every expression."""
         fine = True
         for expression, known in self._expressions():
             for name in sorted(expression.names - known):
@@ -116,16 +114,16 @@ class _Checks:
 
     def _unknown(self, expression: Expression, name: str, known: frozenset[str]) -> None:
         if name in self._parameters:
-            hint: str | None = "shapes and traffic are the same for every configuration: they use workload sizes only"
+            hint: str | None = "shapes and traffic must not depend on the configuration: use workload sizes only"
         elif name in self._limits:
             hint = "device limits can be used in [launch], [[constraints]] and [[likely]]"
         elif any(name in w.sizes for w in self._kernel.workloads):
             without = next(w.name for w in self._kernel.workloads if name not in w.sizes)
-            hint = f"workload {without!r} has no size {name!r}, and only sizes that every workload has can be used"
+            hint = f"workload {without!r} has no size {name!r}; expressions can only use sizes that every workload has"
         else:
             hint = nearest(name, known) or nearest(name, known | self._limits)
         try:
-            # Evaluating it with all other names known gives the place of this one.
+            # Evaluating it with all other names known locates this one.
             expression.evaluate({other: 1 for other in expression.names if other != name})
         except InputError as error:
             place = error.location if "unknown name" in error.message else expression.location
@@ -134,7 +132,7 @@ class _Checks:
             self._problems.add(f"unknown name {name!r} in {str(expression)!r}", expression.location, hint)
 
     def values(self) -> None:
-        """Shapes, scalars and launch at the defaults, for every workload."""
+        """Evaluate shapes, scalars and launch at the defaults, for every workload."""
         kernel = self._kernel
         for workload in kernel.workloads:
             names: dict[str, Value] = {**kernel.default_configuration, **workload.sizes}
@@ -155,7 +153,7 @@ class _Checks:
                 self._integer(entry, names, 0, "shared", workload.name)
 
     def _without_limits(self, expressions: Iterable[Expression]) -> list[Expression]:
-        # What depends on the device is checked when the space is built for one.
+        # Expressions that depend on the device are checked when the space is built for one.
         return [e for e in expressions if not e.names & self._limits]
 
     def _evaluate(self, expression: Expression, names: dict[str, Value], workload: str) -> Value | None:
@@ -177,7 +175,7 @@ class _Checks:
             self._problems.add(found, expression.location, hint)
 
     def _amount(self, expression: Expression | None, names: dict[str, Value], what: str, workload: str) -> None:
-        """Of traffic. A kernel may do no arithmetic, but it writes something."""
+        """Check an amount of traffic. A kernel may do no arithmetic, but it writes something."""
         value = self._evaluate(expression, names, workload) if expression is not None else None
         if expression is None or value is None:
             return
@@ -201,12 +199,12 @@ class _Checks:
 
     def outputs(self) -> None:
         if all(buffer.role is Role.IN for buffer in self._kernel.buffers):
-            hint = 'say role = "out" or role = "inout" of what the kernel writes'
-            found = "no argument is an output: nothing is written that could be verified"
+            hint = 'set role = "out" or role = "inout" on what the kernel writes'
+            found = "no argument is an output: there is nothing to verify"
             self._problems.add(found, self._at.key(("arguments",)), hint)
 
     def constraints(self) -> None:
-        """The default is the original kernel: it must be allowed on every workload, as far as needs no device."""
+        """The default is the original kernel: it must be allowed on every workload, as far as that is known without a device."""
         default = self._kernel.default_configuration
         for constraint in self._kernel.constraints:
             if not constraint.expression.names & self._limits:

@@ -1,10 +1,10 @@
-"""Comments in C and C++ sources, and what `#if 0` takes out: what is said in them is no code."""
+"""Blanks comments and `#if 0` branches in C and C++ sources."""
 
 from __future__ import annotations
 
 import re
 
-# Comments and literals: where one begins inside the other, it does not count.
+# Comments and literals: one that begins inside the other does not count.
 NOISE = re.compile(r'//(?:[^\n\\]|\\.)*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -13,22 +13,22 @@ _CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t
 
 
 def blanked(text: str) -> str:
-    """Blanks at equal length, newlines kept: places stay valid."""
+    """Blanks at equal length, newlines kept: positions stay valid."""
     return re.sub(r"[^\n]", " ", text)
 
 
 def with_blank_comments(source: str) -> str:
-    """The source with its comments blanked out; literals stay."""
+    """The source with comments blanked; literals stay."""
     return NOISE.sub(lambda match: blanked(match[0]) if match[0].startswith("/") else match[0], source)
 
 
 def without_noise(source: str) -> str:
-    """The source with comments and literals blanked out."""
+    """The source with comments and literals blanked."""
     return NOISE.sub(lambda match: blanked(match[0]), source)
 
 
 def with_blank_dead_code(source: str) -> str:
-    """A source without comments, with what stands under `#if 0`, or in the `#else` of `#if 1`, blanked out."""
+    """The source with comments blanked, and code under `#if 0` or in the `#else` of `#if 1`."""
     lines = source.splitlines(keepends=True)
     conditions: list[str] = []  # of each #if around a line, for as long as they say what is taken
     for number, line in enumerate(lines):
@@ -46,7 +46,7 @@ def with_blank_dead_code(source: str) -> str:
 
 
 def used_identifiers(source: str) -> frozenset[str]:
-    """Every name the source uses, in code or in a directive; giving a name its default is not a use of it."""
+    """Every name that the source uses, in code or in a directive; defining a default for a name is not a use."""
     text = without_noise(source)
     blanked = re.sub(r"^[ \t]*#[ \t]*(?:ifndef|ifdef|undef|define)[ \t]+\w+", "", text, flags=re.MULTILINE)
     blanked = re.sub(r"\bdefined[ \t]*\(?[ \t]*\w+", "", blanked)

@@ -1,4 +1,4 @@
-"""What the types of a kernel's parameters are in memory, as far as their names tell plainly."""
+"""Memory layout of a kernel's parameter types, as far as their names determine it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _MAX_ALIASES = 8  # more than people nest; ends where two of them name each othe
 
 @dataclass(frozen=True, slots=True)
 class CppType:
-    """Memory of so many elements side by side: a `float4` is four of f32."""
+    """Memory of several elements side by side: a `float4` is four f32."""
 
     dtype: DType
     lanes: int = 1
     is_long: bool = False  # C++'s `long` has the size that the host's compiler gives it
 
     def elements(self, language: Language) -> int:
-        """How many of the dtype it takes the place of: a vector of three that of four in OpenCL."""
+        """Number of elements of the dtype it occupies: in OpenCL a vector of three occupies four."""
         return 4 if self.lanes == 3 and language is Language.OPENCL else self.lanes
 
     def has_size(self, dtype: DType) -> bool:
-        """Whether an element may take as many bytes as that type does."""
+        """Whether an element may have as many bytes as that type."""
         return dtype.itemsize == self.dtype.itemsize or (self.is_long and dtype.itemsize == DType.I32.itemsize)
 
 
 def cpp_type(name: str, language: Language, aliases: Mapping[str, str | None]) -> CppType | None:
-    """None where the name does not tell. `aliases` has the names that stand for others; None where what for is not known."""
+    """The layout of a type name; None if unknown. `aliases` maps names that stand for others, to None where ambiguous."""
     for _ in range(_MAX_ALIASES):
         if name not in aliases:
             break
@@ -72,7 +72,7 @@ def cpp_type(name: str, language: Language, aliases: Mapping[str, str | None]) -
 
 
 def _one_word(text: str) -> str:
-    """`unsigned long int` → `ulong`: one name for what can be written in many ways."""
+    """`unsigned long int` → `ulong`: one name for all spellings."""
     words = text.split()
     if not words or not _WHOLE_WORDS.issuperset(words):
         return text
@@ -82,9 +82,10 @@ def _one_word(text: str) -> str:
 
 
 def may_be_value(declared: CppType, dtype: DType) -> bool:
-    """Whether a parameter of that type can take a scalar of the dtype. A GPU gets its bytes as they are: nothing is converted.
+    """Whether a parameter of that type can take a scalar of the dtype. A GPU gets its raw bytes: nothing is converted.
 
-    Whole numbers may be wider than the parameter (the low bytes come first). Formats of 16 and 8 bits may travel as raw bits.
+    Integers may be wider than the parameter (little-endian, the low bytes come first). 16-bit and 8-bit formats may travel as
+    raw bits.
     """
     if declared.lanes > 1:
         return dtype.itemsize == declared.lanes * declared.dtype.itemsize
@@ -95,10 +96,10 @@ def may_be_value(declared: CppType, dtype: DType) -> bool:
 
 
 def may_be_memory(declared: CppType, dtype: DType, *, as_bits: bool) -> bool:
-    """Whether a pointer to that type can lead to memory of the dtype; `as_bits` where floats are looked at as whole numbers.
+    """Whether a pointer to that type can refer to memory of the dtype; `as_bits` where floats are read as integers.
 
-    Bytes may be anything, and a vector whatever fits into it: a `float4*` often loads eight of f16. So may whole numbers hold
-    smaller ones side by side, and formats of 16 bits travel as raw bits.
+    Bytes can hold anything, and a vector whatever fits into it: a `float4*` often loads eight f16. Integers may also hold
+    smaller ones side by side, and 16-bit formats may travel as raw bits.
     """
     own = declared.dtype
     if dtype is own or 1 in {dtype.itemsize, own.itemsize}:

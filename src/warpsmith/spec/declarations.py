@@ -1,7 +1,7 @@
-"""Finds the kernels of a source file and their parameters with tree-sitter: for the skeleton of a kernel.toml, and to check one.
+"""Finds the kernels of a source file and their parameters with tree-sitter, to write a kernel.toml or check one.
 
-Comments, and what `#if 0` takes out, are no part of a declaration. OpenCL's qualifiers are unknown to the CUDA grammar. All are
-blanked out at equal length first, so that all places stay valid. What the parameters are used for is `spec.uses`'s business.
+Comments and `#if 0` branches are not part of a declaration, and the CUDA grammar does not know OpenCL's qualifiers. All are
+blanked at equal length first, so that positions stay valid. `spec.uses` finds what the parameters are used for.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _OPENCL_WORDS = re.compile(r"\b(?:__kernel|kernel|__global|global|__local|local|
 _LOCAL_WORD = re.compile(r"\b(?:__local|local)\b")
 _CONSTANT_WORD = re.compile(r"\b(?:__constant|constant)\b")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
-# Macros between the star and the name, which the grammar takes for the name: those of the file that stand for nothing else, and
-# those of headers whose name says so.
+# Macros between the star and the name, which the grammar takes for the name: those that the file defines as empty or
+# `restrict`, and those of headers with such a name.
 _QUALIFIER_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]*(?:__restrict__|__restrict|restrict)?[ \t]*$", re.MULTILINE)
 _RESTRICT_MACRO = re.compile(r"(?<=[*\s])\w*RESTRICT\w*(?=\s+\w)")
 _DECLARATORS = frozenset({"pointer_declarator", "array_declarator", "reference_declarator", "parenthesized_declarator"})
@@ -56,7 +56,7 @@ class TemplateParameter:
 
 @dataclass(frozen=True, slots=True)
 class KernelDeclaration:
-    """`is_plain` tells whether every parameter was understood: no macro, no `#if`, no pack among them."""
+    """`is_plain`: every parameter was understood, with no macro, `#if` or pack among them."""
 
     name: str
     line: int
@@ -78,7 +78,7 @@ class KernelDeclaration:
 
 
 class Declarations:
-    """What a source file declares outside its functions' bodies."""
+    """A source file's declarations outside function bodies."""
 
     def __init__(self, text: str, language: Language) -> None:
         self.language = language
@@ -95,13 +95,13 @@ class Declarations:
 
     @cached_property
     def kernels(self) -> list[KernelDeclaration]:
-        """All that are declared, in the order of the file."""
+        """All declared kernels, in the order of the file."""
         found = [self._kernel(function) for function in self._functions(everywhere=False) if self._is_kernel(function)]
-        # What is no function to the compiler can look like one around the kernels: a macro with a block behind it.
+        # A macro followed by a block can look like a function around the kernels.
         return found or [self._kernel(function) for function in self._functions(everywhere=True) if self._is_kernel(function)]
 
     def function(self, name: str) -> Node | None:
-        """The definition of a function that is no kernel, if there is exactly one of that name."""
+        """The definition of a non-kernel function, if there is exactly one of that name."""
         found = [
             f
             for f in self._functions(everywhere=False)
@@ -110,11 +110,11 @@ class Declarations:
         return found[0] if len(found) == 1 else None
 
     def line_at(self, place: int) -> int:
-        """The line of a place in bytes, as nodes have them."""
+        """The line of a byte offset, as nodes have them."""
         return self._masked.count(b"\n", 0, place) + 1
 
     def aliases(self) -> dict[str, str | None]:
-        """Names that stand for a type: `typedef`, `using` and `#define`. None where it is not always the same one."""
+        """Names that stand for a type: `typedef`, `using` and `#define`. None if it is ambiguous."""
         found: dict[str, str | None] = {}
         for node in walk(self.root, {"compound_statement", "field_declaration_list"}):
             pair = _alias(node)
@@ -131,7 +131,7 @@ class Declarations:
     def _is_kernel(self, function: Node) -> bool:
         if self.language is not Language.OPENCL:
             return any(child.type == "__global__" for child in function.children)
-        # Only blanks lie between the word that was blanked out and the function.
+        # Only blanks lie between the blanked qualifier and the function.
         start = function.start_byte
         return any(mark < start and not self._masked[mark:start].strip() for mark in self._marks)
 
@@ -166,7 +166,7 @@ class Declarations:
         return found[0] if found else None
 
     def _required_block(self, function: Node) -> str | None:
-        """The attribute was blanked out: it stands before the function, or between its parts."""
+        """The attribute was blanked: it stands before the function, or between its parts."""
         before = max(self._masked.rfind(end, 0, function.start_byte) for end in (b"}", b";")) + 1
         text = self._source[before : function.end_byte].decode(errors="replace").partition("{")[0]
         found = re.search(r"\breqd_work_group_size\s*\(((?:[^()]|\([^()]*\))*)\)", text)
@@ -180,7 +180,7 @@ class Declarations:
             if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
                 is_plain = False
                 continue
-            # From the separator on, so that the qualifiers which were blanked out are seen.
+            # From the separator on, so that blanked qualifiers are seen.
             text = self._source[start : node.end_byte].decode(errors="replace").lstrip(", \n\t")
             start = node.end_byte
             if text.strip() == "void":
@@ -193,8 +193,8 @@ class Declarations:
 
 
 def refused_handle(kernel: KernelDeclaration, source: Path) -> InputError:
-    """For a kernel that takes what cannot be passed."""
-    hint = "only buffers and values can be passed: read from and write to plain global memory instead"
+    """The error for a kernel with a parameter that cannot be passed."""
+    hint = "only buffers and scalars can be passed: use plain global memory instead"
     return InputError(f"{kernel.name} takes an {kernel.handle}", location=Location(source, kernel.line), hint=hint)
 
 
@@ -208,7 +208,7 @@ def find_kernels(declarations: Declarations) -> list[KernelDeclaration]:
 
 
 def walk(node: Node, closed: frozenset[str] | set[str] = frozenset()) -> Iterator[Node]:
-    """The node and all below it, in the order of the text, but for what is inside the closed kinds; without recursion."""
+    """The node and its descendants in source order, not entering closed kinds; without recursion."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
@@ -218,7 +218,7 @@ def walk(node: Node, closed: frozenset[str] | set[str] = frozenset()) -> Iterato
 
 
 def first(node: Node, kind: str) -> Node | None:
-    """The first node of a kind in the declaration, not looking into its body."""
+    """The first node of a kind in the declaration, outside its body."""
     return next((n for child in node.children for n in walk(child, {"compound_statement"}) if n.type == kind), None)
 
 
@@ -227,13 +227,13 @@ def text_of(node: Node) -> str:
 
 
 def expression_nodes(text: str) -> list[Node]:
-    """The expressions of a text that has them between commas; none where it is something else."""
+    """The expressions of a comma-separated list; none if the text is something else."""
     call = first(_parser().parse(f"int expressions = list({text});".encode()).root_node, "argument_list")
     return [] if call is None or call.has_error else [child for child in call.named_children if child.type != "comment"]
 
 
 def declared_name(declarator: Node | None) -> tuple[Node | None, int]:
-    """The identifier that a declarator is around, and how many stars and brackets are around it; None for a function's."""
+    """A declarator's identifier, and its number of stars and brackets; None for a function."""
     depth = 0
     while declarator is not None and declarator.type in _DECLARATORS:
         depth += declarator.type in {"pointer_declarator", "array_declarator"}
@@ -244,7 +244,7 @@ def declared_name(declarator: Node | None) -> tuple[Node | None, int]:
 
 
 def _parameter(node: Node, text: str, language: Language) -> ParameterDeclaration | None:
-    """None where this is not one parameter with a type and a name: a macro can look like that."""
+    """None if this is not one parameter with a type and a name: a macro can look like one."""
     declared = node.child_by_field_name("type")
     declarator = node.child_by_field_name("declarator")
     name, depth = declared_name(declarator)

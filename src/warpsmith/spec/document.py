@@ -1,4 +1,4 @@
-"""Reads a kernel.toml: its values and their places. Owns the errors of files and of TOML syntax."""
+"""Reads a kernel.toml: its values and their positions. Reports errors of files and of TOML syntax."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def read_document(file: Path) -> Document:
         place = _PLACE.search(message)
         line, column = (int(place[1]), int(place[2])) if place and place[1] else _end_of(text)
         reason = _PLACE.sub("", message)
-        hint = 'text stands in quotes: name = "silu"' if "Invalid value" in reason else None
-        raise InputError(f"this is not TOML: {reason}", location=Location(file, line, column), hint=hint) from None
+        hint = 'text needs quotes: name = "silu"' if "Invalid value" in reason else None
+        raise InputError(f"invalid TOML: {reason}", location=Location(file, line, column), hint=hint) from None
     except RecursionError:
         raise InputError("lists or tables are nested too deeply", location=Location(file)) from None
     except ValueError as error:  # Python refuses to read thousands of digits
-        raise InputError(f"this cannot be read: {error}", location=Location(file)) from None
+        raise InputError(f"cannot be read: {error}", location=Location(file)) from None
     return Document(file, data, Positions(file, text))
 
 
 def read_text(file: Path) -> str:
-    """A UTF-8 file as text, with or without a byte-order mark, whatever its line ends."""
+    """A UTF-8 file as text, with or without a byte-order mark, with any line endings."""
     raw = _read_bytes(file)
     try:
         text = raw.decode("utf-8-sig")
@@ -58,7 +58,7 @@ def read_text(file: Path) -> str:
 
 
 def read_source(file: Path) -> str:
-    """A source file: compilers take any bytes in comments, so other encodings are no reason to refuse it."""
+    """A source file in any encoding: compilers accept any bytes in comments."""
     return _read_bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 

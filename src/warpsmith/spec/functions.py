@@ -1,4 +1,4 @@
-"""Addresses of the user's Python functions (`file.py:function`): checked by reading the file, never by importing it."""
+"""Addresses of the user's Python functions (`file.py:function`): checked by parsing the file, without importing it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 
 
 def check_function(folder: Path, address: str, place: Location) -> tuple[Path, str]:
-    """File and function of an address; raises InputError when one of them is not there."""
+    """File and function of an address; raises InputError if either does not exist."""
     text, colon, function = address.rpartition(":")
     if not colon or not text or not function.isidentifier():
-        raise InputError(f"{address!r} is not the address of a function", location=place, hint='write "reference.py:function"')
+        raise InputError(f"{address!r} is not a function's address", location=place, hint='write "reference.py:function"')
     file = folder / text
     if not is_file(file):
         siblings = [p.name for p in folder.iterdir() if p.suffix == ".py"]
         raise InputError(
-            f"the file {text!r} is not there", location=place, hint=nearest(text, siblings) or "paths are relative to kernel.toml"
+            f"the file {text!r} does not exist",
+            location=place,
+            hint=nearest(text, siblings) or "paths are relative to kernel.toml",
         )
     try:
         tree = ast.parse(read_text(file))
     except SyntaxError as error:
-        raise InputError(f"this is not Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
+        raise InputError(f"invalid Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
     except ValueError as error:
-        raise InputError(f"this is not Python: {error}", location=Location(file)) from None
+        raise InputError(f"invalid Python: {error}", location=Location(file)) from None
     names = set(_bound_names(tree))
-    # `from … import *` may bring it in: only importing could tell.
+    # `from … import *` may provide it: only importing could tell.
     if function not in names and "*" not in names:
         functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         raise InputError(f"{text} has no function {function!r}", location=place, hint=nearest(function, functions))

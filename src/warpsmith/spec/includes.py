@@ -1,9 +1,9 @@
-"""Which files a source includes: the one reading of `#include` lines that compiling, templates and exporting share.
+"""Finds the files that a source includes, for compiling, templates and exporting.
 
-It reads text and does not preprocess: what stands in a branch that is not taken counts too.
+It reads text without preprocessing: lines in branches that are not taken count too.
 
-`#include "../common/helpers.h"` makes a folder belong to the kernel, since its author wrote the line; what somebody else writes
-for it later may not name further ones.
+A folder that `#include "../common/helpers.h"` reaches belongs to the kernel, since its author wrote the line; source text that
+someone else writes later may not name further folders.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _INCLUDE = re.compile(r'^([ \t]*#[ \t]*include(?:_next)?\b[ \t]*)("[^"\n]+"|<[^>
 class IncludeLine:
     """One `#include` in the file `by`. `target` is what it names, as written: `"a.h"`, `<a.h>`, or a macro.
 
-    `file` is None for what lies in none of the folders (the device's or the system's business) and where a macro names it; `text`
-    is None where the file may not be read, too.
+    `file` is None if none of the folders has it (it belongs to the device or the system) or a macro names it; `text` is also
+    None if the file may not be read.
     """
 
     by: Path
@@ -40,9 +40,9 @@ class IncludeLine:
 def includes(
     source: Path, text: str, folders: Sequence[Path], may_read: Callable[[Path], bool] = lambda _file: True
 ) -> Iterator[IncludeLine]:
-    """Every `#include` of the text, and of the files that it includes, directly or not; each file is gone through once.
+    """Every `#include` of the text and of the files that it includes, directly or not; each file is read once.
 
-    As compilers look for them: beside the including file where the name is quoted, then beside the source and in the folders.
+    Search order as in compilers: next to the including file for quoted names, then next to the source and in the folders.
     """
     waiting, seen = [(source, text)], {source.resolve()}
     while waiting:
@@ -59,7 +59,7 @@ def includes(
 def included_files(
     source: Path, text: str, folders: Sequence[Path], may_read: Callable[[Path], bool] = lambda _file: True
 ) -> Iterator[tuple[Path, str]]:
-    """The files that the text includes, directly or not, and what stands in them; each once, as far as they may be read."""
+    """Files that the text includes, directly or not, with their contents; each once, as far as they may be read."""
     seen = {source.resolve()}
     for include in includes(source, text, folders, may_read):
         if include.file is not None and include.text is not None and include.file.resolve() not in seen:
@@ -68,12 +68,12 @@ def included_files(
 
 
 def has_own_headers(text: str) -> bool:
-    """Whether the text itself includes something with quotes, found or not."""
+    """Whether the text itself includes a quoted name, found or not."""
     return any(target.startswith('"') for _, target, _ in _INCLUDE.findall(text))
 
 
 def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders of files that the source includes and that lie in none of the known ones."""
+    """Folders outside the known ones with files that the source includes."""
     if not is_file(source):
         return ()
     found: dict[Path, None] = {}
@@ -85,12 +85,12 @@ def folders_reached(source: Path, known: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def with_targets(text: str, targets: Mapping[str, str]) -> str:
-    """The text with other targets in its `#include` lines, by what stands there now."""
+    """The text with the targets of its `#include` lines replaced, by current target."""
     return _INCLUDE.sub(lambda line: line[1] + targets.get(line[2], line[2]) + line[3], text)
 
 
 def with_lines(text: str, replaced: Callable[[str, str], str]) -> str:
-    """The text with something else for each of its `#include` lines: a function of the target and of the whole line."""
+    """The text with each `#include` line replaced by a function of its target and the whole line."""
     return _INCLUDE.sub(lambda line: replaced(line[2], line[0]), text)
 
 
@@ -101,7 +101,8 @@ def _found(include: IncludeLine, places: Sequence[Path], may_read: Callable[[Pat
     spelled = next((place / name for place in places if is_file(place / name)), None)
     if spelled is None:
         return include
-    # One name for each file, however it is reached; a link keeps its own, since compilers look beside it and not where it leads.
+    # One name for each file, however it is reached; a link keeps its own, since compilers look next to the link, not its
+    # target.
     file = spelled.parent.resolve() / spelled.name
     return IncludeLine(include.by, include.target, file, _read(file, file.stat().st_mtime_ns) if may_read(file) else None)
 

@@ -1,4 +1,4 @@
-"""The nouns of kernel.toml: what the user brings. Reading the file is `spec.load`'s business."""
+"""Types for a kernel.toml's contents. `spec.load` reads the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Init:
-    """How a buffer is filled: a named generator, or a function of the user's (`python = "file.py:function"`)."""
+    """How a buffer is filled: a named generator, or a user's function (`python = "file.py:function"`)."""
 
     kind: str = "normal"
     low: float | Expression | None = None
@@ -88,13 +88,13 @@ class Workload:
 
     @property
     def has_odd_values(self) -> bool:
-        """Unlike those that `init` asks for."""
+        """Whether its values differ from what `init` asks for."""
         return self.is_sparse or self.constants_factor != 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The oracle's address and tolerance. Without `python` the original kernel is the oracle."""
+    """The reference's address and tolerance. Without `python` the original kernel is the oracle."""
 
     file: Path | None = None
     function: str | None = None
@@ -104,7 +104,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes moved and operations done by one launch, for the roofline; None means: derive bytes from the arguments."""
+    """Bytes moved and operations of one launch, for the roofline; None: bytes are derived from the arguments."""
 
     bytes: Expression | None = None
     flops: Expression | None = None
@@ -112,11 +112,11 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """The Python function that a tuned kernel can stand in for, for exporters that put it there.
+    """The Python function that a tuned kernel can replace, for exporters.
 
-    `arguments` has, by the kernel's name, the name of the function's parameter where that is another; `where` what other
-    parameters of the function must be (their default, where nothing is said). `returns` is None for: what has the role `out`.
-    `rows` is the first extent of all that is written, where rows do not depend on each other: it may come as several axes.
+    `arguments` maps the kernel's argument names to the function's parameters where they differ; `where` lists required values
+    of other parameters (default: their default). `returns` is None for all arguments with role `out`. `rows` is the first
+    extent of all outputs where rows are independent: it may be several axes in the function.
     """
 
     function: str
@@ -128,10 +128,10 @@ class Replaces:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A tunable with its values in order; the default leaves the kernel as it was.
+    """A tunable with its values in order; the default reproduces the original kernel.
 
-    `likely` are the values that its author expects to be fast, if there are such: a search begins there. `assumes` is what
-    was tested of its other values and not proved.
+    `likely` are values that its author expects to be fast, if any: a search begins there. `assumes` is what was tested but not
+    proved about its other values.
     """
 
     name: str
@@ -148,15 +148,15 @@ class Constraint:
 
     @property
     def entry(self) -> dict[str, str]:
-        """As kernel.toml and `--json` have it."""
+        """Its entry in kernel.toml and `--json`."""
         return {"expr": str(self.expression), "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Everything kernel.toml says. `template_source` is the template when it is not `source` itself.
+    """The contents of a kernel.toml. `template_source` is the template if it is not `source` itself.
 
-    `template_entry` is the template's entry where it names parameters (`k<float, BLOCK>`), which the original does not know.
+    `template_entry` is the template's entry if it uses parameters (`k<float, BLOCK>`), which the original does not have.
     """
 
     name: str
@@ -186,7 +186,7 @@ class Kernel:
 
     @property
     def folders(self) -> frozenset[Path]:
-        """Where its files are: what compiling it may read, besides the toolchain."""
+        """Folders of its files: what compiling may read besides the toolchain."""
         sources = (self.source, self.template_source) if self.template_source is not None else (self.source,)
         return frozenset({*(source.parent for source in sources), *self.include_dirs})
 

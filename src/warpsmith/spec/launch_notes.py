@@ -1,4 +1,4 @@
-"""What `warpsmith check` has to say of what is allowed and hardly meant: OpenCL's global size for a grid, integers too wide."""
+"""Warnings of `warpsmith check` for valid but suspicious entries: an OpenCL global size used as grid, integers too wide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def argument_notes(kernel: Kernel) -> list[str]:
-    """One for each whole number that is wider than what the kernel takes: it gets the lower bytes."""
+    """One for each integer that is wider than the kernel's parameter, which gets the lower bytes."""
     declared = _declared(kernel)
     if declared is None:
         return []
@@ -27,12 +27,12 @@ def argument_notes(kernel: Kernel) -> list[str]:
         known = cpp_type(parameter.type, kernel.language, dict.fromkeys(kernel.defines))
         if known is not None and known.lanes == 1 and not known.dtype.is_float and argument.dtype.itemsize > known.dtype.itemsize:
             given = f"{argument.name!r} is {argument.dtype.value}, but the kernel has `{parameter.text}`"
-            found.append(f"{given}, which gets its lower {known.dtype.itemsize} bytes; {known.dtype.value}?")
+            found.append(f"{given}: it gets the lower {known.dtype.itemsize} bytes; {known.dtype.value}?")
     return found
 
 
 def _declared(kernel: Kernel) -> KernelDeclaration | None:
-    """The kernel's only declaration in its own file; None if there are more, or it is a template."""
+    """The kernel's only declaration in its own file; None if there are several, or it is a template."""
     if not kernel.source.is_file():
         return None
     declared = [k for k in Declarations(read_source(kernel.source), kernel.language).kernels if k.plain_name == kernel.entry]
@@ -40,7 +40,7 @@ def _declared(kernel: Kernel) -> KernelDeclaration | None:
 
 
 def launch_notes(kernel: Kernel) -> list[str]:
-    """One for each axis with a work-group for every element that a work-item is compared with the number of."""
+    """One for each axis with as many work-groups as a work-item's index is bounded by."""
     declared = _declared(kernel) if kernel.language is Language.OPENCL else None
     if declared is None:
         return []
@@ -61,7 +61,7 @@ def launch_notes(kernel: Kernel) -> list[str]:
 
 
 def _is_bound(name: str, axis: int, body: str) -> bool:
-    """Whether the place of a work-item along the axis is compared with it."""
+    """Whether a work-item's index along the axis is compared with it."""
     place = rf"get_global_id\s*\(\s*{axis}u?\s*\)"
     places = [place, *re.findall(rf"\b(\w+)\s*=\s*(?:\(\s*\w+\s*\)\s*)?{place}\s*[;,]", body)]
     return any(re.search(rf"\b{at}\s*(?:<|>=)\s*(?:\(\s*\w+\s*\)\s*)?{name}\b", body) for at in places)

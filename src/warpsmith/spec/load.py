@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load_kernel(path_or_name: str | Path) -> Kernel:
-    """Raises InputError with the place, what was found, what was expected and a hint; several problems in one message."""
+    """Raises InputError with location, found and expected values, and a hint; several problems in one message."""
     file = find_kernel_file(path_or_name)
     require_recordable(file)
     return kernel_of(read_document(file))
@@ -44,7 +44,7 @@ def find_kernel_file(path_or_name: str | Path) -> Path:
     if is_file(path):
         if path.suffix.lower() in {".cu", ".cuh", ".hip", ".cl", ".cpp", ".py"}:
             hint = f"`warpsmith init {as_argument(path)}` writes a {FILE_NAME} for it"
-            raise InputError("this is source; the kernel is described by a kernel.toml", location=Location(path), hint=hint)
+            raise InputError("this is a source file; a kernel is described by a kernel.toml", location=Location(path), hint=hint)
         return path
     bundled = bundled_path(str(path_or_name))
     if bundled is not None:

@@ -1,4 +1,4 @@
-"""Workloads as they are named on a command line."""
+"""Resolves workload names of a command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpsmith.spec.kernel import Kernel, Workload
 
 
 def named_workloads(kernel: Kernel, names: Sequence[str]) -> tuple[Workload, ...]:
-    """All that are tuned for, where none is named. Raises InputError."""
+    """All tuned workloads if none is named. Raises InputError."""
     if not names:
         return kernel.tuning_workloads
     by_name = {workload.name: workload for workload in kernel.workloads}

@@ -1,4 +1,4 @@
-"""Collects every problem of a kernel.toml, so that one reading reports them all."""
+"""Collects every problem of a kernel.toml, so that one run reports them all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Problems:
         return bool(self._found)
 
     def raise_if_any(self) -> None:
-        """One problem is raised as it is; several as one error that lists them in the order of the file."""
+        """Raises a single problem unchanged; several as one error that lists them in file order."""
         if not self._found:
             return
         if len(self._found) == 1:
@@ -39,13 +39,13 @@ class Problems:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """A hint for a name that is not among the known ones."""
+    """A hint for an unknown name."""
     names = sorted(known)
     return did_you_mean(name, names) or (f"one of: {', '.join(names)}" if names else None)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """As `nearest`, where all names are listed anyway: None unless one is close."""
+    """As `nearest`, if all names are listed anyway: None unless one is close."""
     names = sorted(str(name) for name in known)  # members of a StrEnum are shown as what is written
     near = [known for known in names if known.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {near[0]!r}?" if near else None

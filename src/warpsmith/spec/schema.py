@@ -1,4 +1,4 @@
-"""The shape of kernel.toml: its tables and keys, and the kind of value each has. Meaning is `spec.build`'s business."""
+"""The schema of kernel.toml: tables, keys, and types of values. `spec.build` interprets them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _as_init(value: Any) -> Any:
 
 
 def _about(text: str, **more: Any) -> Any:
-    """What an editor shows of a key (`warpsmith schema kernel`)."""
+    """A key's description, for editors (`warpsmith schema kernel`)."""
     return Field(description=text, json_schema_extra=more or None)
 
 
@@ -44,7 +44,7 @@ Dimensions: TypeAlias = Annotated[
     BeforeValidator(_as_list, json_schema_input_type=Formula | Annotated[list[Formula], Field(min_length=1, max_length=3)]),
 ]
 INITS = ("normal", "uniform", "randint", "zeros", "ones", "arange", "permutation")
-InitKind: TypeAlias = Annotated[str, _about("What a buffer is filled with.", enum=list(INITS))]
+InitKind: TypeAlias = Annotated[str, _about("A buffer's initial contents.", enum=list(INITS))]
 
 
 class _Table(BaseModel):
@@ -57,21 +57,21 @@ class KernelTable(_Table):
     name: Annotated[Text, _about("What reports and exports call it.")]
     source: Annotated[Text, _about("The source file, relative to kernel.toml.")]
     entry: Annotated[Text, _about("The kernel's name, or an instance of a template: `kernel<float>`.")]
-    language: Annotated[str | None, _about("By default as the suffix says.", enum=[None, *Language])] = None
+    language: Annotated[str | None, _about("Default: by the suffix.", enum=[None, *Language])] = None
     defines: Annotated[dict[str, Value], _about("Passed as -DNAME=value, to original and template alike.")] = {}
     include_dirs: Annotated[list[Text], _about("Folders with headers, relative to kernel.toml.")] = []
 
 
 class TemplateTable(_Table):
-    """A hand-made template beside the original."""
+    """A hand-written template, separate from the original."""
 
     source: Annotated[Text, _about("The template's source file, relative to kernel.toml.")]
     entry: Annotated[Text | None, _about("Where the template's entry differs: `kernel<float, BLOCK>`.")] = None
-    foreign: Annotated[bool, _about("Whether a model or a client wrote some of it.")] = False
+    foreign: Annotated[bool, _about("Whether a model or a client wrote part of it.")] = False
 
 
 class InitTable(_Table):
-    """What a buffer is filled with before a launch."""
+    """A buffer's contents before a launch."""
 
     kind: InitKind | None = None
     low: Annotated[BoundFormula | None, _about("Of `uniform` and `randint`.")] = None
@@ -80,7 +80,7 @@ class InitTable(_Table):
 
 
 class ArgumentTable(_Table):
-    """A pointer has a shape, a scalar has a value. Arguments stand in the kernel's order."""
+    """A pointer has a shape, a scalar has a value. Arguments are in the kernel's order."""
 
     dtype: Annotated[str, _about("Of the memory, not the C++ type.", enum=list(DType))]
     shape: Annotated[Formulas | None, _about("Of a pointer: integers or expressions over the workload's sizes.")] = None
@@ -89,7 +89,7 @@ class ArgumentTable(_Table):
     init: Annotated[
         InitTable | None,
         BeforeValidator(_as_init, json_schema_input_type=InitTable | InitKind),
-        _about("What it is filled with."),
+        _about("Its initial contents."),
     ] = None
     low: Annotated[BoundFormula | None, _about("As in `init`.")] = None
     high: Annotated[BoundFormula | None, _about("As in `init`, exclusive.")] = None
@@ -100,8 +100,8 @@ class ArgumentTable(_Table):
 class LaunchTable(_Table):
     """Expressions over sizes, parameters and the device's limits."""
 
-    grid: Annotated[Dimensions, _about("How many blocks, along up to three axes.")]
-    block: Annotated[Dimensions, _about("How many threads in each, along up to three axes.")]
+    grid: Annotated[Dimensions, _about("Number of blocks, along up to three axes.")]
+    block: Annotated[Dimensions, _about("Threads per block, along up to three axes.")]
     shared: Annotated[Formula, _about("Dynamic shared memory, in bytes.")] = 0
 
 
@@ -111,28 +111,28 @@ class WorkloadTable(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, int] = Field(init=False)
 
-    weight: Annotated[float, _about("How much it counts in the mean over workloads.")] = 1.0
+    weight: Annotated[float, _about("Weight in the mean over workloads.")] = 1.0
     heldout: Annotated[bool, _about("Left out of tuning, and measured afterwards.")] = False
 
 
 class ReferenceTable(_Table):
-    """What is right. Without it the original kernel is the oracle."""
+    """The expected result. Without it the original kernel is the oracle."""
 
     python: Annotated[Text | None, _about("A NumPy function: `reference.py:function`.")] = None
-    # From 1 on nothing but zeros would pass; an infinite atol passes everything.
+    # From 1 on all zeros would pass; an infinite atol passes everything.
     rtol: Annotated[float, Field(ge=0, lt=1), _about("Relative tolerance.")] | None = None
     atol: Annotated[float, Field(ge=0, allow_inf_nan=False), _about("Absolute tolerance.")] | None = None
 
 
 class TrafficTable(_Table):
-    """For the roofline; bytes are derived from the arguments where they are not given."""
+    """For the roofline; bytes default to the arguments' sizes."""
 
     bytes: Annotated[Formula | None, _about("Moved from and to memory by one launch.")] = None
     flops: Annotated[Formula | None, _about("Floating-point operations of one launch.")] = None
 
 
 class ReplacesTable(_Table):
-    """The Python function that `export --format torch` puts the winner in the place of."""
+    """The Python function that `export --format torch` replaces with the winner."""
 
     function: Annotated[Text, _about("Its full name: `package.module.function`.")]
     arguments: Annotated[dict[str, Text], _about("The kernel's name = the function's, where they differ.")] = {}
@@ -144,40 +144,40 @@ class ReplacesTable(_Table):
 class ParameterTable(_Table):
     """A parameter, passed as -DNAME=value."""
 
-    values: Annotated[list[Value], Field(min_length=1), _about("What it may be, in order.")]
-    default: Annotated[Value, _about("The value that leaves the kernel as it was.")]
+    values: Annotated[list[Value], Field(min_length=1), _about("Its allowed values, in order.")]
+    default: Annotated[Value, _about("The value that reproduces the original kernel.")]
     likely: Annotated[list[Value], _about("Values expected to be fast, the likeliest first.")] = []
-    assumes: Annotated[str, _about("What was tested of the other values, and not proved.")] = ""
+    assumes: Annotated[str, _about("What was tested but not proved about the other values.")] = ""
 
 
 class ConstraintTable(_Table):
     expr: Annotated[Text, _about("An expression over parameters, sizes and the device's limits.")]
-    reason: Annotated[str, _about("Why, for people.")] = ""
+    reason: Annotated[str, _about("The reason, for readers.")] = ""
 
 
 class KernelFile(_Table):
-    """A kernel, how it is called, on which shapes, and what is right."""
+    """A kernel: its source, launch, workloads and expected result."""
 
     kernel: KernelTable
     arguments: Annotated[dict[str, ArgumentTable], _about("In the kernel's order.")]
     launch: LaunchTable
     workloads: Annotated[dict[str, WorkloadTable], _about("Named shapes.")]
     template: TemplateTable | None = None
-    constants: Annotated[dict[str, ArgumentTable], _about("`__constant__` symbols and what they hold.")] = {}
+    constants: Annotated[dict[str, ArgumentTable], _about("`__constant__` symbols and their contents.")] = {}
     reference: ReferenceTable = ReferenceTable()
     traffic: TrafficTable = TrafficTable()
-    parameters: Annotated[dict[str, ParameterTable], _about("What may be tuned.")] = {}
-    constraints: Annotated[list[ConstraintTable], _about("What configurations must meet.")] = []
-    likely: Annotated[list[ConstraintTable], _about("What fast configurations are expected to meet.")] = []
+    parameters: Annotated[dict[str, ParameterTable], _about("Tunable parameters.")] = {}
+    constraints: Annotated[list[ConstraintTable], _about("Conditions that every configuration must meet.")] = []
+    likely: Annotated[list[ConstraintTable], _about("Conditions that fast configurations are expected to meet.")] = []
     replaces: ReplacesTable | None = None
 
 
 def read_schema(document: Document, problems: Problems) -> KernelFile | None:
-    """The document in its shape, or None with the problems noted."""
+    """The document in its schema, or None with the problems recorded."""
     try:
         return KernelFile.model_validate(document.data)
     except ValidationError as error:
-        # A union reports once for each of its members: take them together.
+        # A union reports once per member: combine them.
         members: dict[TomlPath, set[str]] = {}
         for detail in error.errors(include_url=False):
             path = _toml_path(detail["loc"], document.data)
@@ -226,7 +226,7 @@ _MEMBERS = frozenset({"bool", "int", "float", "str"})
 
 
 def _toml_path(location: tuple[int | str, ...], data: Any) -> TomlPath:
-    """Pydantic's location, as far as it is one in the document: without members of unions and what validators added."""
+    """Pydantic's location, as far as it exists in the document: without union members and validators' additions."""
     path: TomlPath = ()
     for index, part in enumerate(location):
         if isinstance(data, dict | list) and (part in data if isinstance(data, dict) else isinstance(part, int)):
@@ -298,6 +298,6 @@ _EXAMPLES: dict[str, str] = {
     "launch": 'grid = ["ceildiv(n, 256)"], block = [256]',
     "workloads": "small = { n = 1024 }",
     "dtype": 'for example dtype = "f32"',
-    "default": "the value that leaves the kernel as it was",
+    "default": "the value that reproduces the original kernel",
     "values": "values = [1, 2, 4]",
 }

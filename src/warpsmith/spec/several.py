@@ -1,4 +1,4 @@
-"""Which kernels are meant by several names, or by a folder that holds several."""
+"""Resolves several kernel names, or a folder of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warpsmith.spec.load import find_kernel_file, load_kernel
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A kernel of several; `problem` says why it cannot be loaded."""
+    """One of several kernels; `problem` says why it cannot be loaded."""
 
     name: str
     path: Path
@@ -22,12 +22,12 @@ class Found:
 
 
 def is_several(names: Sequence[str | Path]) -> bool:
-    """Whether these mean more than one kernel, or a folder of them."""
+    """Whether these name more than one kernel, or a folder of them."""
     return len(names) > 1 or any(_is_folder_of_kernels(Path(name).expanduser()) for name in names)
 
 
 def find_kernels(names: Sequence[str | Path]) -> list[Found]:
-    """Each once, in order. One that was named must be right; one found in a folder may have a problem, which is its own."""
+    """Each once, in order. A named kernel must be valid; one found in a folder may have a problem, which is recorded with it."""
     found: dict[Path, Found] = {}
     for name in names:
         path = Path(name).expanduser()
@@ -52,9 +52,9 @@ def _is_folder_of_kernels(path: Path) -> bool:
 
 
 def kernels_below(folder: Path) -> Iterator[Path]:
-    """Their kernel.toml, by name; of a kernel's own folder its own.
+    """The kernel.toml files below, by name; for a kernel's own folder only its own.
 
-    What lies below a kernel's folder is the kernel's; hidden folders are somebody else's.
+    Everything below a kernel's folder belongs to that kernel; hidden folders are skipped.
     """
     if is_file(folder / FILE_NAME):
         yield folder / FILE_NAME

@@ -1,7 +1,8 @@
-"""Whether `[arguments]` can be what the kernel takes: their number, order and kind, and dtypes where the declaration tells.
+"""Checks `[arguments]` against the kernel's parameters: number, order and kind, and dtypes where the declaration determines
+them.
 
-Only what cannot be right is a problem. Names in kernel.toml are free, a dtype names memory, and what the source does not tell
-plainly (unknown types, macros, conditionals) is let through; compilers know more.
+Only certain mistakes are problems. Names in kernel.toml are free, a dtype describes memory, and anything unclear in the source
+(unknown types, macros, conditionals) is accepted; compilers know more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile|(?:__)?(?:global|constant|local|p
 
 
 def check_signature(kernel: Kernel, declarations: Declarations, at: Positions, problems: Problems) -> None:
-    """Of several declarations of one name (overloads, `#if` branches) a matching one is enough."""
+    """Of several declarations of one name (overloads, `#if` branches) one must match."""
     name, instance = split_entry(kernel.entry)
     plain = name.rsplit("::", 1)[-1]
     declared = [k for k in declarations.kernels if k.plain_name == plain]
@@ -51,12 +52,12 @@ def check_signature(kernel: Kernel, declarations: Declarations, at: Positions, p
 
 
 def _aliases(kernel: Kernel, declarations: Declarations) -> dict[str, str | None]:
-    """With what `-D` defines, or parameters do: then what a name stands for is not the file's to say."""
+    """Includes `-D` defines and parameters, whose names have no fixed meaning in the file."""
     return declarations.aliases() | dict.fromkeys(kernel.defines) | {p.name: None for p in kernel.parameters}
 
 
 def _open_parameters(declared: KernelDeclaration, instance: list[str]) -> list[TemplateParameter]:
-    """What an entry must still say: calls deduce template arguments, a launch by name cannot."""
+    """Template arguments that an entry must name: calls deduce them, a launch by name cannot."""
     return [p for p in declared.template[len(instance) :] if p.default is None and not p.is_pack]
 
 
@@ -67,7 +68,7 @@ def _bindings(declared: KernelDeclaration, instance: list[str]) -> dict[str, str
             bound |= {p.name: None for p in declared.template[place:]}
             break
         bound[parameter.name] = instance[place] if place < len(instance) else parameter.default
-    # An argument of the same name as its parameter says nothing.
+    # An argument with the same name as its parameter carries no information.
     return {name: target if target != name else None for name, target in bound.items()}
 
 
@@ -104,7 +105,7 @@ class _Comparison:
         counts = f"the kernel takes {_counted(len(self.parameters))}, kernel.toml has {len(arguments)}"
         local = next((p for p in self.declared.parameters if p.is_local and p.name in {a.name for a in arguments}), None)
         if local is not None:
-            hint = "a __local parameter has a size and no value: it is left out, and [launch] shared has its bytes"
+            hint = "omit a __local parameter; give its bytes in [launch] shared"
             return self._error(f"{counts}: `{local.text}` is not one of them", ("arguments", local.name), hint)
         if len(arguments) > len(self.parameters):
             extra = self._first_extra()
@@ -115,7 +116,7 @@ class _Comparison:
         return self._error(f"{counts}: {where} the kernel has `{self.parameters[place].text}`", path, self._whole)
 
     def _first_missing(self) -> int:
-        """By name where kernel.toml uses the kernel's names; else where a pointer meets a value; else the end."""
+        """By name if kernel.toml uses the kernel's names; else where a pointer meets a value; else the end."""
         given = {a.name for a in self.kernel.arguments}
         if given <= set(self.names):
             twice = (i for i, name in enumerate(self.names) if name in self.names[:i])  # which no compiler takes
@@ -149,7 +150,7 @@ class _Comparison:
                 hint = 'a pointer has a shape: shape = ["n"]; null = true passes a null pointer'
                 return self._error(f"{name!r} has a value, but the kernel has `{parameter.text}`", (*path, "value"), hint)
             case Buffer(name=name) if parameter.depth == 0:
-                # A structure that is taken by value is described by its bytes.
+                # A by-value structure is described by its bytes.
                 known = self._type(parameter)
                 if known is None or known.lanes > 1:
                     return None
@@ -203,7 +204,7 @@ class _Comparison:
         return f" ({name} is {target})" if known is not None and target is not None else ""
 
     def _casts(self, name: str, *, whole: bool = False) -> Iterator[str]:
-        """The types as which the kernel looks at what the pointer leads to; with their qualifiers if they are wanted whole."""
+        """The types to which the kernel casts the pointer; with qualifiers if they are wanted whole."""
         for pattern in (
             r"_cast\s*<([^;{{}}()]*?)\*[^;{{}}()*]*>\s*\(\s*[&(\s]*{0}\b",
             r"\(([\w\s:<>,]+?)\*[\s\w]*\)[&(\s]*{0}\b",

@@ -1,7 +1,7 @@
-"""A kernel.toml to start from (`warpsmith init`): what the source tells, guesses for the rest, and a mark at every guess.
+"""A first kernel.toml (`warpsmith init`): facts from the source, guesses for the rest, and a mark at every guess.
 
-Where the file also has the host code that launches the kernel, launch, shapes and sizes are its own (`spec.host`), with the line
-each was read from. The skeleton loads as it is, so that `warpsmith check` has nothing to say but what was filled in wrongly.
+If the file has host code that launches the kernel, launch, shapes and sizes come from it (`spec.host`), with the line of each.
+The skeleton loads without errors, so `warpsmith check` only reports what was filled in wrongly.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _NOT_PLAIN = "# FILL IN: the parameters could not all be read (a macro, an #if o
 
 
 def skeleton(source: Path, kernel: str | None = None, folder: Path | None = None) -> str:
-    """The text of a kernel.toml for one kernel of the file, to lie in that folder (the source's own by default).
+    """The text of a kernel.toml for one kernel of the file, to be put in that folder (default: the source's own).
 
-    Raises InputError when the file has no kernel, or several and none is named.
+    Raises InputError if the file has no kernel, or several and none is named.
     """
     text = read_source(source)
     language = language_of(source, text)
@@ -55,7 +55,7 @@ def skeleton(source: Path, kernel: str | None = None, folder: Path | None = None
     plain = _written(source, declarations, chosen, None, folder)
     if facts is None:
         return plain
-    # What the host has and kernel.toml refuses (a grid of zero blocks, a name that is taken) is for people to sort out.
+    # Host values that kernel.toml refuses (a grid of zero blocks, a name in use) are left to the user.
     return plain.replace("[launch]   #", f"# {source.name}:{facts.line}: {facts.text}\n[launch]   #", 1)
 
 
@@ -94,7 +94,7 @@ def _written(
 
 
 def problem_of(text: str, source: Path) -> str | None:
-    """What `warpsmith check` would say against it, beside that source; None for nothing."""
+    """What `warpsmith check` would report, with that source; None for nothing."""
     file = source.parent / "kernel.toml"
     try:
         kernel_of(Document(file, tomllib.loads(text), Positions(file, text)))
@@ -140,7 +140,7 @@ def _entry_line(kernel: KernelDeclaration, template: dict[str, str], facts: Host
 
 
 def instance_of(parameter: TemplateParameter, kernel: KernelDeclaration, facts: HostFacts | None = None) -> str:
-    """The template argument as the host has it, its default, or a guess by name, kind and what the kernel does with it."""
+    """The template argument in the host code, its default, or a guess from its name, kind and use."""
     if facts is not None and parameter.name in facts.template:
         return facts.template[parameter.name]
     if parameter.default is not None:

@@ -1,4 +1,4 @@
-"""A skeleton's `[arguments]` and `[constants]`: dtypes and roles from the kernel, shapes and values from the host if it tells."""
+"""`[arguments]` and `[constants]` of a skeleton: dtypes and roles from the kernel, shapes and values from host code if known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GuessedArgument:
 
     @property
     def text(self) -> str:
-        """As the kernel declares it."""
+        """The kernel's declaration of it."""
         return self._declared.text
 
     @property
@@ -47,7 +47,7 @@ class GuessedArgument:
         return Role.INOUT if self.use.is_read or self.use.is_part else Role.OUT
 
     def has_shape(self, facts: HostFacts | None) -> bool:
-        """Whether the host's own memory tells it."""
+        """Whether the host's memory determines it."""
         return not self.is_pointer or (facts is not None and self._shape(facts) is not None)
 
     def line(self, width: int, sizes: list[str], facts: HostFacts | None, file: str) -> str:
@@ -70,7 +70,7 @@ class GuessedArgument:
         return f'{self.name:<{width}} = {{ dtype = "{dtype.value}", value = {value} }}{note}'
 
     def _value(self, facts: HostFacts | None) -> str | None:
-        """What the launch passes, as TOML has it, where it is of the argument's kind."""
+        """The launch's value as TOML, if it has the argument's kind."""
         value = facts.values.get(self.name) if facts is not None else None
         if value is None or self._dtype is None:
             return None
@@ -116,7 +116,7 @@ class GuessedArgument:
 def arguments_of(declarations: Declarations, kernel: KernelDeclaration, template: Mapping[str, str]) -> list[GuessedArgument]:
     """All but `__local` parameters, which get a size from the host and not a value: they are part of the launch.
 
-    `template` has the arguments of the instance.
+    `template` has the template arguments of the instance.
     """
     types = declarations.aliases() | {p.name: template[p.name] for p in kernel.template if p.kind == "typename"}
     pointers = frozenset(p.name for p in kernel.parameters if p.depth > 0)
@@ -130,7 +130,7 @@ def arguments_of(declarations: Declarations, kernel: KernelDeclaration, template
             found.append(GuessedArgument(name, parameter, known, use, declarations.language))
     changeable = [a for a in found if a.is_pointer and not a.is_const]
     if not any(a.role is not Role.IN for a in changeable):
-        # Something must be written: where the text does not show what, any of them may be.
+        # Something must be written: if the text does not show what, it may be any of them.
         for argument in changeable:
             argument.use = UNKNOWN
     return found

@@ -1,4 +1,4 @@
-"""The `[launch]` of a skeleton: the host's own where the file has it, else a guess from the indices that the kernel uses."""
+"""The `[launch]` of a skeleton: from the file's host code if it has any, else guessed from the kernel's indices."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Guess:
         self._axes = self._used(r"threadIdx\.{axis}|get_(?:local|global)_id\({number}\)", 1)
 
     def _used(self, pattern: str, least: int) -> int:
-        """How many axes the body asks for."""
+        """Number of axes that the body uses."""
         found = (n + 1 for n, axis in enumerate("xyz") if re.search(pattern.format(axis=axis, number=n), self._body))
         return max([least, *found])
 
@@ -76,7 +76,7 @@ class _Guess:
         return _required(self._declarations, self._kernel)[: self._axes] or usual[self._axes]
 
     def grid_line(self, sizes: list[str], block: list[int]) -> str:
-        """One thread for each element where the block's index is scaled by its size; else a block for each row."""
+        """One thread per element if the block's index is scaled by the block size; else one block per row."""
         scaled = re.search(r"blockIdx\.x\s*\*|\*\s*blockIdx\.x|get_global_id", self._body)
         found = []
         for axis in range(self._used(r"blockIdx\.{axis}|get_group_id\({number}\)", self._axes)):
@@ -103,7 +103,7 @@ def _shared_lines(declarations: Declarations, kernel: KernelDeclaration, block: 
 
 
 def _required(declarations: Declarations, kernel: KernelDeclaration) -> list[int]:
-    """The block that `reqd_work_group_size` asks for, where it is numbers, or names that the file gives numbers."""
+    """The block size of `reqd_work_group_size`, if its arguments are numbers or names with a known number."""
     numbers = {name: int(target) for name, target in declarations.aliases().items() if target and target.isdigit()}
     found = []
     for text in (kernel.required_block or "").split(","):

@@ -1,4 +1,4 @@
-"""The `[workloads]` of a skeleton: the host's own sizes where they are plain numbers, guesses for the rest."""
+"""The `[workloads]` of a skeleton: the host's sizes if they are literal numbers, guesses for the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _HARDLY_A_SIZE = re.compile(r"stride|offset|start|begin|first|pad|seed|index|idx
 
 
 def size_names(scalars: Iterable[str], facts: HostFacts | None, *, needs_one: bool) -> list[str]:
-    """What shapes and grids that were not followed are guessed from. A stride or an offset tells least, so others come first."""
+    """Names for guessing shapes and grids that could not be followed. A stride or an offset is the weakest hint, so others come
+    first.
+    """
     own = [name for name in scalars if facts is None or name not in facts.values]
     names = dict.fromkeys([*(facts.sizes if facts is not None else ()), *own])
     return sorted(names, key=is_hardly_a_size) or (["n"] if needs_one else [])
@@ -41,7 +43,7 @@ def _listed(sizes: dict[str, int]) -> str:
 
 
 def _note(sizes: list[str], told: list[str], facts: HostFacts | None, file: str) -> str:
-    """Where numbers are from, and which are nobody's."""
+    """Origins of the numbers, and the missing ones."""
     if facts is None:
         return ""
     parts = [f"{name} from {file}:{facts.sizes[name].line}" for name in told]

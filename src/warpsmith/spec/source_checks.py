@@ -1,6 +1,6 @@
-"""What kernel.toml says of its source and the source itself denies: an entry that is not there, arguments that it does not take.
+"""Checks kernel.toml's claims about its source: an entry that does not exist, arguments that the kernel does not take.
 
-Only what is certain without compiling is a problem; macros and headers can bring in what is not seen here.
+Reports only what is certain without compiling; macros and headers can add what is not seen here.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def check_source(kernel: Kernel, document: Document, problems: Problems) -> None
     base = kernel.entry.split("<", 1)[0].rsplit("::", 1)[-1].strip()
     if not _IDENTIFIER.fullmatch(base) or ("<" in kernel.entry and not kernel.entry.endswith(">")):
         example = 'a plain name, or a template instance: "kernel<float, 4>"'
-        problems.add(f"{kernel.entry!r} is not the name of a kernel", place, example)
+        problems.add(f"{kernel.entry!r} is not a valid kernel name", place, example)
         return
     if not kernel.source.is_file():
         return
     text = read_source(kernel.source)
     unclosed = _unclosed(text)
     if unclosed is not None:
-        problems.add("this brace is not closed", Location(kernel.source, unclosed), "or one after it: the source ends first")
+        problems.add("unclosed brace", Location(kernel.source, unclosed), "or one after it: the source ends first")
         return
     home = _declaring(kernel, text, base)
     if home is None:
@@ -53,12 +53,12 @@ def check_source(kernel: Kernel, document: Document, problems: Problems) -> None
         kernels = [k.plain_name for k in declarations.kernels]
         problems.add(f"{base!r} is not a kernel but a {marker} function", place, nearest(base, kernels))
     elif not problems:
-        # What was misunderstood in [arguments] would be reported a second time.
+        # A mistake in [arguments] would be reported twice.
         check_signature(kernel, declarations, document.at, problems)
 
 
 def _declaring(kernel: Kernel, text: str, base: str) -> str | None:
-    """The text that has the entry's name: the source's, or that of a file it includes."""
+    """The text that has the entry's name: the source, or a file that it includes."""
     texts = (included for _, included in included_files(kernel.source, text, kernel.include_dirs))
     found = (t for t in _both(text, texts) if re.search(rf"\b{base}\b", with_blank_comments(t)))
     return next(found, None)
@@ -70,7 +70,7 @@ def _both(text: str, others: Iterator[str]) -> Iterator[str]:
 
 
 def _function_marker(declarations: Declarations, base: str) -> str | None:
-    """`__device__` or `__host__`, where the entry names such a function and no kernel."""
+    """`__device__` or `__host__`, if the entry names such a function and no kernel."""
     if declarations.language is Language.OPENCL or any(k.plain_name == base for k in declarations.kernels):
         return None
     function = declarations.function(base)
@@ -79,7 +79,7 @@ def _function_marker(declarations: Declarations, base: str) -> str | None:
 
 
 def _unclosed(text: str) -> int | None:
-    """The line of a brace that is certainly not closed: none of them depends on a condition or a macro."""
+    """The line of a brace that is certainly unclosed: none of them depends on a condition or a macro."""
     if _HARD_LITERAL.search(text):
         return None
     plain = without_noise(text)

@@ -1,4 +1,4 @@
-"""Whether values of a template parameter's type are subscripts in the kernel: then only an integer will do for it."""
+"""Whether a template parameter's values are subscripts in the kernel, so that only an integer type fits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_subscript(type_name: str, kernel: KernelDeclaration) -> bool:
 
 
 def _subscripts(text: str) -> Iterator[str]:
-    """What stands in outermost brackets, the inner ones' text included."""
+    """Contents of outermost brackets, including inner ones."""
     depth = begin = 0
     for place, sign in enumerate(text):
         if sign == "[":

@@ -1,4 +1,4 @@
-"""Where each key and each value of a TOML document stands: tomllib gives the values, tree-sitter their places."""
+"""Positions of keys and values in a TOML document: tomllib gives the values, tree-sitter their positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPENING = ('"""', "'''", '"', "'")
 
 
 class Positions:
-    """Places by path: `("workloads", "llama-7b", "d")`, `("constraints", 0, "expr")`, `("launch", "grid", 1)`."""
+    """Positions by path: `("workloads", "llama-7b", "d")`, `("constraints", 0, "expr")`, `("launch", "grid", 1)`."""
 
     def __init__(self, file: Path, text: str) -> None:
         import tree_sitter_toml  # noqa: PLC0415 - loaded when used, so that `--help` stays fast
@@ -35,14 +35,14 @@ class Positions:
         self._read_document(root)
 
     def key(self, path: TomlPath) -> Location:
-        """The place of the key; of the nearest enclosing one when the path is not in the document."""
+        """The key's position; if the path is not in the document, the nearest enclosing key's."""
         return self._nearest(self._keys, path)
 
     def value(self, path: TomlPath) -> Location:
         return self._values.get(path) or self._values.get(_without_index(path)) or self.key(path)
 
     def text(self, path: TomlPath) -> Location:
-        """Where the text of a string begins, inside its quotes."""
+        """Where a string's text begins, inside its quotes."""
         return self._inner.get(path) or self._inner.get(_without_index(path)) or self.value(path)
 
     def _nearest(self, places: dict[TomlPath, Location], path: TomlPath) -> Location:
@@ -70,7 +70,7 @@ class Positions:
                     pass
 
     def _resolve(self, parts: list[str]) -> TomlPath:
-        """A header below an array of tables means its last element."""
+        """A header below an array of tables refers to its last element."""
         path: TomlPath = ()
         for index, part in enumerate(parts):
             path = (*path, part)
@@ -102,7 +102,7 @@ class Positions:
                 raw = _raw(node)
                 opening = next(quote for quote in _OPENING if raw.startswith(quote))
                 if raw[len(opening) : len(opening) + 1] in {"\n", "\r"}:
-                    # A newline right behind the quotes is not part of the text.
+                    # A newline directly after the quotes is not part of the text.
                     self._inner[path] = Location(self._file, (place.line or 0) + 1, 1)
                 else:
                     self._inner[path] = Location(self._file, place.line, (place.column or 0) + len(opening))
@@ -110,14 +110,14 @@ class Positions:
                 pass
 
     def _place(self, node: Node) -> Location:
-        # Counted here: tree-sitter 0.26's `start_point` gives away integers that are not its own, which ends in a crash.
+        # Counted here: tree-sitter 0.26's `start_point` drops references to integers that it does not own, which crashes.
         start = self._data.rfind(b"\n", 0, node.start_byte) + 1
         column = len(self._data[start : node.start_byte].decode()) + 1
         return Location(self._file, self._data.count(b"\n", 0, node.start_byte) + 1, column)
 
 
 def _without_index(path: TomlPath) -> TomlPath:
-    """Where a list may stand, a single value may too: `shape = "n"`."""
+    """A single value may stand for a list: `shape = "n"`."""
     return path[:-1] if path and isinstance(path[-1], int) else path
 
 
@@ -131,7 +131,7 @@ def _iterate_key(node: Node) -> Iterator[str]:
             yield from _iterate_key(child)
     elif node.type == "quoted_key":
         raw = _raw(node)
-        # The escapes of a basic TOML string are among those of a Python string.
+        # The escapes of a basic TOML string are a subset of a Python string's.
         yield str(ast.literal_eval(raw)) if raw.startswith('"') else raw[1:-1]
     else:
         yield _raw(node)

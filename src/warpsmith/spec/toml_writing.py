@@ -1,4 +1,4 @@
-"""Writes a kernel.toml as people do: one line for each entry, names aligned, expressions as text."""
+"""Writes a kernel.toml in the usual style: one line per entry, names aligned, expressions as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def toml_value(value: Any) -> str:
         case int() | float():
             return repr(value)
         case str():
-            # JSON's escapes are TOML's; a delete character alone is allowed there and not here.
+            # JSON's escapes are valid TOML; only an unescaped delete character is valid in JSON and not in TOML.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
             inner = ", ".join(f"{_key(key)} = {toml_value(entry)}" for key, entry in value.items())
@@ -35,7 +35,7 @@ def toml_value(value: Any) -> str:
         case Sequence():
             return f"[{', '.join(map(toml_value, value))}]"
         case _:
-            raise TypeError(f"{type(value).__name__} has no place in a kernel.toml")
+            raise TypeError(f"{type(value).__name__} cannot be written to a kernel.toml")
 
 
 def _key(name: str) -> str:

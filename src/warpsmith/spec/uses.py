@@ -1,7 +1,7 @@
-"""Whether a kernel reads or writes what a pointer parameter leads to, as far as its text shows.
+"""Whether a kernel reads or writes a pointer parameter's memory, as far as its text shows.
 
-An element that is only ever assigned is not read. The pointer is followed into variables and into functions of the same file;
-where it goes anywhere else, it may be read and written there, and that is not certain.
+An element that is only assigned is not read. The pointer is followed into variables and functions of the same file; if it goes
+anywhere else, it may be read and written there, and the result is uncertain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||"})
-# Where a pointer is only looked at, or handed to what is itself part of the body.
+# Contexts that only read a pointer, or pass it to a part of the same body.
 _WITHOUT_MEMORY = frozenset(
     {"condition_clause", "unary_expression", "sizeof_expression", "expression_statement", "lambda_capture_specifier"}
 )
@@ -26,7 +26,7 @@ _MAX_CALLS = 4  # how deep functions are followed
 
 @dataclass(frozen=True, slots=True)
 class PointerUse:
-    """`is_certain`: whether the text shows plainly what is read and written; `is_part`: whether maybe only some elements are."""
+    """`is_certain`: the text shows what is read and written; `is_part`: possibly only some elements are."""
 
     is_read: bool = False
     is_written: bool = False
@@ -48,7 +48,7 @@ _WRITTEN = PointerUse(is_written=True)
 _CHANGED = PointerUse(is_read=True, is_written=True)
 UNKNOWN = PointerUse(is_read=True, is_written=True, is_certain=False)
 
-# What functions that no source has do with a pointer; what an atomic function adds to was there before.
+# Effects of functions without a source here; an atomic function also reads the element that it updates.
 _CALLS = (
     (re.compile(r"__ld\w+|vloada?_?\w*|atomic_load\w*|prefetch|printf|assert"), _READ),
     (re.compile(r"__st(?:cs|cg|wb|wt)|vstorea?_?\w*|atomic_(?:store|init)\w*"), _WRITTEN),
@@ -59,9 +59,9 @@ _COPYING_CALL = re.compile(r"memcpy|__pipeline_memcpy_async|memcpy_async|async_w
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """An expression that is the pointer, or an element of what it leads to.
+    """An expression that is the pointer, or an element of its memory.
 
-    `is_part`: only a member of it. `is_scattered`: which element it is follows from what is in memory.
+    `is_part`: only a member of an element. `is_scattered`: memory contents determine which element.
     """
 
     node: Node
@@ -71,7 +71,7 @@ class _Value:
 
 
 class Uses:
-    """What becomes of pointers inside one function's body."""
+    """Uses of pointers inside one function's body."""
 
     def __init__(self, declarations: Declarations, body: Node, pointers: frozenset[str], calls: int = 0) -> None:
         self._declarations = declarations
@@ -81,14 +81,14 @@ class Uses:
         self._macros = _macros(declarations)
 
     def of(self, name: str) -> PointerUse:
-        """Of a parameter, by its name."""
+        """Uses of a parameter, by name."""
         found = self.through(name, {name}, is_element=False)
         used = {text_of(n) for n in walk(self._body) if n.type == "identifier"}
         hidden = any(name in self._macros[macro] for macro in used & self._macros.keys())
         return found | UNKNOWN if hidden else found
 
     def through(self, name: str, seen: set[str], *, is_element: bool) -> PointerUse:
-        """`seen` are the variables that were followed. `is_element`: the name is a reference to an element, not a pointer."""
+        """`seen` are the variables already followed. `is_element`: the name is a reference to an element, not a pointer."""
         found = _NOTHING
         for node in walk(self._body):
             if node.type == "identifier" and text_of(node) == name and not _declares(node):
@@ -96,7 +96,7 @@ class Uses:
         return found
 
     def _use(self, value: _Value, seen: set[str]) -> PointerUse:
-        """Outwards from the name, through what still is the pointer or an element of it, to what is done with that."""
+        """Walks outwards from the name, through expressions for the pointer or an element, to the operation on it."""
         while (parent := value.node.parent) is not None:
             further = self._outwards(value, parent)
             if further is None:
@@ -107,7 +107,7 @@ class Uses:
         return UNKNOWN
 
     def _outwards(self, value: _Value, parent: Node) -> _Value | PointerUse | None:
-        """The value around it that leads to the same memory, or what is done with it if that is plain; None where it ends."""
+        """The enclosing expression for the same memory, or the operation on it if recognised; None at the end."""
         match parent.type:
             case "parenthesized_expression":
                 return replace(value, node=parent)
@@ -117,7 +117,7 @@ class Uses:
             case "pointer_expression":
                 return replace(value, node=parent, is_element=text_of(parent).startswith("*"))
             case "field_expression":
-                # A method may do anything with what it belongs to.
+                # A method may do anything with its object.
                 return UNKNOWN if _is_called(parent) else replace(value, node=parent, is_element=True, is_part=True)
             case _:
                 return None if value.is_element else self._outwards_as_pointer(value, parent)
@@ -148,7 +148,7 @@ class Uses:
         return replace(value, node=parent, is_scattered=value.is_scattered or self._follows_from_memory(parent, value.node))
 
     def _end(self, value: _Value, parent: Node, seen: set[str]) -> PointerUse:
-        """What is done with it there."""
+        """The operation on it there."""
         match parent.type:
             case "assignment_expression" if parent.child_by_field_name("left") == value.node:
                 return self._assigned(value, parent)
@@ -170,7 +170,7 @@ class Uses:
         return replace(_WRITTEN, is_part=value.is_part or value.is_scattered)
 
     def _kept(self, value: _Value, parent: Node, seen: set[str]) -> PointerUse:
-        """In a variable: what is done with that counts."""
+        """The uses of the variable it is stored in."""
         target = parent.child_by_field_name("declarator") or parent.child_by_field_name("left")
         is_reference = target is not None and target.type == "reference_declarator"
         declaration = parent.parent if parent.type == "init_declarator" else None
@@ -197,7 +197,7 @@ class Uses:
         return known or self._inside(name, place, value)
 
     def _inside(self, name: str, place: int, value: _Value) -> PointerUse:
-        """What a function of this file does with what it is given at that place."""
+        """The uses in a function of this file that gets it as that argument."""
         unseen = _READ if value.is_element else UNKNOWN
         function = self._declarations.function(name) if self._calls < _MAX_CALLS else None
         listed = first(function, "parameter_list") if function is not None else None
@@ -216,7 +216,7 @@ class Uses:
         return inside.through(text_of(inner), {text_of(inner)}, is_element=value.is_element)
 
     def _follows_from_memory(self, element: Node, pointer: Node) -> bool:
-        """Whether what is beside the pointer, its index, was itself read from memory: then some elements may never be written."""
+        """Whether the index next to the pointer was itself read from memory: some elements may then never be written."""
         beside = (child for child in element.children if child != pointer)
         return any(text_of(n) in self._from_memory for child in beside for n in walk(child) if n.type == "identifier")
 
@@ -228,7 +228,7 @@ def _known_call(name: str, place: int) -> PointerUse | None:
 
 
 def _values_from(body: Node, pointers: frozenset[str]) -> frozenset[str]:
-    """Variables whose value follows from what the pointers lead to."""
+    """Variables whose value derives from the pointers' memory."""
     given: list[tuple[str, frozenset[str]]] = []
     for node in walk(body):
         if node.type == "init_declarator":
@@ -247,7 +247,7 @@ def _values_from(body: Node, pointers: frozenset[str]) -> frozenset[str]:
 
 
 def _macros(declarations: Declarations) -> dict[str, frozenset[str]]:
-    """The names that each macro of the file brings along: not those of its own arguments."""
+    """Names that each macro of the file uses, except its own parameters."""
     found = {}
     for node in walk(declarations.root):
         if node.type in {"preproc_function_def", "preproc_def"}:
@@ -264,7 +264,7 @@ def _names_in(node: Node) -> frozenset[str]:
 
 
 def _declares(node: Node) -> bool:
-    """Whether this is where a variable gets the name, not where it is used."""
+    """Whether a variable is declared with the name here, rather than used."""
     parent = node.parent
     while parent is not None and parent.type.endswith("_declarator") and parent.type != "init_declarator":
         node, parent = parent, parent.parent

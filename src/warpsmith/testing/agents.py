@@ -1,10 +1,10 @@
-"""What every agent must keep to, as tests. A plug-in subclasses it and says how it is made:
+"""Conformance tests of agents. A plug-in subclasses the suite and creates its agent:
 
 class TestMine(AgentConformance):
     def make(self, desk):
         return Mine("mine", desk)
 
-No device is needed: the facts are those of a bundled kernel, as a run would tell them before its first round and after some. An
+No device is needed: the facts are those of a bundled kernel, as in a run before its first round and after some. An
 agent that cannot answer raises AgentStopped, whatever the cause is: then the question counts as answered here.
 """
 
@@ -62,14 +62,14 @@ class AgentConformance:
             assert [finding.weight for finding in found] == sorted((finding.weight for finding in found), reverse=True)
 
     def test_a_plan_is_made_of_passes_that_there_are(self) -> None:
-        """Those of earlier rounds among them: a template grows."""
+        """Including passes of earlier rounds: a template grows."""
         for facts in (self._first(), self._later()):
             plan = self._planned(self._agent(), facts)
             if plan is not None:
                 self._check(plan, facts)
 
     def test_planning_comes_to_an_end(self) -> None:
-        """Whether passes apply or not, and though nothing gains any more."""
+        """Whether passes apply or not, and even without a gain."""
         for applies in (True, False):
             agent, facts = self._agent(), self._first()
             for number in range(1, _MOST_ROUNDS + 1):
@@ -122,7 +122,7 @@ class AgentConformance:
             attempts.append(Attempt(numbered, Evaluation(rewrite_configuration(number), CompileFailed("no"))))
 
     def test_a_spent_allowance_ends_it_or_costs_nothing(self) -> None:
-        """Whoever costs nothing may go on; whoever asks a model must not, once the user's limit is reached."""
+        """Agents without costs may continue; one that calls a model must stop at the user's limit."""
         desk = desk_without_record(Allowance(tokens=10), ignore)
         desk.note(Message(Role.PLANNER, Kind.REPLY, "as much as may be", input_tokens=10))
         self._planned(self.make(desk), self._first())
@@ -157,7 +157,7 @@ class AgentConformance:
     def _moves(self) -> Draft:
         return apply_pass(Draft.of(self.kernel(), _LIMITS), load_passes(["block_size"])[0])
 
-    # ── what is looked at ──
+    # ── inspection ──
 
     def _planned(self, agent: Agent, facts: Facts) -> Plan | None:
         findings = _answer(lambda: agent.analyse(facts)) or ()
@@ -193,7 +193,7 @@ def _answer(ask: Callable[[], T]) -> T | None:
 
 
 def _after(facts: Facts, plan: Plan, number: int, *, applies: bool) -> Facts:
-    """A round in which all that was new applied, or nothing did, and no gain came of it."""
+    """A round in which every new pass applied, or none did, without a gain."""
     passes = tuple(
         report
         if report.name not in plan.passes or report.applied_in is not None

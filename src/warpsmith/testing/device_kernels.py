@@ -35,7 +35,7 @@ n = { dtype = "i32", value = "n" }
 $more
 """)
 
-# What a candidate can do, by MODE; 0 is right.
+# What a candidate can do, by MODE; 0 is correct.
 RIGHT, WRONG, BEYOND_THE_END, FAR_BEYOND, ENDLESS, CHANGES_INPUT, TRAPS = range(7)
 
 _DEEDS = """
@@ -110,7 +110,7 @@ def reference(x, out, **_):
 
 
 def deeds(folder: Path, language: Language, limits: Limits) -> Path:
-    """Right or not, by MODE, in blocks of 64 threads, of as many as the device allows, and of more."""
+    """Correct or not, by MODE, in blocks of 64 threads, of the device's maximum, and of more."""
     more = f"""
 [launch]
 grid = ["ceildiv(n, BLOCK)"]
@@ -126,7 +126,7 @@ MODE = {{ values = [0, 1, 2, 3, 4, 5, 6], default = 0 }}
 
 
 def shared(folder: Path, limits: Limits) -> Path:
-    """All of a block's dynamic shared memory, also what a kernel has to opt in to, is written and read."""
+    """All of a block's dynamic shared memory, including what a kernel has to opt in to, is written and read."""
     most = limits.shared_bytes_per_block
     more = f"""
 [launch]
@@ -143,7 +143,7 @@ BYTES = {{ values = [1024, {most // 2048 * 1024}, {most // 1024 * 1024}], defaul
 
 
 def work(folder: Path, language: Language) -> Path:
-    """Takes as long as it is told to, and says nothing else of it: v tends to 2 x."""
+    """Takes as long as `steps` says; the result does not depend on it: v tends to 2 x."""
     more = """
 steps = { dtype = "i32", value = "steps" }
 [launch]
@@ -157,7 +157,7 @@ long = { n = 1024, steps = 64000 }
 
 
 def copies(folder: Path, language: Language, cache_bytes: int) -> Path:
-    """Twice what is written is moved: within half the cache, and far beyond it."""
+    """Moves twice the bytes that it writes: within half the cache, and far beyond it."""
     more = f"""
 [launch]
 grid = ["ceildiv(n, 256)"]
@@ -171,7 +171,7 @@ beyond = {{ n = {cache_bytes} }}
 
 
 def language_features(folder: Path) -> Path:
-    """A template instance, a constant of the device, lanes that exchange values, atomics."""
+    """A template instance, a device constant, lane shuffles, atomics."""
     more = """
 [constants]
 scale = { dtype = "f32", shape = [4], init = "ones" }

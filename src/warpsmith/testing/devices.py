@@ -1,6 +1,6 @@
-"""What every device must keep to, as tests: compiling, launching, verifying, timing, and outliving kernels that misbehave.
+"""Conformance tests of devices: compiling, launching, verifying, timing, and surviving misbehaving kernels.
 
-Who has a GPU runs `python -m warpsmith.testing.devices cuda` (or `hip`, `opencl:1`); pytest is not needed. A plug-in subclasses:
+To test a GPU, run `python -m warpsmith.testing.devices cuda` (or `hip`, `opencl:1`); pytest is not needed. A plug-in subclasses:
 
 class TestMine(DeviceConformance):
     device = "mine"
@@ -41,7 +41,7 @@ _LAUNCH_DEADLINE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One kernel on a bench, as a run has it."""
+    """One kernel on a bench, as in a run."""
 
     round: Round
     bench: Bench
@@ -75,7 +75,7 @@ class DeviceConformance:
     def teardown_class(cls) -> None:
         cls._open.close()
 
-    # ── what it says of itself ──
+    # ── description ──
 
     def test_limits_make_sense(self) -> None:
         limits = self.info.limits
@@ -92,7 +92,7 @@ class DeviceConformance:
         site = self._deeds()
         gpu_checks.check_occupancy(self.device, self._candidate(site).binaries["odd"])
 
-    # ── right results ──
+    # ── correct results ──
 
     def test_outputs_are_verified_on_every_shape(self) -> None:
         most = self.info.limits.max_threads_per_block
@@ -116,7 +116,7 @@ class DeviceConformance:
         found = site.outcome()
         assert isinstance(found, Measured), found
 
-    # ── misbehaving candidates are outcomes, and the next one is served ──
+    # ── misbehaving candidates give outcomes, and the next one is served ──
 
     def test_wrong_results_are_found(self) -> None:
         site = self._deeds()
@@ -155,17 +155,17 @@ class DeviceConformance:
     # ── time ──
 
     def test_the_clock_is_the_devices(self) -> None:
-        """64 times the work takes about as many times as long: neither copies nor waiting are in it."""
+        """64 times the work takes about 64 times as long: neither copies nor waiting are included."""
         site = self._site("work", lambda folder: kernels.work(folder, self.language))
         nanoseconds = self._shortest(site)
         assert 16 < nanoseconds["long"] / nanoseconds["short"] < 256, nanoseconds
 
     def test_caches_are_emptied_before_a_launch(self) -> None:
-        """What would fit into the cache is read no faster than what does not."""
+        """Data that would fit into the cache is read no faster than data that does not."""
         rates = self._rates(gpu_checks.cache_bytes(self.device))
         assert rates["within"] < 1.5 * rates["beyond"], rates
 
-    # ── what only some devices tell ──
+    # ── optional abilities ──
 
     def test_readings_make_sense(self) -> None:
         site = self._deeds()
@@ -210,7 +210,7 @@ class DeviceConformance:
         return found
 
     def _rates(self, cache_bytes: int) -> dict[str, float]:
-        """Bytes a nanosecond, of a copy that fits into half the cache and of one sixteen times as large."""
+        """Bytes per nanosecond, for a copy that fits into half the cache and for one sixteen times as large."""
         site = self._site("copies", lambda folder: kernels.copies(folder, self.language, cache_bytes))
         moved = {w.name: 8 * int(w.sizes["n"]) for w in site.round.kernel.workloads}
         return {name: moved[name] / time_ns for name, time_ns in self._shortest(site).items()}
@@ -219,7 +219,7 @@ class DeviceConformance:
         return self._site("deeds", lambda folder: kernels.deeds(folder, self.language, self.info.limits))
 
     def _site(self, name: str, write: Callable[[Path], Path]) -> Site:
-        """One worker serves all tests of a kernel: it has to outlive what they do to it."""
+        """One worker serves all tests of a kernel: it must survive them."""
         if name not in self._sites:
             folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="warpsmith-device-")))
             kernel = load_kernel(write(folder))
@@ -236,7 +236,7 @@ class DeviceConformance:
 
 
 def main(arguments: list[str]) -> int:
-    """Run all of it on the devices named; 0 if nothing failed, 3 if a device is not there."""
+    """Run all tests on the devices named; 0 if nothing failed, 3 if a device is not available."""
     failed = 0
     for name in arguments or ["cpu"]:
         suite: type[DeviceConformance] = type("Chosen", (DeviceConformance,), {"device": name})
@@ -244,7 +244,7 @@ def main(arguments: list[str]) -> int:
             suite.setup_class()
         except WarpsmithError as error:
             suite.teardown_class()
-            print(f"{name} is not here, so nothing was tested: {error}", file=sys.stderr)  # noqa: T201 - a command of its own
+            print(f"{name} is not available, so nothing was tested: {error}", file=sys.stderr)  # noqa: T201 - a command of its own
             return 3
         try:
             print(f"{name}: {suite.info.description}")  # noqa: T201

@@ -1,11 +1,11 @@
-"""What every exporter must keep to, as tests. A plug-in subclasses it and says how it is made:
+"""Conformance tests of exporters. A plug-in subclasses the suite and creates its exporter:
 
 class TestMine(ExporterConformance):
     def make(self):
         return Mine()
 
 The kernel is a small awkward one: nested headers, a scalar and an entry that depend on parameters, workloads whose names look
-alike. What was written runs on the CPU device.
+alike. The exported files run on the CPU device.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def awkward_kernel(folder: Path) -> Kernel:
 
 
 def shipment_of_kernel(kernel: Kernel, general: Configuration, per_workload: dict[str, Configuration]) -> Shipment:
-    """A run's outcome as if it had been measured: every kind of outcome is among the evaluations."""
+    """A run's outcome as if it had been measured, with every kind of outcome among the evaluations."""
     claim = Claim(config=general, speedup=2.0, ci95=(1.9, 2.1), median_us=3.5, verified=True, max_error=0.0)
     about = {"run": "awkward-run", "device": "cpu", "device_description": "some device", "heldout": {}, "evidence": {}}
     tried = [kernel.default_configuration, general, *per_workload.values()]
@@ -164,7 +164,7 @@ class ExporterConformance:
         assert {name: data for name, data in _files(tmp_path).items() if not name.startswith("out/")} == before
 
     def test_nothing_is_left_to_choose(self, tmp_path: Path) -> None:
-        """Launches and scalars ask for sizes and device limits, and for no parameter."""
+        """Launches and scalars use sizes and device limits, and no parameter."""
         shipment = self.shipment(tmp_path)
         names = {parameter.name for parameter in shipment.kernel.parameters}
         for build in self._written(shipment, tmp_path / "out"):
@@ -193,7 +193,7 @@ class ExporterConformance:
         assert [[str(a) for a in b.arguments] for b in again] == [[str(a) for a in b.arguments] for b in builds]
 
     def test_what_it_writes_stands_alone_and_is_right(self, tmp_path: Path) -> None:
-        """The files are compiled where nothing of the kernel's own folders can be seen, and verified on every workload."""
+        """The files compile without access to the kernel's own folders, and are verified on every workload."""
         shipment = self.shipment(tmp_path)
         folder = tmp_path / "elsewhere" / "out"
         builds = self._written(shipment, folder)

@@ -1,4 +1,4 @@
-"""The parts of the devices' conformance suite that only a GPU can answer; elsewhere they are skipped, with the reason."""
+"""Parts of the devices' conformance suite that need a GPU; elsewhere they are skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCKS = (32, 96, 128, 256, 1000, 1024)
 
 
 def check_limits(name: str, info: DeviceInfo) -> None:
-    """The GPU's own answer against what is said of its architecture where there is none; products differ in size only."""
+    """The GPU's own limits against those of its architecture without a GPU; products differ only in size."""
     device = _gpu(name)
     compile_only = load_device(f"{name.partition(':')[0]}:{device.target.name}").describe()
     expected = replace(compile_only.limits, compute_units=info.limits.compute_units)
@@ -30,7 +30,7 @@ def check_limits(name: str, info: DeviceInfo) -> None:
 
 
 def check_occupancy(name: str, binary: Binary) -> None:
-    """Our arithmetic against the driver's, for blocks of many sizes, with and without dynamic shared memory."""
+    """Occupancy arithmetic against the driver's, for blocks of many sizes, with and without dynamic shared memory."""
     device = _gpu(name)
     if not isinstance(device, CudaDevice) or not isinstance(device, HasOccupancy):
         raise SkipTest("only NVIDIA's driver is asked")
@@ -46,7 +46,7 @@ def check_occupancy(name: str, binary: Binary) -> None:
 
 
 def cache_bytes(name: str) -> int:
-    """Of the last-level cache, which is emptied before each launch."""
+    """Size of the last-level cache, which is emptied before each launch."""
     _gpu(name)
     size = _session(name).api.cache_bytes
     if not size:
@@ -63,7 +63,7 @@ def check_reading(reading: Reading | None) -> None:
 
 def check_counters(name: str, workloads: Sequence[PreparedWorkload], candidate: Candidate) -> None:
     if not counts(load_device(name)):
-        raise SkipTest("this device does not count")
+        raise SkipTest("this device has no counters")
     with Bench(name, workloads) as bench:
         found = bench.counters(candidate, workloads[0].name)
     if isinstance(found, NotCounted):

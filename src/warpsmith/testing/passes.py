@@ -1,11 +1,11 @@
-"""What every refactoring pass must keep to, as tests. A plug-in subclasses it and says how it is made:
+"""Conformance tests of refactoring passes. A plug-in subclasses the suite and creates its pass:
 
 class TestMine(PassConformance):
     def make(self):
         return Mine()
 
-The kernels are the bundled ones, untouched, and a few awkward ones; `kernels` may be overridden to add more. No device is needed:
-whether what a pass makes *computes* the right thing is tried by `warpsmith templatize` on a device.
+The kernels are the bundled originals and a few awkward ones; override `kernels` to add more. No device is needed:
+whether the result *computes* the right thing is tested by `warpsmith templatize` on a device.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ block = [128]
 only = { n = 1000 }
 """
 
-# Nothing to do, control flow in macros, a body on one line, conditionals of its own, and names that passes like to use.
+# No work, control flow in macros, a body on one line, conditionals, and names that passes like to use.
 AWKWARD = {
     "empty": """
 __global__ void k(float* out, int n) {}
@@ -90,11 +90,11 @@ __global__ void k(float* out, int n) {
 
 @cache
 def _bundled() -> tuple[Kernel, ...]:
-    """Reading them takes longer than most passes."""
+    """Cached: reading them takes longer than most passes."""
     return tuple(map(load_kernel, bundled_names()))
 
 
-# Applying a pass is what takes time: each is applied once to each kernel, whichever test comes first.
+# Applying a pass is slow: each is applied once to each kernel, whichever test comes first.
 _KNOWN: dict[tuple[type[Pass], str, Variant], Draft] = {}
 
 
@@ -103,7 +103,7 @@ class PassConformance:
         raise NotImplementedError
 
     def kernels(self, folder: Path) -> Iterator[Kernel]:
-        """What the pass is tried on; `folder` is empty and the test's own."""
+        """What the pass is tried on; `folder` is empty and private to the test."""
         yield from _bundled()
         for name, text in AWKWARD.items():
             own = folder / name
@@ -145,7 +145,7 @@ class PassConformance:
             assert difference is None, (kernel.path, difference)
 
     def test_what_it_makes_can_be_read_again(self, tmp_path: Path) -> None:
-        """Later passes look at it, this one among them; those that decorate come last and may write directives."""
+        """Later passes read it, this one among them; those that decorate come last and may write directives."""
         for before, after in self._applied(tmp_path):
             original, language = before.branches[0].variant, before.kernel.language
             if not after.origins or parse_kernel(original.text, language, original.entry).has_errors():

@@ -1,4 +1,4 @@
-"""What every strategy must keep to, as tests. A plug-in subclasses it and says how it is made:
+"""Conformance tests of search strategies. A plug-in subclasses the suite and creates its strategy:
 
 class TestMine(StrategyConformance):
     def make(self, space, rng):
@@ -26,7 +26,7 @@ _PASSED = Verdict((ArgumentCheck("w", "out", passed=True, max_error=0.0),))
 
 
 def measured(score: float) -> Measured:
-    """An outcome with nothing in it but its score."""
+    """An outcome with only its score."""
     return Measured(_PASSED, (), score)
 
 
@@ -58,7 +58,7 @@ def plain_space(
 
 
 class Unlistable(Space):
-    """A space that nobody may go through as a whole: as good as too large for it."""
+    """A space that cannot be listed, as if it were too large."""
 
     @property
     def rows(self) -> Array:
@@ -69,7 +69,7 @@ class Unlistable(Space):
 
 
 def large_space() -> Space:
-    """Far more configurations than anybody can try, with one constraint that ties all parameters together."""
+    """Far more configurations than can be tried, with one constraint over all parameters."""
     names = [f"P{i}" for i in range(_LARGE)]
     parameters = (Parameter(name, tuple(range(1, 11)), 2) for name in names)
     return plain_space(*parameters, constraints=(f"{' + '.join(names)} <= {5 * _LARGE}",), kind=Unlistable)
@@ -101,7 +101,7 @@ def _all_fail(configuration: Configuration) -> Outcome:
 
 
 class StrategyConformance:
-    """Subclass it; `make` is the only thing to give."""
+    """Subclass it; only `make` must be given."""
 
     def make(self, space: Space, rng: np.random.Generator) -> Strategy:
         raise NotImplementedError
@@ -109,7 +109,7 @@ class StrategyConformance:
     def run(
         self, space: Space, outcome: Callable[[Configuration], Outcome], *, batch: int = 1, seed: int = 0
     ) -> list[Configuration]:
-        """Everything the strategy asks for until it has no more, told in the order asked."""
+        """Everything the strategy proposes until it has no more, with results told in the order of the proposals."""
         strategy = self.make(space, np.random.default_rng(seed))
         asked: list[Configuration] = []
         for _ in range(10 * len(space) + 10):
@@ -205,7 +205,7 @@ class StrategyConformance:
         self.check(space, asked)
 
     def test_any_order_with_failures_is_repeatable(self) -> None:
-        """Results of parallel workers come shuffled; the same calls still give the same answers."""
+        """Results of parallel workers arrive in any order; the same calls must give the same answers."""
         space = small_space()
         runs = [self._shuffled(space, seed=7) for _ in range(2)]
         self.check(space, runs[0])
@@ -227,14 +227,14 @@ class StrategyConformance:
         return asked
 
     def test_nothing_is_told(self) -> None:
-        """Asking alone must end too: a run may be stopped with everything outstanding."""
+        """Asking without results must end too: a run may be stopped with everything outstanding."""
         space = small_space()
         strategy = self.make(space, np.random.default_rng(2))
         self.check(space, [*strategy.ask(10), *strategy.ask(1000)])
         assert strategy.ask(1) == []
 
     def test_what_was_told_unasked_is_not_asked_for(self) -> None:
-        """A resumed run tells what is recorded before it asks."""
+        """A resumed run tells recorded results before it asks."""
         space = small_space()
         strategy = self.make(space, np.random.default_rng(3))
         known = [space[index] for index in range(0, len(space), 3)]
@@ -248,7 +248,7 @@ class StrategyConformance:
         assert self.make(small_space(), np.random.default_rng(4)).ask(0) == []
 
     def test_a_configuration_of_another_space_is_ignored(self) -> None:
-        """A record may hold what an earlier template had."""
+        """A record may contain configurations of an earlier template."""
         space = small_space()
         strategy = self.make(space, np.random.default_rng(8))
         strategy.tell(Evaluation(Configuration.of({"BLOCK": 7, "TILE": 3}), measured(0.1)))

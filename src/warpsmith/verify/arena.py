@@ -1,4 +1,4 @@
-"""One workload's memory, shared with the measuring worker through an anonymous file: for every buffer `[guard | data | guard]`.
+"""One workload's memory, shared with the measuring worker through an anonymous file: `[guard | data | guard]` per buffer.
 
 The tuner fills it before a launch and inspects it afterwards; the worker maps it, and between timed launches fills it from the
 same pool of inputs (`verify.pool`), which no kernel can write.
@@ -26,10 +26,10 @@ _PAGE = mmap.PAGESIZE
 _MIN_GUARD, _MAX_GUARD = 64 << 10, 1 << 20
 _EMPTY_VIEW = 16
 
-# Guards are one 16-bit word over and over. As a float it is NaN, so that what reads past the end shows in the result: a
-# signalling one, which arithmetic makes quiet, so that computing in place past the end shows in the guard. A buffer that is
-# written has another word than one that is only read: a kernel that copies from guard to guard leaves a trace too. For
-# integers, unlike 0xFFFF, it is not the -1 that kernels like to store.
+# Guards repeat one 16-bit word. As a float it is NaN, so that a read past the end shows in the result: a signalling one, which
+# arithmetic makes quiet, so that computing in place past the end shows in the guard. Written buffers have a different word from
+# read-only ones: a kernel that copies from guard to guard leaves a trace too. As an integer, unlike 0xFFFF, it is not the -1
+# that kernels often store.
 _READ_ONLY_WORD, _WRITTEN_WORD = 0xFFFD, 0xFFFB
 _FLOAT_WORDS = {
     DType.F64: (0xFFF5, 0xFFF3),
@@ -39,15 +39,15 @@ _FLOAT_WORDS = {
 }
 FLOAT_POISON = 0xFF
 _POISON = np.full(PIECE_BYTES, FLOAT_POISON, np.uint8)
-# Integers have no NaN: outputs get noise, no byte of which is a valid bool, so that what was not written differs somewhere.
+# Integers have no NaN: outputs get noise, no byte of which is a valid bool, so that unwritten elements differ somewhere.
 _NOISE = np.tile(np.random.default_rng(0x5EED).integers(2, 256, PIECE_BYTES // 2, np.uint8), 2)
 POISONED = Contents(0, places=1)
-"""Outputs before a launch: of what `poison_for` their type gives, every piece is the same."""
+"""Contents of outputs before a launch: repetitions of what `poison_for` gives for their type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a buffer's data lies in the arena, between guards of `guard_before` and `guard_after` bytes."""
+    """Position of a buffer's data in the arena, between guards of `guard_before` and `guard_after` bytes."""
 
     name: str
     offset: int
@@ -57,13 +57,13 @@ class Placement:
 
     @property
     def view_bytes(self) -> int:
-        """What a launch is given: devices refuse buffers of no size, so an empty one shows the beginning of its guard."""
+        """The bytes passed to a launch. Devices refuse empty buffers, so an empty one shows the beginning of its guard."""
         return self.nbytes or _EMPTY_VIEW
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRegion:
-    """What the arena has to know of one buffer."""
+    """What the arena needs to know about one buffer."""
 
     name: str
     dtype: DType
@@ -77,7 +77,7 @@ class MemoryRegion:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something that a launch must not do to memory."""
+    """A forbidden memory write of a launch."""
 
     argument: str
     problem: str
@@ -85,7 +85,9 @@ class Damage:
 
 
 class Arena:
-    """`pool` has what `in` and `inout` regions begin with; arenas of the same workload may share it."""
+    """Memory of all regions. `pool` has the initial contents of `in` and `inout` regions; arenas of the same workload may share
+    it.
+    """
 
     def __init__(self, regions: Sequence[MemoryRegion], pool: InputPool) -> None:
         self._regions = tuple(regions)
@@ -103,7 +105,7 @@ class Arena:
         return len(self._bytes)
 
     def close(self) -> None:
-        """Give the descriptor back; the mapping goes with the last array that looks into it."""
+        """Close the descriptor; the mapping is released with the last array that views it."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
@@ -114,12 +116,12 @@ class Arena:
         return self._data(region).view(region.dtype.numpy).reshape(region.shape)
 
     def mark_touched(self, draw: int | None = None) -> None:
-        """Say that something was launched on it, the last time with inputs of that draw: the next reset may rely on nothing."""
+        """Record a launch on this memory, the last one with inputs of that draw: the next reset must assume nothing."""
         self._intact = False
         self._draw = self._draw if draw is None else draw
 
     def reset(self, draw: int = FIRST) -> None:
-        """Ready for a launch. Inputs and guards are rewritten unless the last inspection found them as they should be."""
+        """Prepare for a launch. Inputs and guards are rewritten unless the last inspection found them intact."""
         same, self._draw = draw == self._draw, draw
         for region in self._regions:
             data = self._data(region)
@@ -136,7 +138,7 @@ class Arena:
         self._intact = False
 
     def inspect(self, *, inputs: bool = True) -> list[Damage]:
-        """What the launches since the last reset did that they must not: writes outside buffers, and to inputs."""
+        """Forbidden writes of the launches since the last reset: outside buffers, and to inputs."""
         found: list[Damage] = []
         for region in self._regions:
             found += self._guard_damage(region)
@@ -176,7 +178,7 @@ class Arena:
 
 
 def _plan(regions: Sequence[MemoryRegion]) -> tuple[tuple[Placement, ...], int]:
-    """Data begins on a page; the guard after it begins with the very next byte, so that one element too many is seen."""
+    """Data begins on a page; its guard begins at the very next byte, so that one extra element is detected."""
     layout, offset = [], 0
     for region in regions:
         guard = _to_page(min(max(region.nbytes // 16, _MIN_GUARD), _MAX_GUARD))
@@ -192,7 +194,7 @@ def _to_page(size: int) -> int:
 
 
 def _sealed_file(name: str, size: int) -> int:
-    """Sealed against resizing: a worker that shrank it would crash the tuner at its next access."""
+    """A file sealed against resizing: a worker that shrank it would crash the tuner at its next access."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
@@ -200,7 +202,7 @@ def _sealed_file(name: str, size: int) -> int:
 
 
 def _guard_bytes(region: MemoryRegion, start: int, end: int) -> Array:
-    """The pattern keeps its place relative to the arena, also after a buffer of odd size."""
+    """The pattern stays aligned to the arena, also after a buffer of odd size."""
     read_only, written = _FLOAT_WORDS.get(region.dtype, (_READ_ONLY_WORD, _WRITTEN_WORD))
     return _repeated(read_only if region.role is Role.IN else written)[start % 2 : start % 2 + end - start]
 
@@ -211,7 +213,7 @@ def _repeated(word: int) -> Array:
 
 
 def poison_for(dtype: DType) -> Array:
-    """Bytes that no kernel leaves by computing."""
+    """Bytes that no kernel writes as a computed result."""
     return _POISON if dtype.is_float else _NOISE
 
 

@@ -22,7 +22,7 @@ _CHUNK = 1 << 15
 
 @dataclass(slots=True)
 class _Worst:
-    """The largest error so far: among the elements that fail once there are any, else among all."""
+    """The largest error so far: among failing elements if there are any, else among all."""
 
     error: float = -1.0
     index: int = 0
@@ -32,9 +32,9 @@ class _Worst:
 def compare(
     name: str, workload: str, got: Array, expected: Array, rtol: float, atol: float, *, poisoned: bool = False
 ) -> ArgumentCheck:
-    """`expected` as the oracle gives it: float64 for floats, else the type of `got`.
+    """Compare an output with `expected`: float64 for floats, else the type of `got`.
 
-    `poisoned`: what is still as it was filled before the launch was not written, and is wrong whatever is expected.
+    `poisoned`: elements that still have their fill value were not written, and are wrong whatever is expected.
     """
     if got.shape != expected.shape:
         raise ValueError(f"{name}: got shape {got.shape}, expected {expected.shape}")
@@ -61,9 +61,9 @@ def count_differing(got: Array, expected: Array, rtol: float, atol: float, *, po
 
 
 def agree(got: Array, other: Array, rtol: float, atol: float) -> bool:
-    """Whether two outputs of launches are within the tolerance of each other, in the precision that they have.
+    """Whether the outputs of two launches are within the tolerance of each other, in their own precision.
 
-    As `compare`, without saying where: bits that are the same agree, whatever they are.
+    As `compare`, without positions: equal bits always agree.
     """
     if got.dtype.kind in "biu":
         return np.array_equal(got, other)
@@ -83,7 +83,7 @@ def agree(got: Array, other: Array, rtol: float, atol: float) -> bool:
 
 
 def has_nan(got: Array) -> bool:
-    """Whether a kernel wrote one; what it did not write does not count."""
+    """Whether a kernel wrote a NaN; unwritten elements do not count."""
     flat = got.reshape(-1)
     if flat.dtype.kind in "iub":
         return False
@@ -168,7 +168,7 @@ def _chunks(got: Array, expected: Array) -> Iterator[tuple[int, Array, Array]]:
 
 
 def _widener(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
-    """To a type NumPy computes fast in. Its own casts from bf16 and f8 go element by element; bits and a table do not."""
+    """To a type that NumPy computes fast in. Its own casts from bf16 and f8 go element by element; bits and a table do not."""
     if dtype.name == "bfloat16":
         return lambda part: (part.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     if dtype.itemsize == 1:
@@ -180,7 +180,7 @@ def _widener(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
 
 
 def _is_poison(part: Array) -> Array:
-    """Whether nothing was written. A type of one byte has too few NaN for one that no kernel computes."""
+    """Whether an element is unwritten. One-byte types have too few NaN patterns for one that no kernel computes."""
     if part.dtype.itemsize == 1:
         return np.zeros(len(part), np.bool_)
     bits = part.view(f"u{part.dtype.itemsize}")

@@ -1,7 +1,7 @@
 """Seeded values for every argument of a workload, and the raw bytes of scalars.
 
-Each argument draws from a stream of its own, named by seed, workload and argument: adding or reordering arguments changes no
-other.
+Each argument has its own random stream, named by seed, workload and argument: adding or reordering arguments does not change
+the others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def make_inputs(kernel: Kernel, workload: Workload, seed: int) -> dict[str, Arra
 
 
 def make_material(kernel: Kernel, workload: Workload, seed: int) -> tuple[dict[str, Array], dict[str, Material]]:
-    """The inputs, and for every buffer that has some what its contents are drawn from when launches are timed (`verify.pool`).
+    """The inputs, and for every non-empty buffer the material for timed launches (`verify.pool`).
 
     The first draw is the inputs themselves.
     """
@@ -77,7 +77,7 @@ def _make(kernel: Kernel, workload: Workload, seed: int, alternative: int) -> di
 
 
 def _tied(kernel: Kernel, buffers: Sequence[Buffer]) -> frozenset[str]:
-    """Buffers that a function of the user's makes, and those that it looks at: what fits together is drawn together."""
+    """Buffers made by a user's function, and the buffers it reads: dependent contents are drawn together."""
     tied = {b.name for b in buffers if b.init.python is not None}
     for name in [b.init.python for b in buffers if b.init.python is not None]:
         asked = asked_for(_function(kernel, name)[1])
@@ -101,14 +101,14 @@ def _material(buffer: Buffer, kernel: Kernel, workload: Workload, seed: int, val
 
 
 def flippable(kind: str, dtype: DType, low: float | None, high: float | None) -> int:
-    """The bits of an element that may be flipped at random: it stays within what `init` asks for."""
+    """Bits of an element that may be flipped at random without leaving the range that `init` asks for."""
     size = 8 * dtype.itemsize
     if dtype.is_float:
         digits = (1 << _MANTISSA_BITS[dtype]) - 1
         if kind == "normal":  # its density falls within a power of two: the first two digits stay, with which it hardly changes
             return digits >> 2 | 1 << (size - 1)
         begins, ends = (0.0 if low is None else low), (1.0 if high is None else high)
-        # Below a power of two, whatever the digits, stays below it. A value of a narrow type may have been rounded up to it.
+        # Mantissa bits do not move a value past the next power of two. A narrow type's value may have been rounded up to it.
         is_whole = begins == 0 and ends > 0 and math.frexp(ends)[0] == _HALF and dtype in {DType.F32, DType.F64}
         return digits if is_whole else 0
     if dtype is DType.BOOL:
@@ -129,17 +129,17 @@ def shape_of(buffer: Buffer, kernel: Kernel, workload: Workload) -> tuple[int, .
 
 
 def nbytes_of(kernel: Kernel, workload: Workload) -> int:
-    """Of all buffers that the arguments point to."""
+    """Total size of all buffers that the arguments point to."""
     return sum(math.prod(shape_of(b, kernel, workload)) * b.dtype.itemsize for b in kernel.buffers if not b.null)
 
 
 def default_names(kernel: Kernel, workload: Workload) -> dict[str, Value]:
-    """What expressions about memory may use. All candidates share the memory, so parameters have their defaults here."""
+    """Names that expressions about memory may use. All candidates share the memory, so parameters have their defaults here."""
     return {**kernel.defines, **kernel.default_configuration, **workload.sizes}
 
 
 def scalar_value(scalar: Scalar, kernel: Kernel, workload: Workload, names: Mapping[str, Value] | None = None) -> Value:
-    """With `names` for the expression, or the defaults. A workload may have a constant of kernel.toml otherwise."""
+    """The scalar's value with `names`, or the defaults. A workload may override a constant of kernel.toml."""
     value = scalar.value.evaluate(default_names(kernel, workload) if names is None else names)
     if workload.constants_factor == 1.0 or not is_constant(scalar, kernel) or isinstance(value, str):
         return value
@@ -147,9 +147,9 @@ def scalar_value(scalar: Scalar, kernel: Kernel, workload: Workload, names: Mapp
 
 
 def is_constant(item: Buffer | Scalar, kernel: Kernel) -> bool:
-    """Whether kernel.toml fixes what a kernel takes as an argument all the same, so that it may not rely on its value.
+    """Whether kernel.toml fixes an argument's value that a kernel may still not assume.
 
-    Where nobody but the original says what is right, only of floats: places that are not the declared ones may mean nothing.
+    Without a reference, only for floats: other values of indices and sizes may be meaningless.
     """
     if isinstance(item, Scalar):
         return item.dtype.is_float and not item.value.names
@@ -182,7 +182,7 @@ def scalar_bytes(scalar: Scalar, value: Value) -> bytes:
 
 
 def as_python(argument: Buffer | Scalar, array: Array) -> Any:
-    """As a user's function that fills a buffer gets an argument: scalars as numbers, types that NumPy lacks as float32."""
+    """An argument as a user's fill function gets it: scalars as numbers, types that NumPy lacks as float32."""
     if isinstance(argument, Scalar):
         return float(array) if argument.dtype.is_float else array.item()
     return array.astype(np.float32) if argument.dtype in _NOT_IN_NUMPY else array
@@ -208,7 +208,7 @@ def _generated(buffer: Buffer, kernel: Kernel, workload: Workload, shape: tuple[
 
 
 def sparse_buffers(kernel: Kernel, workload: Workload) -> tuple[Buffer, ...]:
-    """Which buffers have spikes on a workload that is sparse: large ones of random floats that may be zero."""
+    """Buffers that have spikes on a sparse workload: large ones of random floats that may be zero."""
     if not workload.is_sparse:
         return ()
     found: list[tuple[int, Buffer]] = []
@@ -270,9 +270,9 @@ def generate(
 
 
 def _integer_range(dtype: DType, given_low: float | None, given_high: float | None) -> tuple[int, int]:
-    """[low, high). Unless told otherwise: all of an 8-bit type, and small non-negative numbers of a wider one.
+    """[low, high). By default the whole range of an 8-bit type, and small non-negative numbers for wider ones.
 
-    Wide integers are more often indices and counts than data; small ones keep sums of them in range.
+    Wide integers are more often indices and counts than data; small values keep their sums in range.
     """
     match dtype:
         case DType.BOOL:
@@ -299,7 +299,7 @@ def _from_python(
     workload: Workload,
     earlier: Mapping[str, Array],
 ) -> Array:
-    """The function may ask for `shape`, `dtype`, `rng`, the workload's sizes, and the arguments before this one."""
+    """The function may ask for `shape`, `dtype`, `rng`, the workload's sizes, and earlier arguments."""
     file, function = _function(kernel, buffer.init.python or "")
     seen = {item.name: as_python(item, earlier[item.name]) for item in kernel.arguments if item.name in earlier}
     dtype = np.dtype(np.float32) if buffer.dtype in _NOT_IN_NUMPY else buffer.dtype.numpy

@@ -1,4 +1,4 @@
-"""A workload's arguments for who follows a launch without making it: sizes and scalars now, contents when they are asked for."""
+"""A workload's arguments for analyses that follow a launch without running it: sizes and scalars now, contents on demand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def launch_arguments(kernel: Kernel, workload: Workload) -> Arguments:
     def contents(name: str) -> bytes:
         buffer = next(b for b in kernel.buffers if b.name == name)
         if buffer.role is Role.OUT:
-            raise UnsupportedFeature(f"an address or a branch depends on {name}, which holds nothing before the launch")
+            raise UnsupportedFeature(f"an address or a branch depends on {name}, which has no contents before the launch")
         return inputs()[name].tobytes()
 
     constants = {constant.name: inputs()[constant.name].tobytes() for constant in kernel.constants}

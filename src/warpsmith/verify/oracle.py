@@ -1,4 +1,4 @@
-"""The NumPy reference: what every output should be, in float64 (integers in their own type)."""
+"""The NumPy reference: the expected outputs, in float64 (integers in their own type)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outputs_of(kernel: Kernel) -> tuple[Buffer, ...]:
 def expected_outputs(
     kernel: Kernel, workload: Workload, inputs: Mapping[str, Array], geometry: Geometry
 ) -> dict[str, Array] | None:
-    """None without a reference: then the original kernel is the oracle, and running it is the tuner's business."""
+    """None without a reference: the original kernel is then the oracle, and the caller runs it."""
     file, name = kernel.reference.file, kernel.reference.function
     if file is None or name is None:
         return None
@@ -57,7 +57,7 @@ def expected_outputs(
 
 
 def reference_problem(kernel: Kernel) -> InputError | None:
-    """What would go wrong before the reference is even called: it cannot be loaded, or asks for what there is not."""
+    """Problems found before calling the reference: it cannot be loaded, or asks for an unknown name."""
     file, name = kernel.reference.file, kernel.reference.function
     if file is None or name is None:
         return None
@@ -70,7 +70,7 @@ def reference_problem(kernel: Kernel) -> InputError | None:
 
 
 def normalised(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
-    """Expected values in the form that `compare` takes. ValueError says what is wrong with them."""
+    """Expected values in the form that `compare` takes. Raises ValueError with the reason if they do not fit."""
     if array.shape != shape:
         flat_or_same = array.ndim <= 1 or len(shape) <= 1 or _extents(array.shape) == _extents(shape)
         if array.size != int(np.prod(shape)) or not flat_or_same:
@@ -86,7 +86,7 @@ def normalised(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
         exact = np.ascontiguousarray(array).astype(dtype.numpy)
     wrong = exact.astype(array.dtype, copy=False) != array
     if dtype is not DType.BOOL and array.dtype.kind in "iu":
-        # A wrapped value casts back to itself between types of one width: the sign gives it away.
+        # A wrapped value casts back to itself between types of one width: the sign reveals it.
         wrong |= (exact < 0) != (array < 0)
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
@@ -95,7 +95,9 @@ def normalised(array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
 
 
 def _representable(values: Array, dtype: DType) -> Array:
-    """Beyond the largest finite number a right kernel stores infinity, or where there is none (f8e4m3) saturates."""
+    """Clamped as a kernel would: a correct kernel stores infinity beyond the largest finite number, or saturates in a type
+    without one (f8e4m3).
+    """
     if dtype is DType.F64:
         return values
     import ml_dtypes  # noqa: PLC0415 - as in core.dtype

@@ -1,13 +1,13 @@
-"""Fresh inputs for every timed launch, at the price of a copy.
+"""Fresh inputs for every timed launch, at the cost of a copy.
 
-A kernel that is launched again and again on the same inputs can keep its result and look fast. So the contents of a workload's
-buffers follow from a *draw*, a number that is new for each pair of launches: piece by piece they are taken from random places of
-a pool that caches hold, and signs and lower digits are flipped at random places. Both keep the distribution that `init` asks for.
-Of a permutation a window is drawn, which rolls it. What a function of the user's makes (a list of offsets, a page table) has a
-structure that nobody knows here: of that, and of what it was made from, whole alternatives are drawn.
+A kernel that is launched repeatedly on the same inputs could cache its result and look fast. So the contents of a workload's
+buffers follow from a *draw*, a number that is new for each pair of launches: they are assembled from random pieces of a pool
+that caches hold, with signs and lower digits flipped at random places. Both keep the distribution that `init` asks for. A
+permutation is drawn as a window, which rotates it. The output of a user's function (a list of offsets, a page table) has an
+unknown structure: complete alternatives of it, and of its inputs, are drawn instead.
 
-The pool lies in a file that cannot be changed any more. The tuner makes it; the worker fills buffers from it between launches,
-and the tuner can tell for any draw what a buffer began with. Draw 0 is what verification uses: the first window, unchanged.
+The pool lies in a sealed file. The tuner makes it; the worker fills buffers from it between launches, and the tuner can
+reproduce a buffer's initial contents for any draw. Draw 0 is what verification uses: the first window, unchanged.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ FIRST = 0
 _MOST_DRAWS = 1 << 62
 
 SPAN_BYTES = 1 << 19
-"""Of the pool that pieces are taken from: a buffer of values that are drawn independently has at least so much material."""
+"""Minimum size of the pool for a buffer of independently drawn values."""
 _MASK_BYTES = 1 << 19
 _ALIGNED = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a buffer's contents are drawn from: windows of `values`, `step` bytes apart.
+    """Source of a buffer's contents: windows of `values`, `step` bytes apart.
 
-    With a `span`, pieces are taken from that many bytes at its beginning instead. `flips` has the bits of one element that may be
+    With a `span`, pieces come from that many bytes at its beginning instead. `flips` has the bits of one element that may be
     flipped, 0 for none. Buffers of the same `group` are drawn together.
     """
 
@@ -52,7 +52,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Where a buffer's material lies in the pool; travels to the worker. `mask` is -1 where no bits are flipped."""
+    """Position of a buffer's material in the pool; sent to the worker. `mask` is -1 where no bits are flipped."""
 
     name: str
     begin: int
@@ -78,7 +78,7 @@ class Recipe:
 
 
 class InputPool:
-    """The material of one workload's buffers, in a sealed file that several arenas may share."""
+    """Material of one workload's buffers, in a sealed file that several arenas may share."""
 
     def __init__(self, fd: int, recipes: Mapping[str, Recipe], rng: np.random.Generator) -> None:
         self.fd = fd
@@ -102,18 +102,20 @@ class InputPool:
 
     @classmethod
     def unvaried(cls, values: Mapping[str, Array], *, sealed: bool = True) -> InputPool:
-        """Every launch gets these. Unless it is sealed, what `first` gives may be written, and later launches get that."""
+        """A pool that gives every launch the same inputs. Unless sealed, what `first` returns may be written, and later
+        launches get that.
+        """
         kept = {name: np.ascontiguousarray(array) for name, array in values.items()}
         materials = {name: Material(array, array.nbytes) for name, array in kept.items()}
         return cls.of(materials, np.random.default_rng(0), sealed=sealed)
 
     def shared(self) -> InputPool:
-        """The same file for another owner, who closes it for itself and has draws of its own."""
+        """The same file for another owner, who closes it separately and has its own draws."""
         return InputPool(os.dup(self.fd), self.recipes, self._rng.spawn(1)[0])
 
     @classmethod
     def copied(cls, content: Array, recipes: Mapping[str, Recipe], rng: np.random.Generator) -> InputPool:
-        """One with the `content` of another, of another process or machine."""
+        """A pool with the `content` of another, from another process or machine."""
         fd = os.memfd_create("warpsmith-inputs", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(fd, content.nbytes)
         _write(fd, content, 0)
@@ -133,7 +135,7 @@ class InputPool:
         return int(self._rng.integers(FIRST + 1, _MOST_DRAWS))
 
     def first(self, name: str) -> Array:
-        """The bytes of a buffer as draw FIRST has them, without a copy."""
+        """The bytes of a buffer for draw FIRST, without a copy."""
         recipe = self.recipes[name]
         return self._bytes[recipe.begin : recipe.begin + recipe.nbytes]
 
@@ -141,7 +143,7 @@ class InputPool:
         fill(into, self._bytes, self.recipes[name].contents(draw))
 
     def first_difference(self, name: str, draw: int, got: Array) -> int | None:
-        """The first byte at which a buffer is not what the draw makes of it."""
+        """First byte at which a buffer differs from the draw's contents."""
         contents = self.recipes[name].contents(draw)
         drawn = np.empty(PIECE_BYTES, np.uint8)
         for start in range(0, len(got), PIECE_BYTES):
@@ -156,7 +158,7 @@ class InputPool:
 
 
 def mapped(fd: int) -> Array:
-    """A pool's bytes, private and read-only: whoever strays there crashes instead of changing what is drawn from."""
+    """A pool's bytes, mapped private and read-only: a stray write crashes instead of changing the pool."""
     size = os.fstat(fd).st_size
     return np.frombuffer(mmap.mmap(fd, size, mmap.MAP_PRIVATE, mmap.PROT_READ), np.uint8)
 
@@ -166,7 +168,7 @@ def is_sealed(fd: int) -> bool:
 
 
 def fill(target: Array, source: Array, contents: Contents) -> None:
-    """Gives a buffer (its bytes, aligned to eight) its contents."""
+    """Fill a buffer (its bytes, aligned to eight)."""
     for start in range(0, len(target), PIECE_BYTES):
         _fill_piece(target[start : start + PIECE_BYTES], source, contents, start)
 
@@ -184,12 +186,12 @@ def _fill_piece(target: Array, source: Array, contents: Contents, start: int) ->
 
 
 def _places(room: int) -> int:
-    """Where a piece may begin in so much room."""
+    """Possible start positions of a piece in this much room."""
     return (room - PIECE_BYTES) // STEP + 1
 
 
 def _mixed(draw: int, name: str) -> int:
-    """64 well mixed bits of a draw for a name: the same in the tuner and in the worker."""
+    """64 well-mixed bits of a draw for a name: equal in the tuner and in the worker."""
     bits = draw
     for byte in name.encode():
         bits = (bits * 1099511628211 ^ byte) & 0xFFFFFFFFFFFFFFFF
@@ -197,7 +199,7 @@ def _mixed(draw: int, name: str) -> int:
 
 
 def alternatives(values: Sequence[Array], group: str) -> Material:
-    """Whole sets to choose from, each as it is."""
+    """Complete alternatives to choose from."""
     nbytes = values[0].nbytes
     step = -(-max(nbytes, 1) // STEP) * STEP
     joined = np.zeros(step * len(values), np.uint8)

@@ -1,4 +1,4 @@
-"""A workload made ready: inputs, expected outputs and the arena, and the verdict on a launch. Never in the worker."""
+"""A workload prepared for launches: inputs, expected outputs, the arena, and verdicts. Never in the worker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _FAR, _SHARE_OF_LARGEST, _MANY = 100, 0.02, 16  # times the tolerance, of the la
 
 
 class PreparedWorkload:
-    """`expected` is None until the oracle has spoken: at once with a reference, else when the original's outputs are adopted."""
+    """`expected` is None until an oracle provides it: immediately with a reference, else when the original's outputs are
+    adopted.
+    """
 
     def __init__(
         self,
@@ -58,11 +60,13 @@ class PreparedWorkload:
         self.seed = seed
         """Of the inputs."""
         self.memory_damaged = False
-        """Whether the last verdict found writes where none may be: then the worker's own memory is in doubt too."""
+        """Whether the last verdict found out-of-bounds writes: the worker's own memory is then suspect too."""
 
     @classmethod
     def prepare(cls, kernel: Kernel, workload: Workload, seed: int, geometry: Geometry) -> PreparedWorkload:
-        """Seeded inputs, and the reference's outputs when there is one. `geometry` is the original's, for references that ask."""
+        """Seeded inputs, and the reference's outputs if there is one. `geometry` is the original's, for references that ask for
+        it.
+        """
         _require_memory(kernel, workload)
         inputs, materials = make_material(kernel, workload, seed)
         pool = InputPool.of(materials, np.random.default_rng([seed, *workload.name.encode()]))
@@ -70,14 +74,14 @@ class PreparedWorkload:
         return cls(kernel, workload, inputs, expected, geometry=geometry, pool=pool, seed=seed)
 
     def twin(self) -> PreparedWorkload:
-        """The same in memory of its own, for a device that works beside the first."""
+        """A copy in its own memory, for a second device."""
         pool = self.pool.shared()
         return PreparedWorkload(
             self.kernel, self.workload, self.inputs, self.expected, geometry=self.geometry, pool=pool, seed=self.seed
         )
 
     def changeable(self) -> PreparedWorkload:
-        """The same inputs in memory of its own, without an oracle: what is written to them, launches get."""
+        """The same inputs in separate memory, without an oracle: launches see what is written to them."""
         given = {name: self.inputs[name] for name in self.pool.recipes}
         pool = InputPool.unvaried(given, sealed=False)
         return PreparedWorkload(self.kernel, self.workload, self.inputs, None, geometry=self.geometry, pool=pool)
@@ -104,7 +108,7 @@ class PreparedWorkload:
         return drawn
 
     def expected_of(self, draw: int) -> dict[str, Array] | None:
-        """What the reference says of them; None without one."""
+        """The reference's outputs for that draw; None without a reference."""
         return expected_outputs(self.kernel, self.workload, self.inputs_of(draw), self.geometry)
 
     def __enter__(self) -> Self:
@@ -114,7 +118,7 @@ class PreparedWorkload:
         self.close()
 
     def verdict_after_launch(self) -> Verdict:
-        """Memory damage first: it explains wrong values better than they do themselves."""
+        """The verdict on the last launch. Memory damage comes first: it explains wrong values better than the values do."""
         if self.expected is None:
             raise ValueError(f"workload {self.name!r} has no expected outputs yet: adopt those of the original first")
         damage = self.arena.inspect()
@@ -126,18 +130,18 @@ class PreparedWorkload:
         return Verdict((*checks, *self.compared({b.name: self.arena.array(b.name) for b in self._outputs}, self.expected)))
 
     def compared(self, got: Mapping[str, Array], expected: Mapping[str, Array]) -> list[ArgumentCheck]:
-        """Each output beside what it should be."""
+        """Each output with its expected values."""
         checks = []
         for buffer in self._outputs:
             rtol, atol = self.tolerance(buffer)
-            # An original that is its own oracle may leave parts of an output alone; a reference says what belongs everywhere.
+            # An original that is its own oracle may leave parts of an output unwritten; a reference defines every element.
             poisoned = buffer.role is Role.OUT and self.kernel.reference.file is not None
             wanted = expected[buffer.name]
             checks.append(compare(buffer.name, self.name, got[buffer.name], wanted, rtol, atol, poisoned=poisoned))
         return checks
 
     def is_far_off(self, got: Mapping[str, Array], expected: Mapping[str, Array]) -> bool:
-        """Whether much of an output is wrong beyond all rounding: no input brings so many results over an edge at once."""
+        """Whether much of an output is wrong beyond rounding: no input pushes so many results out of tolerance at once."""
         for buffer in self._outputs:
             wanted = expected[buffer.name]
             if not buffer.dtype.is_float or not wanted.size:
@@ -154,7 +158,7 @@ class PreparedWorkload:
         return outputs_of(self.kernel)
 
     def tolerance(self, buffer: Buffer) -> tuple[float, float]:
-        """(rtol, atol): what kernel.toml says, else what the type allows."""
+        """(rtol, atol): from kernel.toml, else the type's default."""
         rtol, atol = buffer.dtype.tolerance
         reference = self.kernel.reference
         rtol = reference.rtol if reference.rtol is not None else rtol
@@ -165,7 +169,7 @@ class PreparedWorkload:
         return rtol, atol
 
     def must_change(self, buffer: Buffer) -> int:
-        """How many elements of an output no launch can leave as it finds them."""
+        """Number of elements of an output that every launch must change."""
         expected = (self.expected or {}).get(buffer.name)
         if expected is None:
             return 0
@@ -177,7 +181,7 @@ class PreparedWorkload:
         return count_differing(before, expected, *self.tolerance(buffer), poisoned=poisoned)
 
     def passed_by_zeros(self) -> list[str]:
-        """Outputs whose values are so small that nothing but zeros is within the tolerance: their verdicts say nothing."""
+        """Outputs whose values are so small that all zeros would pass: their verdicts say nothing."""
         found = []
         for buffer in self._outputs:
             expected = (self.expected or {}).get(buffer.name)
@@ -188,11 +192,11 @@ class PreparedWorkload:
         return found
 
     def outputs_with_nan(self) -> list[str]:
-        """Outputs of which the oracle says NaN; parts that an original leaves alone do not count."""
+        """Outputs for which the oracle has NaN; parts that an original leaves unwritten do not count."""
         return [buffer.name for buffer in self._outputs if has_nan(self.arena.array(buffer.name))]
 
     def outputs(self, slot: int | None = None) -> dict[str, Array]:
-        """Copies of what the last launch left; with a slot, in the memory that copies of this slot had before."""
+        """Copies of the last launch's outputs; with a slot, in the memory of this slot's previous copies."""
         if slot is None:
             return {buffer.name: self.arena.array(buffer.name).copy() for buffer in self._outputs}
         if slot not in self._slots:
@@ -202,7 +206,7 @@ class PreparedWorkload:
         return self._slots[slot]
 
     def adopt_outputs_as_expected(self) -> None:
-        """Without a reference the original is the oracle: call after its launch, once its outputs are known to repeat."""
+        """Make the original the oracle if there is no reference: call after its launch, once its outputs are known to repeat."""
         self.expected = self.as_expected(self.outputs())
 
     def as_expected(self, outputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -211,7 +215,7 @@ class PreparedWorkload:
 
 
 def _require_memory(kernel: Kernel, workload: Workload) -> None:
-    """Said before the system is asked for it: that may end the process, or promise what it does not have."""
+    """Check for enough memory before allocating: the system may kill the process or overcommit."""
     needed = _COPIES * nbytes_of(kernel, workload)
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
@@ -232,5 +236,5 @@ def prepare_all(binder: Binder, workloads: Iterable[Workload], seed: int, stack:
 
 
 def smallest_first(workloads: Iterable[PreparedWorkload]) -> list[PreparedWorkload]:
-    """By their memory: the order for what there may not be time to do on all of them."""
+    """Sorted by memory: the order for work that may not finish on all of them."""
     return sorted(workloads, key=lambda workload: workload.arena.nbytes)

@@ -1,4 +1,4 @@
-"""Seeds of inputs: secret until whoever asked for them puts them on record, so that no kernel can be made for its inputs."""
+"""Input seeds: secret until they are recorded, so that no kernel can be written for its inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fresh_seed() -> int:
 
 
 def fresh_seeds(number: int) -> tuple[int, ...]:
-    """Nobody's before; with WARPSMITH_INPUT_SEED the same in every process, that seed itself first."""
+    """New random seeds; with WARPSMITH_INPUT_SEED the same in every process, starting with that seed."""
     wanted = input_seed()
     if wanted is None:
         return tuple(secrets.randbits(_BITS) for _ in range(number))

@@ -1,8 +1,8 @@
-"""Inputs of which a part does not tell the whole: in each row of the last axis two elements stand out, at random places.
+"""Sparse inputs: in each row of the last axis two elements at random places dominate.
 
-Of many alike, a part tells what all come to: a quarter of a mean is a mean within a tolerance. Where nearly all else is zero it
-is not; but whoever sees zeros knows that he is tested. So every other row keeps what `init` asks for: to find what stands out
-there, all of the row must be read.
+A sample of similar values predicts their sum or mean within a tolerance, so a kernel could skip most of them. In an almost-zero
+row it cannot; but zeros would give the test away, so every other row keeps what `init` asks for. To find the dominant elements,
+the whole row must be read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _OUTSTANDING = 32  # times the largest element
 
 
 def with_spikes(values: Array, dtype: DType, rng: np.random.Generator) -> Array:
-    """A power of two and its half in each row, half a row apart, for rows often are two halves that belong together: neither half
-    has the mean of the whole. One in four is at an end. A buffer of one row keeps its other values.
+    """A power of two and its half in each row, half a row apart.
+
+    Rows are often two halves that belong together: this way neither half has the mean of the whole. One in four is at an end. A
+    buffer of one row keeps its other values.
     """
     extent = values.shape[-1] if values.ndim else 1
     rows = values.reshape(-1, extent).copy() if values.size else values.reshape(0, max(extent, 1)).copy()

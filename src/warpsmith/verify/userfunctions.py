@@ -1,6 +1,6 @@
-"""Python functions that kernel.toml names (`file.py:function`): loading them, and calling them with the arguments they ask for.
+"""Python functions that kernel.toml names (`file.py:function`): loads them, and calls them with the arguments they ask for.
 
-They are the user's own code and run in our process; what they do wrong is answered as an `InputError` at the line that did it.
+They are the user's own code and run in this process; their errors become an `InputError` at the line that raised.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_function(file: Path, name: str) -> UserFunction:
 
 
 def asked_for(function: UserFunction) -> frozenset[str] | None:
-    """The names that its signature asks for; None for all that there are (`**kwargs`)."""
+    """Parameter names in its signature; None for all available (`**kwargs`)."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
@@ -67,12 +67,12 @@ def call_by_name(function: UserFunction, file: Path, available: Mapping[str, Any
 
 
 def require_known(function: UserFunction, file: Path, available: Collection[str]) -> None:
-    """Raises InputError if it asks for what is not there."""
+    """Raises InputError if it asks for an unknown name."""
     for parameter in inspect.signature(function).parameters.values():
         is_any = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if not is_any and parameter.default is parameter.empty and _key_of(parameter, available) is None:
             raise InputError(
-                f"{getattr(function, '__name__', 'function')}() asks for {parameter.name!r}, which is not there",
+                f"{getattr(function, '__name__', 'function')}() asks for {parameter.name!r}, which does not exist",
                 location=Location(file, function.__code__.co_firstlineno if hasattr(function, "__code__") else None),
                 hint=f"it may ask for: {', '.join(available)}",
             )
@@ -88,7 +88,7 @@ def _key_of(parameter: inspect.Parameter, available: Collection[str]) -> str | N
 
 @lru_cache(maxsize=32)
 def _load_module(file: Path, stamp: int) -> ModuleType:
-    """`stamp` makes an edited file a new entry of the cache."""
+    """Load the file. `stamp` gives an edited file a new cache entry."""
     spec = importlib.util.spec_from_file_location(f"warpsmith_user_{file.stem}_{stamp}", file)
     if spec is None or spec.loader is None:
         raise InputError("this is not a Python file", location=Location(file))
@@ -108,7 +108,7 @@ def _described(error: Exception) -> str:
 
 
 def _innermost(error: Exception, file: Path) -> Location:
-    """The deepest line of the user's own file: below it there is only NumPy."""
+    """The deepest traceback line in the user's own file, above NumPy's frames."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return Location(file, error.lineno, error.offset)
     resolved = str(file.resolve())

@@ -70,10 +70,10 @@ def test_what_a_worker_prints_is_not_ours(steady, capfd):
         ("exit", "exited with code 3"),
         ("raise", "exited with code 70: RuntimeError: the device said no"),
         ("last words", "killed by SIGABRT: assertion failed: n > 0"),
-        ("garbage", "broke the protocol"),
-        ("oversized", "broke the protocol"),
+        ("garbage", "violated the protocol"),
+        ("oversized", "violated the protocol"),
         ("half a frame", "exited with code 0"),
-        ("wrong type", "broke the protocol"),
+        ("wrong type", "violated the protocol"),
     ],
 )
 def test_death_has_a_reason(how, reason):

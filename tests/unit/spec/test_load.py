@@ -96,7 +96,7 @@ def write(folder, text, name="kernel.toml"):
 def test_a_template_may_have_a_parameter_in_the_place_of_a_define(folder):
     taken = GOOD.replace("WIDE = true", "BLOCK = 1024")
     assert load_kernel(write(folder, taken)).default_configuration["BLOCK"] == 1024
-    with pytest.raises(InputError, match="of BLOCK is not the original's, which is compiled with 128"):
+    with pytest.raises(InputError, match="of BLOCK differs from the original's, which is 128"):
         load_kernel(write(folder, taken.replace("BLOCK = 1024", "BLOCK = 128")))
     with pytest.raises(InputError, match="'BLOCK' is a define and also a parameter"):
         load_kernel(write(folder, taken.replace('[template]\nsource = "silu.template.cu"\n', "")))
@@ -154,7 +154,7 @@ def test_a_folder_or_a_path_may_be_given(folder):
 # (text to replace, by what, what is found, hint); @@ marks the place that the error must point at.
 MISTAKES = [
     # shape of the file
-    ('name   = "silu"', "name   = @@silu", "not TOML", "quotes"),
+    ('name   = "silu"', "name   = @@silu", "invalid TOML", "quotes"),
     ('[kernel]\nname   = "silu"\n', "[@@kernel]\n", "missing 'name' in [kernel]", None),
     ("[launch]", "[@@lunch]", "unknown key 'lunch'", "'launch'"),
     ("rtol = 1e-5", "@@rtl = 1e-5", "unknown key 'rtl' in [reference]", "'rtol'"),
@@ -174,26 +174,26 @@ MISTAKES = [
     ("default = 4 }", "default = @@[4] }", "parameters.VEC.default is [4], expected a number or text", None),
     ("low = -1", 'low = "@@a"', "unknown name 'a' in 'a'", None),
     ('init = "normal"', "init = @@3", "arguments.in.init is 3, expected a table", None),
-    ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "as it was"),
+    ("VEC   = { values = [1, 2, 4], default = 4 }", "@@VEC = { values = [1] }", "missing 'default'", "the original kernel"),
     ('[[constraints]]\nexpr = "d % VEC == 0"\n', "[[@@constraints]]\n", "missing 'expr' in [constraints.0]", None),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not a finite value", "finite"),
-    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not a finite value", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@inf]", "VEC lists inf, which is not finite", "finite"),
+    ("values = [1, 2, 4]", "values = [1, 2, 4, @@nan]", "VEC lists nan, which is not finite", "finite"),
     # files
-    ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' is not there", "'silu.cu'"),
+    ('source = "silu.cu"', 'source = @@"sliu.cu"', "kernel.source = 'sliu.cu' does not exist", "'silu.cu'"),
     ('source = "silu.template.cu"', 'source = @@"include"', "is a folder", None),
-    ('["include"]', '[@@"inc"]', "include folder 'inc' is not there", "relative"),
-    ('source = "silu.cu"', 'source = @@"reference.py"', "no language belongs to the suffix '.py'", "language ="),
+    ('["include"]', '[@@"inc"]', "include folder 'inc' does not exist", "relative"),
+    ('source = "silu.cu"', 'source = @@"reference.py"', "unknown source suffix '.py'", "language ="),
     ('name   = "silu"', 'name = "silu"\nlanguage = @@"cudda"', "unknown language 'cudda'", "'cuda'"),
     ("silu_kernel<float>", "@@sliu_kernel<float>", "silu.cu has no kernel 'sliu_kernel'", "'silu_kernel'"),
     ("silu_kernel<float>", "@@other", "silu.cu has no kernel 'other'", "one of: silu_kernel"),
-    ("silu_kernel<float>", "@@silu_kernel<float", "is not the name of a kernel", None),
+    ("silu_kernel<float>", "@@silu_kernel<float", "is not a valid kernel name", None),
     # the default configuration
     ('expr = "d % VEC == 0"', 'expr = "@@VEC > 1000"', "VEC > 1000 does not hold (VEC=4): no tail handling", "original kernel"),
     ('expr = "d % VEC == 0"', 'expr = "@@d < 5000"', "d < 5000 does not hold (d=11008) (workload 'llama-7b')", "every workload"),
     ('expr = "d % VEC == 0"', 'expr = "d > @@9 ** 9 ** 9"', "an exponent of 387420489", "exponents are from 0 to 64"),
     ('"reference.py:silu"', '@@"reference.py:sliu"', "reference.py has no function 'sliu'", "'silu'"),
-    ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' is not there", "'reference.py'"),
-    ('"reference.py:silu"', '@@"reference.py"', "not the address of a function", "reference.py:function"),
+    ('"reference.py:silu"', '@@"refrence.py:silu"', "the file 'refrence.py' does not exist", "'reference.py'"),
+    ('"reference.py:silu"', '@@"reference.py"', "not a function's address", "reference.py:function"),
     ('"reference.py:fill"', '@@"reference.py:fil"', "no function 'fil'", "'fill'"),
     # arguments
     ('dtype = "u8"', 'dtype = @@"F32"', "unknown dtype 'F32'", "'f32'"),
@@ -229,8 +229,8 @@ MISTAKES = [
     ("taps =", "@@d =", "both an argument and a constant", "rename"),
     ("BLOCK = {", "@@B-K = {", "'B-K' cannot be a name", None),
     # values
-    ("default = 4 }", "default = @@8 }", "default 8 of VEC is not one of its values (1, 2, 4)", "as it was"),
-    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "to be fast"),
+    ("default = 4 }", "default = @@8 }", "default 8 of VEC is not one of its values (1, 2, 4)", "the original kernel"),
+    ("default = 4 }", "default = 4, likely = [2, @@8] }", "8, likely for VEC, is not one of its values (1, 2, 4)", "likely"),
     ("[1, 2, 4]", "[1, 2, 4, @@2]", "VEC lists the value 2 twice", None),
     ("values = [1, 2, 4]", "values = @@[]", "expected at least 1 entry", None),
     ("weight = 2", "weight = @@0", "'odd tail' has weight 0", "above 0"),
@@ -301,9 +301,9 @@ def test_a_missing_section_is_told_with_an_example(folder, section):
         (b"", "the file is empty"),
         (b"  \n\n", "the file is empty"),
         (b'[kernel]\nname = "\xff"', "byte 0xff is not UTF-8"),
-        (b"[kernel", "not TOML"),
-        (b'a = "', "not TOML"),
-        (b"[kernel]\nname = 1\nname = 2\n", "not TOML"),
+        (b"[kernel", "invalid TOML"),
+        (b'a = "', "invalid TOML"),
+        (b"[kernel]\nname = 1\nname = 2\n", "invalid TOML"),
         (b"kernel = 3\n", "kernel is 3, expected a table"),
         (b"arguments = [1]\n", "arguments is [1], expected a table"),
     ],
@@ -319,7 +319,7 @@ def test_what_is_not_a_kernel(folder):
         load_kernel("nothing")
     with pytest.raises(InputError, match="the folder has no kernel"):
         load_kernel(folder)
-    with pytest.raises(InputError, match="this is source") as caught:
+    with pytest.raises(InputError, match="this is a source file") as caught:
         load_kernel(folder / "silu.cu")
     assert "warpsmith init" in caught.value.hint
 
@@ -328,7 +328,7 @@ def test_the_reference_is_read_but_never_run(folder):
     (folder / "reference.py").write_text("raise SystemExit(1)\ndef silu(d): ...\ndef fill(shape): ...\n")
     assert load_kernel(write(folder, GOOD)).reference.function == "silu"
     (folder / "reference.py").write_text("def silu(:\n")
-    with pytest.raises(InputError, match="not Python"):
+    with pytest.raises(InputError, match="invalid Python"):
         load_kernel(folder)
 
 

@@ -60,10 +60,10 @@ def test_it_is_read(file: Path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ('function = "scale"', "kernel.toml:19:12: replaces.function = 'scale' is not a function of a module"),
+        ('function = "scale"', "kernel.toml:19:12: replaces.function = 'scale' is not a module's function"),
         ('function = "a.scale"\narguments = { inn = "x" }', "the kernel has no argument 'inn'"),
-        ('function = "a.scale"\nreturns = ["in"]', "'in' is nothing that the kernel writes"),
-        ('function = "a.scale"\nrows = "in"', "kernel.toml:20:8: 'out' is written and has no rows by 'in'"),
+        ('function = "a.scale"\nreturns = ["in"]', "'in' is not an output of the kernel"),
+        ('function = "a.scale"\nrows = "in"', "kernel.toml:20:8: 'out' is an output without 'in' as its first extent"),
         ('function = "a.scale"\nreturn = "out"', "unknown key 'return' in [replaces]"),
     ],
 )

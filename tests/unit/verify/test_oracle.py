@@ -99,7 +99,7 @@ def test_beyond_the_largest_number_infinity_is_expected(oracle):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("def ref(y): return 0", r"ref\(\) asks for 'y', which is not there\nhint: it may ask for: .*x"),
+        ("def ref(y): return 0", r"ref\(\) asks for 'y', which does not exist\nhint: it may ask for: .*x"),
         ("def ref(x): return x[:2]", r"ref\(\) on workload 'w': out has shape \(2,\); expected \(3,\)"),
         ("def ref(x): return {'oot': x}", r"ref\(\) returned \['oot'\]\nhint: the outputs are: out"),
         ("def ref(x): return None", r"ref\(\) returned a NoneType\nhint: return a dict with the keys 'out'"),

@@ -1,1 +1,1 @@
-"""clang as devices share it: the compiler inside the `ziglang` wheel, preprocessing, tokens; and what of a file is host code."""
+"""clang as shared by devices: the compiler in the `ziglang` wheel, preprocessing, tokens, and the separation of host code."""

@@ -1,4 +1,4 @@
-"""Owns the call of clang: where it is, and running its compiler proper (`cc1`) over text. Flags are the callers'."""
+"""Locates clang and runs its compiler proper (`cc1`) over text. Callers provide the flags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClangResult:
 
 @cache
 def clang_binary() -> Path:
-    """The compiler inside the wheel. Called directly: its Python launcher would cost another interpreter start."""
+    """The compiler inside the wheel. Called directly: its Python launcher would start another interpreter."""
     path = wheel_file(WHEEL, "zig")
     if path is None:
         raise UnavailableError(f"no clang: the wheel {WHEEL} is not installed", hint=f"pip install {WHEEL}")
@@ -36,12 +36,14 @@ def clang_binary() -> Path:
 
 
 def wheel_versions() -> dict[str, str]:
-    """By the wheel's own name: its number is not clang's."""
+    """By the wheel's name: its version number is not clang's."""
     return {WHEEL: metadata.version(WHEEL)}
 
 
 def unnamed_file(content: bytes) -> int:
-    """A descriptor for the compiler to read, of a file where the worker may write: files in memory are not its to make."""
+    """A descriptor of an anonymous file for the compiler to read, made where the worker may write: it may not create memfd
+    files.
+    """
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.flush()
@@ -49,7 +51,7 @@ def unnamed_file(content: bytes) -> int:
 
 
 def run_clang(text: bytes, flags: Sequence[str], files: tuple[int, ...] = ()) -> ClangResult:
-    """One run from standard input to standard output; `files` are descriptors the compiler may read. In a worker only."""
+    """One run from standard input to standard output; `files` are descriptors that the compiler may read. Only in a worker."""
     command = [str(clang_binary()), "clang", "-cc1", *flags, "-o", "-", "-"]
     done = subprocess.run(command, input=text, capture_output=True, check=False, pass_fds=files)
     if done.returncode == -signal.SIGKILL:  # the system, for want of memory; a source cannot do that

@@ -1,6 +1,6 @@
-"""Which `#if` branches of a file count, where the file's own numbers and the command line's decide it.
+"""Evaluates `#if` branches that the file's own macros and the command line decide.
 
-Items are told apart by their braces, and a template has alternatives whose braces only match within one configuration.
+Items are delimited by braces, and a template file has alternatives whose braces only match within one configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\s*(\w+)\s+(\d+)\s*")
 
 
 def live(tokens: Sequence[Token], defines: Mapping[str, Value]) -> Iterator[Token]:
-    """Without branches that certainly do not count. What opens and closes groups stays, and so do definitions."""
+    """The text without branches that are certainly not taken. Directives of groups stay, and so do definitions."""
     numbers = {**_numbers(tokens), **{name: int(value) for name, value in defines.items() if isinstance(value, int)}}
     open_groups: list[tuple[bool, bool]] = []  # of each group around: whether its branch counts, whether another one before did
     for token in tokens:
@@ -43,7 +43,7 @@ def live(tokens: Sequence[Token], defines: Mapping[str, Value]) -> Iterator[Toke
 
 
 def _holds(word: str, condition: str, numbers: Mapping[str, int], defines: Mapping[str, Value]) -> bool | None:
-    """None where that is not known."""
+    """None if unknown."""
     if word != "if":
         return (word == "ifdef") if condition in defines else None
     if re.search(r"!(?!=)", condition):
@@ -55,7 +55,7 @@ def _holds(word: str, condition: str, numbers: Mapping[str, int], defines: Mappi
 
 
 def _numbers(tokens: Sequence[Token]) -> dict[str, int]:
-    """Of macros that the file defines once."""
+    """Values of macros that the file defines once."""
     found: dict[str, int | None] = {}
     for token in tokens:
         match = _DIRECTIVE.fullmatch(token.text) if token.kind is Kind.DIRECTIVE else None

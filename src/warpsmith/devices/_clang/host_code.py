@@ -1,7 +1,7 @@
-"""Blanks host code out of a mixed .cu file, so that it compiles for the device as it is. Line numbers stay.
+"""Blanks host code in a mixed .cu file, so that it compiles for the device. Line numbers stay.
 
-Blanked from the start is what shows itself as host code (a launch, the runtime's API, containers, torch, `main`); later, on
-demand, whatever host-only declaration clang could not compile. Never anything that is marked for the device or `constexpr`.
+Recognisable host code (a launch, the runtime's API, containers, torch, `main`) is blanked first; host-only declarations that
+clang fails on are blanked on demand. Code marked for the device or `constexpr` is never blanked.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _STD_HOST = re.compile(
     """,
     re.VERBOSE,
 )
-# Headers that only host code needs, and those of features that are refused where they are used: left out where they are missing.
-# Anything else that is missing is an error.
+# Headers that only host code needs, and those of features that are refused where they are used: left out if missing. Any other
+# missing header is an error.
 _HOST_HEADER = re.compile(
     r"""
     (?: torch | ATen | THC | c10 | pybind11 | thrust | opencv2? | boost | gtest | benchmark | nvtx3 | tvm | dlpack | nlohmann
@@ -54,13 +54,13 @@ INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
 def without_host_code(text: str, defines: Mapping[str, Value] | None = None) -> str:
-    """The text with everything blanked that shows itself as host code."""
+    """The text with all recognisable host code blanked."""
     tokens = list(live(list(tokenize(text)), defines or {}))
     return blank(text, _host_ranges(split(tokens), device_words(tokens), _own_namespaces(tokens)))
 
 
 def without_host_lines(text: str, lines: Iterable[int], defines: Mapping[str, Value] | None = None) -> str | None:
-    """The text without the host-only items on these lines; None if there are none (then the errors are the device code's own)."""
+    """The text without the host-only items on these lines; None if there are none (the errors are then in device code)."""
     tokens = list(live(list(tokenize(text)), defines or {}))
     marks = device_words(tokens)
     wanted = set(lines)
@@ -73,7 +73,7 @@ def without_host_lines(text: str, lines: Iterable[int], defines: Mapping[str, Va
 
 
 def without_host_headers(text: str, missing: Iterable[str], folders: Sequence[Path]) -> str:
-    """The text without includes of missing headers that only host code needs, also of those that clang would name next."""
+    """The text without includes of missing host-only headers, including those that clang would report next."""
     if not any(_HOST_HEADER.fullmatch(header) for header in missing):
         return text
 
@@ -86,7 +86,7 @@ def without_host_headers(text: str, missing: Iterable[str], folders: Sequence[Pa
 
 
 def _own_namespaces(tokens: Sequence[Token]) -> frozenset[str]:
-    """Those that the text itself opens: its own `c10` is no library of the host's (`warpsmith extract` writes one)."""
+    """Namespaces that the text itself opens: its own `c10` is not a host library (`warpsmith extract` writes one)."""
     found = (index for index, token in enumerate(tokens) if token.text == "namespace" and text_at(tokens, index - 1) != "using")
     return frozenset(text_at(tokens, index + 1) for index in found)
 
@@ -94,21 +94,21 @@ def _own_namespaces(tokens: Sequence[Token]) -> frozenset[str]:
 def _host_ranges(items: Iterable[Item], marks: frozenset[str], own: frozenset[str]) -> Iterator[tuple[int, int]]:
     for item in items:
         if item.is_class:
-            # It may be for both sides: its host member functions go, its members and device functions stay.
+            # It may be for both sides: its host member functions are blanked, its members and device functions stay.
             yield from _host_ranges((member for member in split(item.body[1:-1]) if member.body), marks, own)
         elif _shows_host(item.tokens, own) and not item.is_marked(marks):
             yield item.span
 
 
 def _is_specialisation(item: Item) -> bool:
-    """Of a class template. Without it the general template would take its place, and mean something else."""
+    """Of a class template. Without it the general template would be used instead, with another meaning."""
     head = [token.text for token in item.head]
     names = (index + 1 for index, text in enumerate(head) if text in {"class", "struct"} and head[index - 1] not in {"<", ","})
     return item.is_class and (head[:3] == ["template", "<", ">"] or any(head[name + 1 : name + 2] == ["<"] for name in names))
 
 
 def _shows_host(tokens: Sequence[Token], own: frozenset[str]) -> bool:
-    # A kernel inside "host code" means that braces in `#if` branches misled us.
+    # A kernel inside "host code" means that braces in `#if` branches were misread.
     if any(token.text == "__global__" for token in tokens):
         return False
     for index, token in enumerate(tokens):

@@ -1,6 +1,6 @@
-"""Splits a file into its declarations and definitions, by tokens alone: what host code and unusable code are told apart by.
+"""Splits a file into declarations and definitions, by tokens alone, to separate host code and unusable code.
 
-No grammar: real files hold macros, attributes and `#if` branches that no parser without an include path understands.
+It has no grammar: real files contain macros, attributes and `#if` branches that no parser without an include path understands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DEVICE_WORDS = frozenset(
     {"__device__", "__global__", "__constant__", "__shared__", "__managed__", "constexpr", "consteval", "HIP_DYNAMIC_SHARED"}
 )
 _FOR_BOTH_SIDES = frozenset({"constexpr", "consteval"})
-# Directives inside blanked code stay, for an `#if` there may end elsewhere; pragmas belong to the code.
+# Directives inside blanked code stay, because an `#if` there may end elsewhere; pragmas belong to the code.
 _NOT_DIRECTIVE = re.compile(r"(^[ \t]*#(?!\s*pragma)(?:[^\n\\]|\\\r?\n|\\.)*)|[^\n]+", re.MULTILINE)
 _SCOPES = frozenset({"class", "struct", "union"})
 _ATTRIBUTES = frozenset({"__launch_bounds__", "__attribute__", "__declspec", "__align__", "alignas"})
@@ -44,16 +44,16 @@ class Item:
         return range(self.tokens[0].line, self.tokens[-1].line + self.tokens[-1].text.count("\n") + 1)
 
     def is_marked(self, marks: frozenset[str]) -> bool:
-        """Whether it says that it is for the device; of a class, whether any part does, other than by being `constexpr`."""
+        """Whether it is marked for the device; for a class, whether any part is, not counting `constexpr`."""
         if self.is_class:
             return any(token.text in marks and token.text not in _FOR_BOTH_SIDES for token in self.tokens)
         return any(token.text in marks for token in self.head)
 
 
 def split(tokens: Sequence[Token], braces: Mapping[str, int] | None = None) -> Iterator[Item]:
-    """The items in order. Namespaces and `extern "C"` blocks are opened; classes are items of their own.
+    """The items in order. Namespaces and `extern "C"` blocks are entered; classes are single items.
 
-    `braces` tells of macros how many more braces they open than close: `TABLE_BEGIN(int, name) 1, 2 TABLE_END()` is one item.
+    `braces` gives the net number of braces that macros open: `TABLE_BEGIN(int, name) 1, 2 TABLE_END()` is one item.
     """
     position = 0
     while position < len(tokens):
@@ -74,7 +74,7 @@ def split(tokens: Sequence[Token], braces: Mapping[str, int] | None = None) -> I
 
 
 def device_words(tokens: Iterable[Token], others: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The device's own markers, `others`, and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
+    """Device markers, `others`, and the user's macros that expand to one (`#define DEVICE __device__ inline`)."""
     defined = {}
     for token in tokens:
         if token.kind is Kind.DIRECTIVE and (match := re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)):
@@ -86,7 +86,7 @@ def device_words(tokens: Iterable[Token], others: frozenset[str] = frozenset()) 
 
 
 def blank(text: str, ranges: Iterable[tuple[int, int]]) -> str:
-    """The text with these ranges turned to spaces; lines and directives stay."""
+    """The text with these ranges replaced by spaces; line breaks and directives stay."""
     pieces: list[str] = []
     position = 0
     for start, end in sorted(ranges):
@@ -96,7 +96,7 @@ def blank(text: str, ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def names_taken_out(before: str, after: str) -> set[str]:
-    """The words that declare something in `before` and are blank in `after`; neither changed its length."""
+    """Names declared in `before` that are blank in `after`; both have the same length."""
     gone = (item for item in split(list(tokenize(before))) if after[slice(*item.span)].isspace())
     return {token.text for item in gone for token in (item.head or item.tokens) if token.kind is Kind.WORD}
 
@@ -187,7 +187,7 @@ def _depth_after(directive: str, depth: int, branches: list[int]) -> int:
 
 
 def _bracketed_end(tokens: Sequence[Token], start: int, braces: Mapping[str, int]) -> int | None:
-    """One past what a macro opens a brace for and another closes, with its semicolon."""
+    """One past the brace that a macro opens and another closes, with its semicolon."""
     depth = braces.get(tokens[start].text, 0)
     position = start + 1
     while depth > 0 and position < len(tokens):
@@ -202,7 +202,7 @@ def _bracketed_end(tokens: Sequence[Token], start: int, braces: Mapping[str, int
 
 
 def _macro_call_end(tokens: Sequence[Token], start: int) -> int | None:
-    """One past a macro call that stands for a whole declaration (`INSTANTIATE(float)`): nothing follows it on its line."""
+    """One past a macro call that is a whole declaration (`INSTANTIATE(float)`): nothing follows it on its line."""
     if tokens[start].kind is not Kind.WORD or tokens[start].text in _ATTRIBUTES or text_at(tokens, start + 1) != "(":
         return None
     taken = until_closed((tokens[place].text for place in range(start + 1, len(tokens))), ROUND)

@@ -1,4 +1,4 @@
-"""The user's own tokens after preprocessing, for identity certificates, and what clang says when it fails."""
+"""Extracts the user's tokens after preprocessing, for identity certificates, and parses clang's errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIAGNOSTIC = re.compile(
 )
 
 NEUTRAL_PLACES = ("-Wno-builtin-macro-redefined", '-D__FILE__=""', "-D__LINE__=0")
-"""Flags with which tokens do not tell where they lie: a template is another file, in which lines have moved."""
+"""Flags for tokens without line positions: a template is another file, with moved lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ def macros(defines: Mapping[str, Value]) -> list[str]:
 
 
 def definitions(defines: Mapping[str, Value]) -> str:
-    """Directives for the parameters. As text, not as flags: so they come after a prelude and cannot break it."""
+    """Directives for the parameters. As text, not as flags: they follow the prelude and cannot break it."""
     return "".join(f"#define {macro.replace('=', ' ', 1)}\n" for macro in macros(defines))
 
 
 def begins(file: object) -> str:
-    """The directive that says: what follows is this file, from its first line. Folders may have quotes in their names."""
+    """The line directive for the beginning of this file. Folder names may contain quotes."""
     name = str(file).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'#line 1 "{name}"\n'
 
 
 def users_tokens(preprocessed: str) -> list[str]:
-    """Without the regions that line markers give to system headers (flag 3), a prelude among them, and to the compiler itself."""
+    """Without the regions that line markers assign to system headers (flag 3), including a prelude, and to the compiler."""
     kept: list[str] = []
     keep = False
     for line in preprocessed.splitlines():

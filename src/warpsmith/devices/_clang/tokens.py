@@ -1,4 +1,4 @@
-"""Splits C-family text into tokens with their places. Knows comments, strings, raw strings and directives; no grammar."""
+"""Splits C-family text into tokens with positions. Handles comments, strings, raw strings and directives; no grammar."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _KINDS = {"raw": Kind.STRING, "string": Kind.STRING, "number": Kind.NUMBER, "wor
 
 
 def spliced(text: str) -> str:
-    """As a compiler reads it: a line that ends in a backslash goes on, in the middle of a word too."""
+    """Line continuations joined, as a compiler does, even within a word."""
     return re.sub(r"\\[ \t]*\r?\n", "", text)
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    """Comments and white space are left out; a preprocessor directive is one token."""
+    """Comments and white space are dropped; a preprocessor directive is one token."""
     position, line, line_start = 0, 1, True
     while position < len(text):
         directive = _DIRECTIVE.match(text, position) if line_start else None
@@ -72,5 +72,5 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 def words(text: str) -> set[str]:
-    """Every identifier in the text, directives included: a cheap over-approximation of what it mentions."""
+    """Every identifier in the text, directives included: a cheap over-approximation of the names used."""
     return set(re.findall(r"[A-Za-z_]\w*", text))

@@ -1,4 +1,4 @@
-"""What the `cpu` and `opencl` devices share: finding OpenCL runtimes, reading limits, building, launching.
+"""OpenCL code shared by the `cpu` and `opencl` devices: finding runtimes, reading limits, building, launching.
 
-Devices may not import each other, so the pyopencl code that both need lives here, below both.
+Devices may not import each other, so their common pyopencl code is in this package.
 """

@@ -1,4 +1,4 @@
-"""Builds programs and reads what the runtime says about them: u(theta; h) of an OpenCL kernel."""
+"""Builds OpenCL programs and reads the runtime's resource figures: u(theta; h) of a kernel."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class BuildError(Exception):
 
 
 def build(cl: Any, program: Any, options: Sequence[str]) -> Any:
-    """The built program. Its log is read with `resources`, so pyopencl's warning that there is one says nothing new."""
+    """The built program. Its log is read by `resources`, so pyopencl's warning about it is suppressed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)
         try:
             return program.build(options=list(options))
         except cl.Error as error:
-            # pyopencl puts the log after its own words.
+            # pyopencl puts the log after its own message.
             raise BuildError(str(error).split(":\n\n", 1)[-1].split("\n(options:")[0].strip()) from error
 
 
 def resources(cl: Any, program: Any, kernel: Any, device: Any) -> Resources:
-    """What the build log and the kernel's own figures tell. Helper kernels in the same program are small, hence the maxima."""
+    """Figures from the build log and the kernel. Helper kernels in the same program are small, hence the maxima."""
     log = program.get_build_info(device, cl.program_build_info.LOG)
     name = kernel.function_name
     facts = cl.kernel_work_group_info

@@ -1,4 +1,4 @@
-"""Reads r(h) from an OpenCL device."""
+"""Reads the device limits r(h) of an OpenCL device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AVX512 = 16  # floats in a vector
 
 
 def read_limits(device: Any, *, warp_size: int) -> Limits:
-    """`warp_size` is the caller's: OpenCL devices offer several sub-group sizes, and the one in use is a choice."""
+    """`warp_size` is the caller's choice: OpenCL devices offer several sub-group sizes."""
     x, y, z = (*device.max_work_item_sizes, 1, 1)[:3]
     is_cpu = device.local_mem_type == _ORDINARY_MEMORY
     return Limits(

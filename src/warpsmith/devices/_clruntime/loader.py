@@ -1,6 +1,6 @@
-"""Owns which OpenCL runtime the process sees. Everything else asks here for `pyopencl` instead of importing it.
+"""Selects the OpenCL runtime of the process. All other modules get `pyopencl` from here instead of importing it.
 
-The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the first call, so the choice has to be made before that.
+The ICD loader inside pyopencl's wheel reads `OCL_ICD_VENDORS` once, at the first call, so the choice must come before that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cpu_runtime_library() -> Path | None:
 
 
 def import_pyopencl() -> Any:
-    """Pyopencl without its own disk cache: what is compiled and kept is decided by the compile stage alone."""
+    """Pyopencl without its own disk cache: caching is the compile stage's task."""
     os.environ["PYOPENCL_NO_CACHE"] = "1"
     try:
         import pyopencl  # noqa: PLC0415 - takes 0.2 s and is needed only where kernels are built or run
@@ -35,7 +35,7 @@ def import_pyopencl() -> Any:
 
 
 def load_cpu_runtime(compute_units: int | None = None) -> Any:
-    """Pyopencl with the CPU runtime of the wheel as its platform."""
+    """Pyopencl with the wheel's CPU runtime as its platform."""
     library = cpu_runtime_library()
     if library is None:
         raise _no_cpu_runtime()
@@ -46,31 +46,31 @@ def load_cpu_runtime(compute_units: int | None = None) -> Any:
             hint="open the device in a process of its own, before anything else uses it there",
         )
     if compute_units is not None:
-        # Read when the runtime creates its thread pool; later changes have no effect. (DPCPP_CPU_NUM_CUS=1 was seen to leave a
-        # fifth of the work to a second thread.)
+        # Read when the runtime creates its thread pool; later changes have no effect. (With DPCPP_CPU_NUM_CUS=1 a second thread
+        # still got a fifth of the work.)
         os.environ[_WORKERS] = str(compute_units)
     return import_pyopencl()
 
 
 def _no_cpu_runtime() -> UnavailableError:
-    """No package brings another runtime that takes SPIR-V: PoCL's wheel is for x86-64 too, and takes OpenCL C only."""
+    """No package provides another runtime that accepts SPIR-V: PoCL's wheel is for x86-64 too, and accepts only OpenCL C."""
     if has_cpu_runtime():
         hint = f"pip install {WHEEL} intel-cmplr-lib-rt tbb"
         return UnavailableError(f"no OpenCL CPU runtime: the wheel {WHEEL} is not installed", hint=hint)
     system = platform.system()
     what = f"the cpu device needs Intel's OpenCL runtime, which exists for Linux on x86-64 only; this is {system}"
     where = "here" if system == "Linux" else "in a Linux container"
-    hint = f"what launches nothing works {where}: init, extract, check, analyze --target, replay, Study"
+    hint = f"commands without launches work {where}: init, extract, check, analyze --target, replay, Study"
     return UnavailableError(f"{what} on {platform.machine()}", hint=hint)
 
 
 def has_cpu_runtime() -> bool:
-    """Whether there is a wheel with one for this machine."""
+    """Whether a wheel provides one for this machine."""
     return (platform.system(), platform.machine()) == ("Linux", "x86_64")
 
 
 def load_any_runtime() -> Any:
-    """Pyopencl with what the system offers; the wheel's CPU runtime where the system has nothing."""
+    """Pyopencl with the system's platforms; the wheel's CPU runtime if the system has none."""
     if "OCL_ICD_VENDORS" not in os.environ and not any(SYSTEM_VENDORS.glob("*.icd")):
         library = cpu_runtime_library()
         if library is not None:

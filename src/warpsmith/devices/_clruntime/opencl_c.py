@@ -1,4 +1,4 @@
-"""OpenCL C: compiled by the runtime itself, launched as it is."""
+"""Compiles OpenCL C with the runtime itself and launches it unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compile_opencl_c(session: ClSession, request: CompileRequest) -> Binary:
 
 
 def _lasting(cl: Any, program: Any, device: Any) -> dict[str, str]:
-    """The runtime knows the bytes of all variables outside of functions together, constants among them."""
+    """The runtime only reports the total size of all variables outside functions, constants included."""
     try:
         total = int(program.get_build_info(device, cl.program_build_info.GLOBAL_VARIABLE_TOTAL_SIZE))
     except cl.Error:  # before OpenCL 2 there are none

@@ -1,4 +1,4 @@
-"""Preprocesses OpenCL C: the runtime itself has no such step."""
+"""Preprocesses OpenCL C with clang, because the runtime has no such step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Owns an open OpenCL device: context, profiling queue, memory, and launching one kernel with its device time.
+"""An open OpenCL device: context, profiling queue, memory, and timed launches of a kernel.
 
-What the kernels of a binary mean (entry, helpers) is the device's business.
+The device interprets a binary's kernels (entry, helpers).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from warpsmith.core.hardware import Dim3
 from warpsmith.devices._clruntime.building import BuildError, build
 from warpsmith.devices.base import ContextLost, LaunchError
 
-# A tuner alternates between the buffers of a handful of workloads.
+# A tuner alternates between the buffers of a few workloads.
 _CACHED_BUFFERS = 256
 
-# A wait of its own looks again after an eighth of the time that it has waited for: late by that much at most.
+# Polls again after an eighth of the time waited so far, which bounds the delay.
 _SHORTEST_NAP_S, _LONGEST_NAP_S = 20e-6, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """Host memory and what stands for it on the device, with guards; `part`, the buffer itself, lives through the launch."""
+    """Host memory and its device copy, with guards; `part` is the buffer itself and lives through the launch."""
 
     host: memoryview
     memory: Any
@@ -37,9 +37,9 @@ class _Copy:
 class ClSession:
     """A context and an in-order profiling queue on one device.
 
-    `one_thread`: all blocks run in the same thread. Intel's CPU runtime lends itself the thread that waits for an event: with one
-    worker, blocks then run now in the one thread and now in the other, each with a stack and shared memory of its own, so that
-    what one left behind outlives a launch that was to overwrite it; and on one core the one that waits takes the other's time.
+    `one_thread`: all blocks run in the same thread. Intel's CPU runtime also uses the thread that waits for an event: with one
+    worker, blocks would run in either thread, each with its own stack and shared memory, so that leftovers of a block would
+    survive the launch that should overwrite them; and on one core the waiting thread would take the other's time.
     """
 
     def __init__(self, cl: Any, device: Any, *, one_thread: bool = False) -> None:
@@ -52,10 +52,10 @@ class ClSession:
         self._alignment = device.mem_base_addr_align // 8
         self._buffers: OrderedDict[tuple[int, int], Any] = OrderedDict()
         self._guarded: dict[int, tuple[int, int]] = {}
-        """By the address of a buffer: where its guards begin, and how much there is with them."""
+        """By buffer address: start of its guards, and its size including them."""
 
     def surround(self, buffer: memoryview, guarded: memoryview) -> None:
-        """Where device and host share memory, the guards lie around the buffer anyway."""
+        """Does nothing where device and host share memory: the guards are around the buffer already."""
         if not self._shares_host_memory:
             self._guarded[address_of(buffer)] = (address_of(guarded), guarded.nbytes)
 
@@ -68,7 +68,7 @@ class ClSession:
     def launch(self, kernel: Any, arguments: tuple[memoryview | bytes | None, ...], global_size: Dim3, local_size: Dim3) -> int:
         """Launch once and wait; the device's own nanoseconds.
 
-        What the runtime refuses is a LaunchError. What becomes known by waiting the kernel did: drivers of GPUs answer with the
+        An error of the launch call is a LaunchError. An error found by waiting was caused by the kernel: GPU drivers return the
         same error from then on.
         """
         cl = self.cl
@@ -105,7 +105,7 @@ class ClSession:
             raise LaunchError(f"parameter {index + 1} does not take the argument{given} that is given: {error}") from error
 
     def _required(self, kernel: Any, local_size: Dim3) -> str:
-        """What the source itself says of the work-group, or the device allows, where that is another."""
+        """The work-group size that the source or the device requires, if it differs."""
         info = self.cl.kernel_work_group_info
         required = tuple(int(size) for size in kernel.get_work_group_info(info.COMPILE_WORK_GROUP_SIZE, self.device))
         if any(required) and required != local_size:
@@ -114,7 +114,7 @@ class ClSession:
         return f": at most {most} work-items" if math.prod(local_size) > most else ""
 
     def _buffer(self, view: memoryview, copies: list[_Copy]) -> Any:
-        """Zero copies where device and host share memory and the view is aligned; else a copy there and back, untimed."""
+        """No copy if device and host share memory and the view is aligned; else an untimed copy both ways."""
         cl, flags = self.cl, self.cl.mem_flags
         if view.nbytes == 0:
             return None

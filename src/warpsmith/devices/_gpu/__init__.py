@@ -1,1 +1,1 @@
-"""What the devices with a memory of their own share: buffers, launches, parameters. Vendors' calls are behind `api.GpuApi`."""
+"""Code shared by devices with their own memory: buffers, launches, parameters. `api.GpuApi` hides the vendors' calls."""

@@ -1,4 +1,4 @@
-"""The few calls of a vendor's runtime that launching takes. Implementations raise LaunchError, or ContextLost."""
+"""The calls of a vendor's runtime that launching needs. Implementations raise LaunchError, or ContextLost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpsmith.core.hardware import Counters, Geometry, NotCounted, Reading
 
 
 class GpuApi(Protocol):
-    """One GPU, its context current in this thread, with one stream and two events."""
+    """One GPU, with its context current in this thread, one stream and two events."""
 
     cache_bytes: int  # of the last-level cache; 0 if the runtime does not tell
 
@@ -24,11 +24,11 @@ class GpuApi(Protocol):
     def copy_out(self, host_address: int, memory: Any, nbytes: int) -> None: ...
 
     def copy(self, to: Any, memory: Any, nbytes: int) -> None:
-        """From memory of the device to memory of the device, in the stream."""
+        """Copy between device buffers, in the stream."""
         ...
 
     def pin(self, host_address: int, nbytes: int) -> None:
-        """Keep these pages where they are, so that copies need no other memory on their way."""
+        """Pin these pages, so that copies need no staging memory."""
         ...
 
     def unpin(self, host_address: int) -> None: ...
@@ -48,7 +48,7 @@ class GpuApi(Protocol):
         ...
 
     def allow_shared(self, kernel: Any, nbytes: int) -> None:
-        """Let launches ask for so much dynamic shared memory."""
+        """Allow launches this much dynamic shared memory."""
         ...
 
     def launch(self, kernel: Any, geometry: Geometry, parameters: int) -> None:
@@ -62,9 +62,9 @@ class GpuApi(Protocol):
         ...
 
     def reading(self) -> Reading | None:
-        """Clock and power, if the system tells."""
+        """Clock and power, if the system reports them."""
         ...
 
     def counters(self, prepare: Callable[[], None], launch: Callable[[], None], duration_ns: int) -> Counters | NotCounted:
-        """Of launches, each `prepare`d and waited for; one took `duration_ns` before."""
+        """Counters of launches, each `prepare`d and waited for; an earlier one took `duration_ns`."""
         ...

@@ -1,4 +1,4 @@
-"""What the devices of all vendors' GPUs have in common: which GPU, or which target to compile for, a name means."""
+"""Common base of all vendors' GPU devices: resolves a name to a GPU or a compile target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Target(Protocol):
 
 
 class FoundGpu(Protocol):
-    """A GPU that is there; its target is of the device's own kind."""
+    """An available GPU; its target is of the device's own kind."""
 
     @property
     def target(self) -> Any: ...
@@ -32,7 +32,7 @@ GpuT = TypeVar("GpuT", bound=FoundGpu)
 
 
 class GpuDevice(ABC, Generic[TargetT, GpuT]):
-    """`kind:TARGET` compiles for a target without a GPU; `kind`, or `kind:1`, is a GPU that is there."""
+    """`kind:TARGET` compiles for a target without a GPU; `kind`, or `kind:1`, is an actual GPU."""
 
     kind: ClassVar[str]
     languages: ClassVar[frozenset[Language]] = frozenset({Language.CUDA, Language.HIP})
@@ -49,16 +49,16 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
 
     @abstractmethod
     def _gpu(self, index: int) -> GpuT:
-        """The vendor's bindings are loaded here, and only here: where a GPU is meant."""
+        """Loads the vendor's bindings, and only where a GPU is meant."""
 
     @property
     def target(self) -> TargetT:
-        """Of the one that was named, or learnt of; otherwise the driver is asked."""
+        """The named or learned target; otherwise the driver is asked."""
         found: TargetT = self._named or self._learnt or self._found.target
         return found
 
     def make_ready(self) -> None:
-        """Nothing, as a rule."""
+        """Does nothing by default."""
 
     def learn(self, info: DeviceInfo) -> None:
         if info.architecture is not None:
@@ -66,14 +66,15 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
 
     @abstractmethod
     def _described(self) -> DeviceInfo:
-        """Raises UnavailableError, or what the vendor's calls do."""
+        """Raises UnavailableError, or the errors of the vendor's calls."""
 
     def describe(self) -> DeviceInfo:
         try:
             return self._described()
         except (LaunchError, ContextLost) as error:
             raise UnavailableError(
-                f"the driver does not say what the GPU is: {error}", hint="another program may hold it, or it needs a restart"
+                f"the driver does not report the GPU's properties: {error}",
+                hint="another program may hold it, or it needs a restart",
             ) from error
 
     @cached_property
@@ -89,8 +90,8 @@ class GpuDevice(ABC, Generic[TargetT, GpuT]):
         return self._named is None
 
     def open(self, compute_units: int | None = None) -> Session:  # noqa: ARG002 - it is part of the protocol
-        """A GPU is always used whole."""
+        """A GPU is always used as a whole."""
         if self._named is not None:
-            hint = f"run on {self.kind} where there is a GPU, or on cpu"
+            hint = f"use {self.kind} on a machine with a GPU, or cpu"
             raise UnavailableError(f"{self.name} is a target to compile for, not a GPU to run on", hint=hint)
         return self._found.open()

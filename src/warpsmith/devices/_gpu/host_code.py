@@ -1,7 +1,7 @@
-"""Compiles the device's part of a file that has host code too: what shows itself as such is blanked, the rest on demand.
+"""Compiles the device part of a file with host code: recognisable host code is blanked first, the rest on demand.
 
-As on the CPU device, line numbers stay, and nothing that is marked for the device is ever taken out. The user's headers go to the
-compiler as they are.
+As on the CPU device, line numbers stay, and code marked for the device is never removed. The user's headers are passed to the
+compiler unchanged.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from warpsmith.devices.base import CompileError
 
 Compiled = TypeVar("Compiled")
 
-# Taking one declaration out can uncover the next.
+# Removing one declaration can uncover the next.
 _ROUNDS = 16
 _BYTE_ORDER_MARK = "\ufeff"
 _MISSING = re.compile(r"""'([^']+)' file not found|(?:cannot|could not) open source file "([^"]+)\"""")
-# Of the standard library, which vendors' compilers have in part: without it, device code that needs it fails by its name.
+# Standard library headers, which vendors' compilers have in part: without one, device code that needs it fails by its name.
 _STANDARD = re.compile(r"[a-z_]+|(?:ctype|errno|inttypes|locale|memory|setjmp|std\w+|strings?|time|wchar)\.h")
 
-# What was left of a text, by text and file: the next configuration starts from there.
+# The remaining text, by text and file: the starting point of the next configuration.
 _shortened: dict[tuple[str, str], str] = {}
 
 
@@ -44,12 +44,12 @@ class Mixed:
     defines: Mapping[str, Value]
 
     def compiled(self, compile_text: Callable[[str], Compiled]) -> Compiled:
-        """What `compile_text` makes of the device's part. Raises its CompileError where that is not to blame on host code."""
+        """The result of `compile_text` on the device part. Raises its CompileError if host code is not the cause."""
         text = without_host_code(self.text.removeprefix(_BYTE_ORDER_MARK), self.defines)
         return self._tried(text, compile_text, lambda text, lines: without_host_lines(text, lines, self.defines) or text)
 
     def preprocessed(self, preprocess: Callable[[str], Compiled]) -> Compiled:
-        """The same, but only headers that are not there, and that host code alone needs, are left out."""
+        """The same, but only missing host-only headers are left out."""
         return self._tried(self.text.removeprefix(_BYTE_ORDER_MARK), preprocess, lambda text, _lines: text)
 
     def _tried(self, text: str, use: Callable[[str], Compiled], shorten: Callable[[str, set[int]], str]) -> Compiled:
@@ -68,7 +68,7 @@ class Mixed:
                 missing = [match[1] or match[2] for diagnostic in here for match in _MISSING.finditer(diagnostic.text)]
                 shorter = self._without_headers(text, missing) if missing else shorten(text, {d.line for d in here})
                 if shorter == text:
-                    # Where only what was taken out is missed, the reason is why it was.
+                    # If only removed code is missing, the reason is why it was removed.
                     raise (first if first and all(words(d.text) & taken for d in said) else error) from None
                 if not missing:
                     first = first or error

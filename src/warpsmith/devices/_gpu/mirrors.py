@@ -1,4 +1,4 @@
-"""Device memory that stands for host memory: buffers with their guards, and what buffers are filled from."""
+"""Device copies of host buffers with their guards, and the memory that buffers are filled from."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from warpsmith.devices.memory import Contents
 
 @dataclass(slots=True)
 class Mirror:
-    """A buffer on the device, `data_at` bytes into its memory, behind its guard."""
+    """A buffer on the device, `data_at` bytes into its allocation, after its guard."""
 
     memory: Any
     host_address: int
     nbytes: int
     data_at: int
     is_current: bool = False
-    """Whether it has what the host's has, apart from what was filled in and launched on since."""
+    """Whether it equals the host's, apart from later fills and launches."""
     contents: Contents | None = None
-    """What was filled in last."""
+    """The contents filled in last."""
 
 
 class Mirrors:
@@ -34,7 +34,7 @@ class Mirrors:
     def __init__(self, api: GpuApi) -> None:
         self._api = api
         self._guarded: dict[int, tuple[int, int]] = {}
-        """By the address of a buffer: where its guards begin, and how much there is with them."""
+        """By buffer address: start of its guards, and its size including them."""
         self._mirrors: dict[tuple[int, int], Mirror] = {}
         self._sources: dict[int, tuple[Array, Any]] = {}
 
@@ -42,7 +42,7 @@ class Mirrors:
         self._guarded[_address(buffer)] = (_address(guarded), guarded.nbytes)
 
     def hold(self, buffers: Iterable[memoryview], sources: Iterable[Array] = ()) -> None:
-        """Have memory for all of these. Where the GPU's does not hold all workloads, those of others make room."""
+        """Allocate memory for all of these. If the GPU's does not hold all workloads, those of others are evicted."""
         buffers, sources = list(buffers), list(sources)
         try:
             self._allocate(buffers, sources)
@@ -53,14 +53,14 @@ class Mirrors:
             self._allocate(buffers, sources)
 
     def of(self, buffer: memoryview) -> Mirror:
-        """Of one that is held."""
+        """The mirror of a held buffer."""
         return self._mirrors[self._key(buffer)]
 
     def source(self, source: Array) -> Any:
         return self._sources[source.ctypes.data][1]
 
     def put(self, mirror: Mirror) -> None:
-        """From the host, unless it is there."""
+        """Copy from the host, unless it is up to date."""
         if not mirror.is_current:
             self._api.copy_in(mirror.memory, mirror.host_address, mirror.nbytes)
             mirror.is_current, mirror.contents = True, None
@@ -82,7 +82,7 @@ class Mirrors:
             begin, nbytes = key = self._key(buffer)
             if key not in self._mirrors:
                 self._mirrors[key] = Mirror(self._api.allocate(nbytes), begin, nbytes, _address(buffer) - begin)
-                # Copies are slower without, and no more; were it the end of the context, the next call would say so.
+                # Copies are only slower without; if the context were lost, the next call would report it.
                 with contextlib.suppress(LaunchError, ContextLost):
                     self._api.pin(begin, nbytes)
         for source in sources:

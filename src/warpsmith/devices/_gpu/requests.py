@@ -1,6 +1,4 @@
-"""What compiling for a GPU makes of a request, whoever the vendor: its key, what launching has to know, and whether the kernel
-fits its declaration.
-"""
+"""Compile requests for any vendor's GPU: cache key, launch data, and the check that kernel and declaration match."""
 
 from __future__ import annotations
 
@@ -13,13 +11,13 @@ from warpsmith.devices._elf import Elf
 from warpsmith.devices.base import CompileError, CompileRequest, ParameterType
 
 VARIABLE = "variable:"
-"""Prefix of the entries in a binary's `device_data` that give the lowered names of its variables."""
+"""Prefix of the entries in a binary's `device_data` with the lowered names of its variables."""
 
 _POINTER_BYTES = 8
 
 
 def request_key(target: str, request: CompileRequest) -> str:
-    """Without the launch: a GPU's compiler does not need to know it."""
+    """Without the launch, which a GPU compiler does not need."""
     return fingerprint(target, *request.identity)
 
 
@@ -33,7 +31,7 @@ def device_data(code: bytes, lowered: Mapping[str, str]) -> dict[str, Value]:
 
 
 def require_fitting(found: Sequence[int], parameters: Sequence[ParameterType]) -> None:
-    """`found` are the sizes of the kernel's own parameters: a launch with others would read beyond what is passed."""
+    """`found` are the kernel's parameter sizes: a launch with other sizes would read beyond the arguments."""
     if len(found) != len(parameters):
         raise CompileError(f"the kernel takes {len(found)} parameters, kernel.toml gives {len(parameters)}")
     for index, (parameter, size) in enumerate(zip(parameters, found, strict=True)):

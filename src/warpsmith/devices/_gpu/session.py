@@ -1,4 +1,4 @@
-"""An open GPU in the measuring worker: buffers kept and filled on it, launches timed by events, caches emptied before each."""
+"""An open GPU in the measuring worker: keeps and fills buffers on it, times launches by events, empties caches before each."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Arguments: TypeAlias = tuple[memoryview | bytes | None, ...]
 _Value: TypeAlias = ctypes.Array[ctypes.c_char] | ctypes.c_uint64
 
 _FILLING_THREADS = 256
-# Filling so much takes any GPU longer than Python takes to hand over the launch behind it. Were the fill over sooner, the clock
-# that starts with its end would count the handing over as the kernel's time.
+# Filling this much takes any GPU longer than Python needs to submit the next launch. If the fill ended sooner, the clock that
+# starts at its end would include the submission.
 _LEAST_FLUSH_BYTES = 256 << 20
 _MOST_FILLS = 16
 
 
 def open_session(connect: Callable[[], GpuApi], pauses_s: Sequence[float] = (0.2, 0.5, 1.0, 2.0)) -> GpuSession:
-    """Raises UnavailableError for a GPU that is there and cannot be had. It is nobody's fault that is measured.
+    """Raises UnavailableError for a GPU that exists and cannot be opened, which is no candidate's fault.
 
-    A worker that was just killed may still hold its memory: what is refused at first is asked for again, after these pauses.
+    A worker that was just killed may still hold its memory: opening is retried after these pauses.
     """
     for pause_s in pauses_s:
         try:
@@ -51,7 +51,7 @@ def open_session(connect: Callable[[], GpuApi], pauses_s: Sequence[float] = (0.2
 class GpuSession:
     def __init__(self, api: GpuApi) -> None:
         self.api = api
-        # Twice the cache: what a launch finds in it must not depend on the launch before.
+        # Twice the cache size: cache contents must not depend on the previous launch.
         self._flush_bytes = max(2 * api.cache_bytes, _LEAST_FLUSH_BYTES)
         self._flush_times = 1
         try:
@@ -122,7 +122,7 @@ class GpuProgram:
         self._load()
         self._lasting = tuple(binary.lasting_bytes)
         self._pristine: list[tuple[Any, Any, int]] | None = None
-        """Variables that a launch can change, as they were when the module was loaded: where they are, the copy, and its size."""
+        """Initial contents of variables that a launch can change: address, copy, and size."""
 
     def _load(self) -> None:
         self._module = self._session.api.load(self._code)
@@ -150,7 +150,7 @@ class GpuProgram:
             return api.stop_clock()
 
     def launch_untimed(self, numbers: Iterable[int], geometry: Geometry) -> None:
-        """In the stream, with numbers for parameters; nobody waits."""
+        """In the stream, with numeric parameters; does not wait."""
         with _addresses([ctypes.c_uint64(number) for number in numbers]) as parameters:
             self._session.api.launch(self._kernel, geometry, parameters)
 
@@ -175,7 +175,7 @@ class GpuProgram:
         return counted
 
     def reset(self) -> bool:
-        """By copies on the device; a module that hides one of its variables, or whose copies do not fit, is loaded again."""
+        """By copies on the device; the module is loaded again if it hides one of its variables, or the copies do not fit."""
         if not self._lasting:
             return False
         api = self._session.api
@@ -220,7 +220,7 @@ class GpuProgram:
             self._allowed_shared_bytes = geometry.shared_bytes
 
     def _values(self, arguments: Arguments) -> list[_Value]:
-        """The bytes of the kernel's parameters, where a launch reads them; buffers are on the device from here on."""
+        """Bytes of the kernel's parameters, where a launch reads them; buffers are on the device from here on."""
         mirrors = self._session.mirrors
         mirrors.hold(_buffers(arguments))
         values: list[_Value] = []
@@ -238,7 +238,7 @@ class GpuProgram:
 
 @contextmanager
 def _addresses(values: Sequence[_Value]) -> Iterator[int]:
-    """Of an array with the addresses of the values, while they are there."""
+    """Address of an array with the addresses of the values, valid within the context."""
     addresses = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
     yield ctypes.addressof(addresses)
 

@@ -1,7 +1,7 @@
-"""Takes inline assembly out of the text before clang sees it: PTX constraints mean nothing to this target, used or not.
+"""Removes inline assembly before clang parses it: PTX constraints are invalid on this target, even in unused code.
 
-PTX that is known becomes C++ (`ptx`). Any other statement becomes a call of a marker function, which `refusals` finds in what the
-kernel really reaches, with the instruction that is not known. An empty one, which only holds back the compiler, disappears.
+Known PTX becomes C++ (`ptx`). Any other statement becomes a call of a marker function with the unknown instruction; `refusals`
+finds the markers that the kernel reaches. An empty statement (a compiler barrier) is dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def without_assembly(text: str) -> str:
 
 
 def headers(texts: Iterable[str]) -> str:
-    """What has to be included before texts that assembly was taken out of."""
+    """Includes needed by texts whose assembly was replaced."""
     needed = {name for text in texts for name, sign in translate.HEADERS.items() if sign in text}
     return "".join(f'#include "{name}"\n' for name in sorted(needed))
 
@@ -54,13 +54,13 @@ def _replacement(tokens: list[Token]) -> str:
 
 
 def _as_numbers(name: str) -> Iterator[str]:
-    """A name as arguments that the IR still shows: eight letters a number."""
+    """A name as integer arguments that remain in the IR: eight letters per number."""
     for start in range(0, len(name), _LETTERS):
         yield f"{int.from_bytes(name[start : start + _LETTERS].encode(), 'big')}ul"
 
 
 def marked(call: str) -> str | None:
-    """The instruction that a line of the IR stands for by the marker; None where it has none, empty where none is known."""
+    """The unknown instruction of a marker call in the IR; None without a marker, empty if the instruction has no name."""
     found = re.search(rf"@{MARKER}\((.*?)\)", call)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def _opening(tokens: list[Token], index: int) -> int:
 
 
 def _statement_end(tokens: list[Token], index: int) -> int | None:
-    """The closing parenthesis; None where this is no assembly statement (`register int x asm("r1")` never is on a GPU)."""
+    """The closing parenthesis; None if this is not an assembly statement (`register int x asm("r1")` never is on a GPU)."""
     position = _opening(tokens, index)
     if position + 1 >= len(tokens) or tokens[position].text != "(" or tokens[position + 1].kind is not Kind.STRING:
         return None

@@ -1,5 +1,6 @@
-"""Owns the calls of clang: CUDA or HIP text → LLVM IR → SPIR-V, preprocessing, and what clang sees in a text before it makes code
-of it (tokens, syntax tree, macros). What its messages mean: `diagnostics`.
+"""Calls of clang: CUDA or HIP text → LLVM IR → SPIR-V, preprocessing, and front-end output (tokens, syntax tree, macros).
+
+`diagnostics` interprets its messages.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ OPENCL_PRELUDE = "warpsmith/opencl.h"
 _TARGET = ("-triple", "spirv64-unknown-unknown")
 _OPENCL = ("-x", "cl", "-cl-std=CL3.0", "-fdeclare-opencl-builtins", "-isystem", str(INCLUDE))
 # The runtime optimises, not clang: after clang's -O2 the index arithmetic hides unit strides and loads become gathers. But -O2
-# must be said, or every function carries `noinline optnone`, which the runtime obeys. Without lifetime markers a return needs no
-# clean-up blocks.
+# must be given, or every function carries `noinline optnone`, which the runtime obeys. Without lifetime markers a return needs
+# no clean-up blocks.
 _FRONTEND = (
     "-O2",
     "-disable-llvm-passes",
@@ -34,12 +35,12 @@ _FRONTEND = (
     "0",
     "-w",
 )
-# Only what kernels need: the whole list ("all") includes extensions that the runtime refuses. Without the no-wrap decorations
-# the runtime cannot tell that a[i + 1] has unit stride: 2 gathers and 181 instructions against none and 44 for a small stencil.
+# Only the extensions that kernels need: "all" includes some that the runtime refuses. Without the no-wrap decorations the
+# runtime cannot infer that a[i + 1] has unit stride: a small stencil has 2 gathers and 181 instructions, against none and 44.
 _SPIRV_EXTENSIONS = (
     "--spirv-ext=+SPV_KHR_expect_assume,+SPV_KHR_bit_instructions,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_shader_clock"
 )
-# Headers of the prelude's own that take 40 to 100 ms to parse, where all the rest of a kernel takes 60.
+# Prelude headers that take 40 to 100 ms to parse, where the rest of a kernel takes 60.
 _HEAVY = ("cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "hip/hip_fp16.h", "hip/hip_bf16.h", "algorithm")
 _DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(if|ifdef|ifndef|endif|include)\b[ \t]*[<"]?([^>"\n]*)', re.MULTILINE)
 
@@ -55,19 +56,19 @@ def prelude_flags() -> tuple[str, ...]:
 def to_ir(
     text: str, language: Language, flags: Sequence[str], include_dirs: Sequence[Path], headers: Mapping[str, str] | None = None
 ) -> ClangResult:
-    """Unoptimised LLVM IR, as text. `flags` are macros that the prelude looks at; without any it comes precompiled."""
+    """Unoptimised LLVM IR, as text. `flags` are macros that the prelude reads; without any it is precompiled."""
     options = ("-emit-llvm", *_FRONTEND, *_language_flags(language), *_folders(include_dirs), *flags)
     with _replacing(headers or {}) as (replaced, files):
         if flags:
             return run_clang(text.encode(), (*options, "-include", PRELUDE, *replaced), files)
         heavy = precompiled_headers(text, include_dirs) if not headers else ()
         result = _with_precompiled(text, (*options, *replaced), language, heavy, files)
-        # A source may contradict a header before it includes it; what is said against it must be what clang says by itself.
+        # A source may conflict with a header before including it; the errors must be those of clang without precompilation.
         return result if result.succeeded or not heavy else _with_precompiled(text, (*options, *replaced), language, (), files)
 
 
 def precompiled_headers(text: str, include_dirs: Sequence[Path]) -> tuple[str, ...]:
-    """Those of `_HEAVY` that the text includes whatever its macros are, and that no folder of the user's has, too."""
+    """Those of `_HEAVY` that the text includes whatever its macros are, and that no user folder also provides."""
     depth = 0
     found: set[str] = set()
     for word, header in _DIRECTIVE.findall(text):
@@ -93,12 +94,12 @@ def opencl_to_ir(text: str, include_dirs: Sequence[Path]) -> ClangResult:
 
 
 def raw_tokens(text: str) -> ClangResult:
-    """All tokens of the text as clang's lexer finds them, preprocessed or not, one a line of the log."""
+    """All tokens of the text from clang's lexer, preprocessed or not, one per line of the log."""
     return run_clang(text.encode(), ("-dump-raw-tokens", "-x", "cuda", "-std=gnu++20"))
 
 
 def syntax_tree(text: str, language: Language, include_dirs: Sequence[Path]) -> ClangResult:
-    """What the text declares, for host and device, as JSON: without the prelude, and as far as clang got."""
+    """The text's declarations for host and device as JSON: without the prelude, and as far as clang got."""
     options = ("-ast-dump=json", "-ferror-limit", "0", "-fno-caret-diagnostics", "-w", *_folders(include_dirs))
     if language is Language.OPENCL:
         return run_clang(text.encode(), (*options, *_TARGET, *_OPENCL, "-include", OPENCL_PRELUDE))
@@ -108,7 +109,7 @@ def syntax_tree(text: str, language: Language, include_dirs: Sequence[Path]) -> 
 
 
 def defined_macros(language: Language) -> ClangResult:
-    """`#define` lines of all that a source finds defined, by the compiler or by the prelude."""
+    """`#define` lines of everything predefined for a source by the compiler or by the prelude."""
     if language is Language.OPENCL:
         return run_clang(b"", ("-E", "-dM", *_TARGET, *_OPENCL, "-include", OPENCL_PRELUDE))
     return run_clang(b"", ("-E", "-dM", *_language_flags(language), "-include", PRELUDE))
@@ -117,7 +118,7 @@ def defined_macros(language: Language) -> ClangResult:
 def preprocessed(
     text: str, language: Language, include_dirs: Sequence[Path], headers: Mapping[str, str] | None = None
 ) -> ClangResult:
-    """The text after preprocessing, with line markers: for its tokens, which do not tell where they lie."""
+    """The preprocessed text with line markers: for its tokens, which carry no positions."""
     with _replacing(headers or {}) as (replaced, files):
         options = (*_language_flags(language), *_folders(include_dirs), "-include", PRELUDE, *replaced)
         return run_clang(text.encode(), ("-E", *NEUTRAL_PLACES, *options), files)
@@ -125,7 +126,7 @@ def preprocessed(
 
 @contextmanager
 def _replacing(headers: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
-    """Flags and open files that give clang other texts for these headers; it goes on calling them by their own names."""
+    """Flags and open files that replace the text of these headers; clang still reports their own names."""
     flags: list[str] = []
     files: list[int] = []
     try:
@@ -140,7 +141,7 @@ def _replacing(headers: Mapping[str, str]) -> Iterator[tuple[list[str], tuple[in
 
 @cache
 def _precompiled_prelude(language: Language, heavy: tuple[str, ...], *, for_host: bool = False) -> int:
-    """An open file with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+    """An open file with the parsed prelude: parsing it takes most of a small kernel's compile time."""
     text = "".join(f"#include <{header}>\n" for header in (PRELUDE, *heavy))
     how = ("-w",) if for_host else _FRONTEND
     result = run_clang(text.encode(), ("-emit-pch", *how, *_language_flags(language, for_host=for_host)))
@@ -150,12 +151,12 @@ def _precompiled_prelude(language: Language, heavy: tuple[str, ...], *, for_host
 
 
 def inlined(ir: str) -> ClangResult:
-    """IR with the functions marked `alwaysinline` inlined, otherwise as it was."""
+    """IR with functions marked `alwaysinline` inlined, otherwise unchanged."""
     return run_clang(ir.encode(), (*_TARGET, "-x", "ir", "-emit-llvm", "-O0"))
 
 
 def to_spirv(ir: str, *, wide_integers: bool = False, library: int | None = None) -> ClangResult:
-    """`wide_integers`: there are some of 128 bits. `library`: an open file of `library_of` to link with."""
+    """`wide_integers`: it has 128-bit integers. `library`: an open file from `library_of` to link with."""
     extensions = _SPIRV_EXTENSIONS + (",+SPV_ALTERA_arbitrary_precision_integers" if wide_integers else "")
     options = (*_TARGET, "-x", "ir", "-emit-obj", "-O2", "-disable-llvm-passes", "-mllvm", extensions)
     if library is None:
@@ -164,8 +165,8 @@ def to_spirv(ir: str, *, wide_integers: bool = False, library: int | None = None
 
 
 def library_of(text: str) -> int:
-    """An open file in memory with the bitcode of device code that does without the prelude."""
-    # Without lines of its own: calls from code that has some would need one each.
+    """An open memory file with the bitcode of device code that does not need the prelude."""
+    # Without debug lines: with them, every call would need one.
     frontend = [flag for flag in _FRONTEND if not flag.startswith("-debug-info")]
     result = run_clang(text.encode(), ("-emit-llvm-bc", *frontend, *_language_flags(Language.CUDA)))
     if not result.succeeded:
@@ -180,7 +181,7 @@ def _folders(include_dirs: Sequence[Path]) -> list[str]:
 
 
 def _language_flags(language: Language, *, for_host: bool = False) -> list[str]:
-    """`for_host`: as a host's compiler reads the text, to be looked at and not to become code."""
+    """`for_host`: parsed as by a host compiler, for inspection and not for code generation."""
     hip = language is Language.HIP
     dialect = ["-x", "hip", "-DWARPSMITH_HIP=1"] if hip else ["-x", "cuda"]
     side = ("-aux-triple", _TARGET[1]) if for_host else ("-fcuda-is-device",)

@@ -1,4 +1,4 @@
-"""From a request to a native binary."""
+"""Compiles a request to a native binary."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Compiler:
         )
 
     def _native(self, module: bytes, *, plain: bool) -> tuple[bytes, Resources]:
-        """Choices that mean nothing here (launch bounds, read-only loads) leave the same module, which is built once."""
+        """Attributes without meaning here (launch bounds, read-only loads) give the same module, which is built once."""
         known = self._built.get((module, plain))
         if known is not None:
             self._built.move_to_end((module, plain))

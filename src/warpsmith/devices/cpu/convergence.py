@@ -3,10 +3,10 @@
 CUDA lets a thread return before a barrier that the others still reach; the runtime would compute wrong numbers. After inlining
 (`ir.module`) every barrier is in the entry, and there are three cases:
 
-* all branches that decide about a barrier are uniform: nothing to do;
-* threads leave for good (`if (i >= n) return;`, or out of the last loop): they are kept walking from barrier to barrier, doing
-  nothing (`ir.predication`);
-* anything else: a vote at the branch makes sure, at run time, that the threads agree, and the launch fails where they do not.
+* all branches that control a barrier are uniform: nothing to do;
+* threads leave for good (`if (i >= n) return;`, or out of the last loop): they still execute the barriers, and nothing else
+  (`ir.predication`);
+* anything else: a run-time vote at the branch checks that the threads agree, and the launch fails if they do not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VOTES = (f"i1 @{_ALL}(i32, i1)", f"i1 @{ANY}(i32, i1)", f"i64 @{_SMALLEST}(i32,
 
 
 class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
-    """A barrier that stays in a function of its own, because that is recursive or called through a pointer."""
+    """A barrier that stays in a separate function, because that is recursive or called through a pointer."""
 
     def __init__(self, function: str) -> None:
         super().__init__(function)
@@ -43,7 +43,7 @@ class HiddenBarrier(Exception):  # noqa: N818 - the fact, not a failure
 def with_safe_barriers(
     module: Module, kernels: list[str], locate: Callable[[Module, str], SourceLine | None], *, in_step: bool = True
 ) -> Module:
-    """The module itself, or an inlined and rewritten one whose first kernel has only barriers that all threads reach."""
+    """The module itself, or an inlined and rewritten one in which all threads reach every barrier of the first kernel."""
     if not module.shared_objects and not any(_mentions_barrier(lines) for lines in module.functions.values()):
         return module
     flat = flattened(module, kernels)
@@ -75,7 +75,7 @@ def with_safe_barriers(
 
 
 def flattened(module: Module, kernels: list[str]) -> Module:
-    """A copy in which the kernels have inlined all that they call."""
+    """A copy whose kernels have inlined all callees."""
     flat = Module(module.text)
     flat.inline_everything(kernels)
     result = clang.inlined(flat.text)
@@ -111,7 +111,7 @@ def _with_votes(function: Function, troubled: list[str], locate: Callable[[str],
 
 
 def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[Instruction]:
-    """Two collective questions about what the branch depends on; where the answers differ, so do the threads."""
+    """Two collective operations on the branch's operands; if the results differ, the threads disagree."""
     value, prefix = terminator.operands[0], f"%{label}.vote"
     if terminator.opcode == "switch":
         bits = re.search(r"switch i(\d+)", terminator.text)
@@ -133,7 +133,7 @@ def _vote(label: str, terminator: Instruction, rest: str, failed: str) -> list[I
 
 
 def with_moved_predecessors(block: Block, moved: dict[str, str]) -> Block:
-    """Whoever came from the one block now comes from the other."""
+    """Phi operands with the old predecessor replaced by the new one."""
 
     def renamed(instruction: Instruction) -> Instruction:
         if instruction.opcode != "phi":

@@ -1,8 +1,7 @@
-"""Says `template` where clang asks for it and NVIDIA's compiler does not: `A<T>::to<n>(x)` becomes `A<T>::template to<n>(x)`;
-likewise after a dot.
+"""Inserts `template` where clang requires it and NVIDIA's compiler does not: `A<T>::to<n>(x)` becomes `A<T>::template
+to<n>(x)`; likewise after a dot.
 
-Only in lines that clang complained about. The keyword changes nothing but how the line is read: what was meant otherwise still
-fails.
+Only in lines that clang rejected. The keyword only affects parsing: code that meant something else still fails.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 
 from warpsmith.devices._clang.preprocess import Diagnostic
 
-# The others are what clang says where it knows several such templates.
+# The others are clang's messages if it knows several such templates.
 _COMPLAINT = re.compile(
     r"(?:missing|use) 'template' keyword"
     r"|reference to (?:overloaded function could not be resolved|non-static member function must be called)"

@@ -1,4 +1,4 @@
-"""The device itself: what it is, and from a binary to a launch. From a request to a binary: `compiling`."""
+"""The CPU device: its description, and launches of binaries. `compiling` builds the binaries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from warpsmith.devices.memory import PIECE_BYTES, Filling
 if TYPE_CHECKING:
     from warpsmith.devices.cpu.compiling import Compiler
 
-# Words without which a source uses neither; they only decide how many launches may share a binary (`compile_key`).
+# A source without these words uses neither; they only decide how many launches may share a binary (`compile_key`).
 _DYNAMIC_SHARED = re.compile(r"\bextern\b|DYNAMIC_SHARED|\b(?:__)?local\b")
-# Shared memory too, for lanes may exchange values through it without a word (`ir.warp_exchange`).
+# Includes shared memory, because lanes may exchange values through it without a keyword (`ir.warp_exchange`).
 _WARPS = re.compile(r"__(?:shfl|ballot|any|all|activemask|match|reduce|syncwarp)|warp|volatile|shared", re.IGNORECASE)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(\S+)", re.MULTILINE)
 _PLAIN_HEADER = re.compile(
@@ -62,7 +62,7 @@ class CpuDevice:
         )
 
     def compile_key(self, request: CompileRequest) -> str:
-        """Of the launch, only dynamic shared memory counts, and the block's shape where warps could run across its rows."""
+        """The relevant parts of the launch: dynamic shared memory, and the block's shape if warps could span rows."""
         block = request.geometry.block
         across_rows = block[0] % spirv.WARP_SIZE != 0 and block[1] * block[2] > 1
         text = request.meaning or request.source
@@ -111,7 +111,7 @@ class CpuSession:
 
 
 def _may_use(words: re.Pattern[str], source: str) -> bool:
-    """Conservative: headers other than those of the language and the CUDA API may hold anything."""
+    """Conservative: headers other than those of the language and the CUDA API may contain anything."""
     return words.search(source) is not None or any(not _PLAIN_HEADER.fullmatch(name) for name in _INCLUDE.findall(source))
 
 

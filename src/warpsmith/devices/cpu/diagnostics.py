@@ -1,4 +1,4 @@
-"""What clang's words mean to the user: which feature is not there, which line is wrong. Generated code is kept out of sight."""
+"""Interprets clang's messages for the user: the missing feature or the wrong line, without generated code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ASSERTION = re.compile(r"static assertion failed.*'?: (.*)$")
 _SIGNATURE = re.compile(r"signature<void \(\*\)(\(.*?\))(?: noexcept)?>::__count")
 _QUOTED = re.compile(r"'([^']*)'")
 
-# Features of GPUs that have no counterpart here, by the identifiers that give them away in an error.
+# GPU features without a CPU counterpart, by identifiers that reveal them in an error.
 _FEATURES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), feature, hint)
     for pattern, feature, hint in (
@@ -50,12 +50,12 @@ def missing_headers(diagnostics: Iterable[Diagnostic]) -> list[str]:
 
 
 def misses_a_name(error: Diagnostic) -> bool:
-    """Whether a declaration, or an overload, that a header could have brought would mend it."""
+    """Whether a declaration or overload from a header could fix the error."""
     return re.search(r"unknown type|undeclared|no \w+ named|no matching function|invalid operands", error.text) is not None
 
 
 def excerpts(log: str) -> list[tuple[Diagnostic, str]]:
-    """Every error with the part of the log that is about it: its line and the notes that follow."""
+    """Every error with its part of the log: its line and the notes that follow."""
     parts: list[tuple[Diagnostic, list[str]]] = []
     for line in log.splitlines():
         errors = [diagnostic for diagnostic in parse_log(line) if diagnostic.is_error]
@@ -67,7 +67,7 @@ def excerpts(log: str) -> list[tuple[Diagnostic, str]]:
 
 
 def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:
-    """The exception that tells the user why clang refused: its first error, or the feature behind it."""
+    """The exception that explains clang's failure: its first error, or the feature behind it."""
     diagnostics = parse_log(log)
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.is_error]
     for error in errors:
@@ -82,7 +82,7 @@ def failure(log: str, source_file: Path) -> CompileError | UnsupportedFeature:
 
 
 def _disagreement(text: str) -> str:
-    """An error in the generated entry: kernel.toml and the source do not fit together."""
+    """An error in the generated entry: kernel.toml and the source do not match."""
     if match := _ASSERTION.search(text):
         signature = _SIGNATURE.search(text)
         return f"{match[1]}; it takes {signature[1]}" if signature else match[1]
@@ -94,7 +94,7 @@ def _disagreement(text: str) -> str:
 
 
 def build_failure(log: str) -> str:
-    """Why the OpenCL runtime did not build what clang compiled; usually a function without a body."""
+    """Why the OpenCL runtime failed to build clang's output; usually an undefined function."""
     missing = re.search(r"Symbols not found: \[ *([^\s,\]]+)", log)
     if missing is None:
         return "the OpenCL runtime could not build the kernel"
@@ -102,7 +102,7 @@ def build_failure(log: str) -> str:
 
 
 def plain_name(mangled: str) -> str:
-    """The function's own name, without its namespaces and parameters."""
+    """The function's name without namespaces and parameters."""
     name = mangled
     rest = re.sub(r"^_Z(?:L|N[rVK]*)?", "", mangled)
     while match := re.match(r"\d+", rest):
@@ -133,7 +133,7 @@ def _unsupported(error: Diagnostic, diagnostics: list[Diagnostic], source_file: 
 
 
 def _users_place(error: Diagnostic, diagnostics: list[Diagnostic], source_file: Path) -> tuple[str, int]:
-    """An error inside a header is the user's where the user's file is next mentioned (instantiated from, included from)."""
+    """An error inside a header is located at the next mention of the user's file (instantiated from, included from)."""
     following = diagnostics[diagnostics.index(error) :]
     for diagnostic in following:
         if Path(diagnostic.file).name == source_file.name:
@@ -142,7 +142,7 @@ def _users_place(error: Diagnostic, diagnostics: list[Diagnostic], source_file: 
 
 
 def _readable(log: str) -> Iterator[str]:
-    """The log without what points into generated code and without the compiler's counting."""
+    """The log without generated code and clang's error counts."""
     keep = True
     for line in log.splitlines():
         for diagnostic in parse_log(line):

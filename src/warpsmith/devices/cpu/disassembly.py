@@ -1,4 +1,4 @@
-"""Machine code as text: a program is an ELF file around an object file, which the system's disassembler reads."""
+"""Disassembles machine code: a program is an ELF file around an object file, read by the system's disassembler."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DEADLINE_S = 20.0
 
 
 def instructions(code: bytes) -> list[str]:
-    """Of all functions of a program, in order; a jump names the number of the instruction that it goes to, as `jne @12`.
+    """Instructions of all functions of a program, in order; a jump names the number of its target instruction, as `jne @12`.
 
-    Raises ValueError for what is no such program, UnavailableError where the system has no disassembler.
+    Raises ValueError if it is no such program, UnavailableError if the system has no disassembler.
     """
     inner = next((section.data for section in Elf(code).sections if section.name == _OBJECT), None)
     if inner is None:

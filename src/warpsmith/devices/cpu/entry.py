@@ -19,7 +19,7 @@ TRAP = "__warpsmith_trap"
 READ_TRAP = "__warpsmith_read_trap"
 SET_CONSTANT = "__warpsmith_set_constant_"
 
-# How a scalar travels: by an OpenCL type of its size. 16-bit and 8-bit floats go as raw bits.
+# Each scalar is passed as an OpenCL type of its size; 16-bit and 8-bit floats as raw bits.
 _CARRIER = {
     DType.F64: "double",
     DType.F32: "float",
@@ -38,15 +38,15 @@ _CARRIER = {
     DType.BOOL: "unsigned char",
 }
 
-# Everything in the tail has a reserved name, for the user's macros are in force there (and must be: an entry may be `k<N>`).
-# These two, which attributes need, cannot.
+# Names in the tail are reserved, because the user's macros apply there (and must: an entry may be `k<N>`).
+# These two, which attributes need, cannot be.
 _FREED = "#undef global\n#undef address_space"
 _KERNEL = 'extern "C" __attribute__((global)) void'
 _GLOBAL = "__attribute__((address_space(1)))"
 
 
 def kernel_names(constants: int) -> list[str]:
-    """What the runtime may call, the entry first."""
+    """Kernels that the runtime may call, the entry first."""
     return [ENTRY, READ_TRAP, *(f"{SET_CONSTANT}{index}" for index in range(constants))]
 
 

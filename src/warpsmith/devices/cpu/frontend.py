@@ -1,4 +1,6 @@
-"""From a request's source to LLVM IR for the device: host code out, the generated entry appended, clang's refusals explained."""
+"""Compiles a request's source to LLVM IR for the device: removes host code, appends the generated entry, explains clang's
+errors.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from warpsmith.devices.cpu.entry import generated_tail, kernel_names
 from warpsmith.devices.cpu.ir.module import Module
 from warpsmith.devices.cpu.sources import Sources
 
-# Taking one declaration out can uncover the next; real files settle after two or three rounds, deep trees of headers after more.
+# Removing one declaration can uncover the next; real files settle after two or three rounds, deep header trees later.
 _ROUNDS = 16
 
 
-# What had to be taken out of a source, by all of the request but its parameters: the next configuration starts from there.
+# Repairs of a source, by the request without its parameters: the next configuration starts from there.
 _repaired: dict[tuple[object, ...], Sources] = {}
 
 
 def device_ir(request: CompileRequest, prelude_flags: Sequence[str] = ()) -> Module:
-    """The IR of what the kernel can reach. Raises CompileError or UnsupportedFeature."""
+    """IR of the code that the kernel reaches. Raises CompileError or UnsupportedFeature."""
     key = (request.source, request.source_file, request.include_dirs, request.language, request.entry)
     known = _repaired.get(key)
     if known is not None and known.is_reusable:
@@ -51,7 +53,7 @@ def _compiled(sources: Sources, request: CompileRequest, prelude_flags: Sequence
 
 
 def preprocessed_tokens(request: CompileRequest) -> list[str]:
-    """The user's tokens after preprocessing: files of the user's expanded, the prelude and system headers left out."""
+    """The user's tokens after preprocessing: user files expanded, prelude and system headers left out."""
     sources = Sources(request, headers_only=True)
     for _ in range(_ROUNDS):
         result = clang.preprocessed(sources.unit, request.language, sources.folders, sources.headers)

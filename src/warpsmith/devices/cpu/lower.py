@@ -1,4 +1,4 @@
-"""From the IR of a translation unit to SPIR-V for one kernel: the passes, in order."""
+"""Lowers a translation unit's IR to SPIR-V for one kernel: the passes, in order."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def made_safe(module: Module, request: CompileRequest, *, in_step: bool = True) 
 
 
 def translated(module: Module, request: CompileRequest) -> Lowered:
-    """To SPIR-V, in a form that the runtime vectorises well. A plain request is not vectorised, and stays as it is."""
+    """To SPIR-V that the runtime vectorises well. A plain request is not vectorised, and stays unchanged."""
     can_trap = TRAP in module.reachable([ENTRY])
     if not can_trap:
         module.keep_reachable(name for name in kernel_names(len(request.constants)) if name != READ_TRAP)
@@ -91,7 +91,7 @@ def translated(module: Module, request: CompileRequest) -> Lowered:
 
 
 def translated_watched(module: Module, request: CompileRequest) -> Lowered:
-    """To SPIR-V that reports its accesses. Its speed does not count."""
+    """To SPIR-V that reports its accesses. Its speed is irrelevant."""
     kernels = kernel_names(len(request.constants))
     watched = instrumented(module, kernels)
     can_trap = TRAP in watched.module.reachable([ENTRY])
@@ -121,7 +121,7 @@ def _lasting(module: Module) -> dict[str, int]:
 
 
 def _first_type(text: str) -> str:
-    """Of a variable's type and first value, which a blank keeps apart."""
+    """First of a variable's type and initial value, separated by a blank."""
     depth = 0
     for place, sign in enumerate(text):
         depth += (sign in "[{<(") - (sign in "]}>)")
@@ -131,7 +131,7 @@ def _first_type(text: str) -> str:
 
 
 def is_parted(module: Module, kernels: list[str]) -> bool:
-    """Whether threads take something along out of a loop that the runtime would get wrong."""
+    """Whether threads carry a value out of a loop that the runtime would get wrong."""
     return part_loop_exits(*_flat_kernel(module, kernels))
 
 
@@ -161,7 +161,7 @@ def _flat_kernel(module: Module, kernels: list[str]) -> tuple[Module, str]:
 
 
 def _bind_dynamic_shared(module: Module, shared_bytes: int) -> None:
-    """Gives dynamic shared memory its size. All `extern __shared__` arrays name it; with opaque pointers renaming does that."""
+    """Gives dynamic shared memory its size. All `extern __shared__` arrays are renamed to it, which opaque pointers allow."""
     names = [match[1] for _, lines in module.pieces if (match := _SHARED_ARRAY.match(lines[0]))]
     for name in (*names, DYNAMIC_SHARED):
         module.drop(name)

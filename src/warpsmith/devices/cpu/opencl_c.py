@@ -1,8 +1,8 @@
-"""OpenCL C that the runtime would get wrong: threads that leave before a barrier, exchange values without one, or part in a loop.
+"""Repairs OpenCL C that the runtime would miscompile: early returns before a barrier, unsynchronised exchange, divergent loops.
 
-The runtime compiles OpenCL C itself, and well. But it takes the standard at its word, and real kernels do not: they return early,
-finish reductions warp-synchronously, overwrite what others still read. GPUs forgive that; so the CPU device gives such a kernel,
-and only such, to clang and to the same passes as CUDA (`lower`).
+The runtime compiles OpenCL C itself, and well, but assumes that it follows the standard. Real kernels return early, finish
+reductions warp-synchronously, or overwrite values that others still read, and GPUs tolerate that. Such kernels, and only such,
+go through clang and the same passes as CUDA (`lower`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from warpsmith.devices.cpu.lower import Lowered, is_parted, made_safe, translate
 from warpsmith.devices.cpu.shared_memory import LOCAL_PARAMETER, reserved_shared_bytes
 from warpsmith.devices.cpu.watch.instrument import mark_meetings
 
-# Without shared memory and barriers threads cannot get in each other's way, and without loops they do not part. Included files
-# may hold anything.
+# Without shared memory and barriers threads cannot interfere, and without loops they do not diverge. Included files may contain
+# anything.
 _MAY_RACE = re.compile(r"\b(?:__)?local\b|\bbarrier\b|\bwork_group_barrier\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _MAY_PART = re.compile(r"\bfor\b|\bwhile\b|\bgoto\b")
 _BARRIER_CALL = re.compile(r"call spir_func void @_Z(?:7barrier|18work_group_barrier)\w*\([^)]*\)")
@@ -66,7 +66,7 @@ def mended(request: CompileRequest) -> Lowered | None:
     values = _bind_local_parameters(module, request)
     if request.watched:
         mark_meetings(module)
-    # Whether lanes that race also win does not matter to who watches them, and warps do not go with every block here.
+    # Watching reports races whether or not hardware tolerates them, and warps do not fit every block here.
     safe, needed = made_safe(module, request, in_step=not request.watched)
     if request.watched:
         return replace(translated_watched(safe, request), values=values)
@@ -75,7 +75,7 @@ def mended(request: CompileRequest) -> Lowered | None:
 
 
 def _bindings_folders() -> list[Path]:
-    """Where pyopencl keeps headers (complex numbers, random numbers) that it offers to every program it builds."""
+    """Headers (complex numbers, random numbers) that pyopencl offers to every program it builds."""
     spec = find_spec("pyopencl")
     return [Path(folder) / "cl" for folder in (spec.submodule_search_locations or ())] if spec else []
 

@@ -1,7 +1,7 @@
-"""Refuses, in the IR of one kernel, what cannot run here, with its line: assembly, allocation, recursion, calls through pointers,
-and of functions that are not there.
+"""Refuses unsupported features in one kernel's IR, with their line: assembly, allocation, recursion, calls through pointers,
+and undefined functions.
 
-Only code that the kernel can reach is looked at. What already fails in clang (tensor cores, textures): `diagnostics`.
+Only code that the kernel can reach is checked. `diagnostics` handles what already fails in clang (tensor cores, textures).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ASM = re.compile(r'\bcall\b.* asm (?:\w+ )*"')  # what a macro brought in
 _ALLOCATION = re.compile(r"\bcall\b.* @_Zn[wa][jm]\w*\(")  # operator new
 _DIRECT_CALL = re.compile(rf"@{NAME}\(")
 _DECLARED = re.compile(rf"^declare .*@({NAME})\(")
-# Clang's own, the prelude's, OpenCL's and ours. What others declare and do not define, the runtime looks for in its own
-# process: a kernel could call anything that C libraries have.
+# Clang's own, the prelude's, OpenCL's and ours. The runtime resolves other undefined functions in its own process: a kernel
+# could call any C library function.
 _THERE = re.compile(r"llvm\.|_Z\d|__warpsmith_|printf$")
 _GENERATED = (str(clang.INCLUDE), GENERATED_FILE, "<")
 

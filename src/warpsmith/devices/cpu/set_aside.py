@@ -1,10 +1,10 @@
-"""Sets aside device code that clang refuses, so that it counts only against kernels that use it. Line numbers stay.
+"""Sets aside device code that clang refuses, so that it only affects kernels that use it. Line numbers stay.
 
-A file often holds a kernel with textures or tensor cores next to a plain one. Another *kernel* that does not compile is blanked:
-nothing can call it. A device *function* keeps its declaration, for without it a call might silently pick another overload; its
-body becomes a call of a marker, and a kernel that reaches that is refused with what clang said (`Sources.refuse_set_aside`).
-Only a declaration that names an unknown type (`f(at::Half)`, `struct Traits<c10::Half>`) goes as a whole: no code that compiles
-can use it.
+A file often holds a kernel with textures or tensor cores next to a plain one. Another *kernel* that does not compile is
+blanked: nothing can call it. A device *function* keeps its declaration, because without it a call might silently pick another
+overload; its body becomes a call of a marker, and a kernel that reaches it is refused with clang's error
+(`Sources.refuse_set_aside`). Only a declaration that names an unknown type (`f(at::Half)`, `struct Traits<c10::Half>`) is
+removed entirely: no code that compiles can use it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONFLICT = re.compile(r"redefinition|redeclar|conflict|ambiguous|overload")
 
 
 def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) -> str | None:
-    """None if the errors of this file lie elsewhere. `entry` is the kernel that is wanted: it stays."""
+    """None if the errors of this file lie elsewhere. `entry` is the wanted kernel, which stays."""
     tokens = list(tokenize(text))
     name = entry.partition("<")[0].rpartition("::")[2].strip()
     edits: list[tuple[int, int, str]] = []
@@ -55,7 +55,7 @@ def without_refused_code(text: str, errors: Sequence[Diagnostic], entry: str) ->
 
 
 def _is_only_constant_of_its_name(item: Item, tokens: Sequence[Token]) -> bool:
-    """A `constexpr` variable that no other of that name, in an outer scope, could take the place of."""
+    """A `constexpr` variable that no variable of the same name in an outer scope could replace."""
     texts = [token.text for token in item.tokens]
     if item.body or "constexpr" not in texts or "=" not in texts or _is_function(item):
         return False
@@ -65,7 +65,7 @@ def _is_only_constant_of_its_name(item: Item, tokens: Sequence[Token]) -> bool:
 
 
 def _offset(text: str, error: Diagnostic) -> int | None:
-    """Where in the text an error is. Columns count bytes: behind other letters on its line the place is not known well enough."""
+    """Offset of an error in the text. Columns count bytes: after non-ASCII characters on its line the position is unreliable."""
     lines = text.split("\n", error.line)
     if error.column is None or len(lines) < error.line or not lines[error.line - 1].isascii():
         return None
@@ -77,7 +77,7 @@ def _names_unknown_type(errors: Sequence[Diagnostic]) -> bool:
 
 
 def _functions(items: Iterable[Item], marks: frozenset[str]) -> Iterator[Item]:
-    """Functions for the device, those of classes included."""
+    """Device functions, including those in classes."""
     for item in items:
         if item.is_class:
             yield from _functions(split(item.body[1:-1]), marks)
@@ -91,7 +91,7 @@ def _is_function(item: Item) -> bool:
 
 
 def _marker_body(body: str, line: int) -> str:
-    """A body with the marker on the line that clang refused, if there is no directive."""
+    """A body with the marker on the line of clang's error, if it has no directive."""
     lines = _blanked(body[1:-1]).split("\n")
     index = line if not lines[line].strip() else 0
     lines[index] = f"{MARKER}();{lines[index]}"

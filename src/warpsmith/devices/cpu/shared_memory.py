@@ -1,4 +1,4 @@
-"""Dynamic shared memory: what it is called in a module, and how much of it a binary has."""
+"""Dynamic shared memory: its name in a module, and its size in a binary."""
 
 DYNAMIC_SHARED = "__warpsmith_dynamic_shared"
 LOCAL_PARAMETER = "__warpsmith_local_"

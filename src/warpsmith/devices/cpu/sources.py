@@ -1,7 +1,6 @@
-"""The user's files as clang gets to see them: host code blanked, assembly marked, refused device code set aside.
+"""The user's files as passed to clang: host code blanked, assembly replaced, refused device code set aside.
 
-It starts from the source file; a header of the user's is looked into only when clang complains about it, and given to clang in
-place of the one on disk.
+It starts from the source file; a user header is read only if clang reports an error in it, and then replaces the one on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class Sources:
-    """`headers_only`: only missing headers are mended, and nothing else is taken out."""
+    """`headers_only`: only missing headers are repaired, and nothing else is removed."""
 
     def __init__(self, request: CompileRequest, *, headers_only: bool = False) -> None:
         self._request = request
@@ -42,7 +41,7 @@ class Sources:
         self._headers_left_out: list[str] = []
 
     def again(self, request: CompileRequest) -> Sources:
-        """The same repairs for a request that differs in its parameters only."""
+        """The same repairs for a request that differs only in its parameters."""
         other = Sources(request, headers_only=self._headers_only)
         other._texts = dict(self._texts)
         other._refused = dict(self._refused)
@@ -50,14 +49,14 @@ class Sources:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the repairs can do no harm under other parameters, and the headers that were looked into are still the same."""
+        """Whether the repairs are valid for other parameters, and the headers read are unchanged."""
         return not self._dropped_declarations and all(
             Path(file).is_file() and Path(file).stat().st_mtime_ns == time for file, time in self._times.items()
         )
 
     @property
     def unit(self) -> str:
-        """What to compile, before the generated tail."""
+        """The text to compile, without the generated tail."""
         declarations = assembly.DECLARATION + set_aside.DECLARATION + assembly.headers(self._texts.values())
         markers = "" if self._headers_only else declarations
         return f"{markers}{definitions(self._request.defines)}{begins(self._main)}{self._texts[self._main]}"
@@ -72,7 +71,7 @@ class Sources:
         return (self._request.source_file.parent, *self._request.include_dirs)
 
     def repair(self, log: str) -> bool:
-        """Take out what clang complained about, if it is not the kernel's own; whether anything changed."""
+        """Remove the cause of clang's errors, if it is not the kernel itself; whether anything changed."""
         self._logs.append(log)
         errors = [diagnostic for diagnostic in parse_log(log) if diagnostic.is_error]
         files = {error.file: [other for other in errors if other.file == error.file] for error in errors}
@@ -80,9 +79,9 @@ class Sources:
         return any(changed)
 
     def failure(self) -> CompileError | UnsupportedFeature:
-        """Why clang refused in the end; but where it only misses what was taken out, why that was."""
+        """The final error of clang; if it only misses removed code, the reason for the removal."""
         errors = [diagnostic for diagnostic in parse_log(self._logs[-1]) if diagnostic.is_error]
-        # The first: what follows from it may name things that nobody ever took out.
+        # The first: later errors may name things that were never removed.
         missed = any(set_aside.UNKNOWN.search(error.text) and words(error.text) & self._taken_out for error in errors[:1])
         failure = diagnostics.failure(self._logs[self._first_taken if missed else -1], self._request.source_file)
         if isinstance(failure, CompileError) and self._headers_left_out and errors and diagnostics.misses_a_name(errors[0]):
@@ -92,7 +91,7 @@ class Sources:
         return failure
 
     def refuse_set_aside(self, module: Module) -> None:
-        """Raises what clang said of code that was set aside, if the module, cut down to the kernel, still has it."""
+        """Raises clang's error on code that was set aside, if the module, reduced to the kernel, still has it."""
         for lines in module.functions.values():
             for line in lines:
                 if f"@{set_aside.MARKER}(" in line and (place := users_line(module, line)):
@@ -145,7 +144,7 @@ class Sources:
 
 
 def _can_be_read(file: str) -> bool:
-    """A `#line` may name any file, also one that a confined worker sees and may not open."""
+    """A `#line` may name any file, also one that a confined worker may not open."""
     try:
         with Path(file).open("rb"):
             return True

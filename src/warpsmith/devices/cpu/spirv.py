@@ -50,7 +50,7 @@ def instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]
 
 
 def uses_warp_operations(module: bytes) -> bool:
-    """Whether anything in the module depends on how threads are grouped into warps."""
+    """Whether anything in the module depends on the grouping of threads into warps."""
     constants: dict[int, int] = {}
     for opcode, instruction in instructions(words_of(module)):
         if opcode in _SUBGROUP_OPS:
@@ -69,7 +69,7 @@ def _is_subgroup_builtin(builtin: int) -> bool:
 
 
 def without_names(module: bytes) -> bytes:
-    """The module without what only debuggers read: sources that differ in names, comments or lines become the same module."""
+    """The module without debug information: sources that differ in names, comments or lines become the same module."""
     words = words_of(module)
     kept = list(words[:_HEADER_WORDS])
     for opcode, instruction in instructions(words):

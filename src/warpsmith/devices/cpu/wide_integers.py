@@ -1,8 +1,8 @@
-"""128-bit integers (`__int128`): writes out what clang cannot say in SPIR-V or the runtime cannot compile.
+"""Lowers 128-bit integers (`__int128`) where clang's SPIR-V cannot express them or the runtime cannot compile them.
 
-Constants lose their upper half in clang's SPIR-V, so those that have one are put together from two. Comparisons are made of
-those of the halves. Division and remainder, which the runtime would leave to functions of a C library that it lacks, get one of
-ours. Conversion from and to floating point, for which the same holds, and constants in initialisers are refused.
+Constants lose their upper half in clang's SPIR-V, so those that have one are assembled from two. Comparisons are built from
+those of the halves. Division and remainder, for which the runtime would need C library functions that it lacks, use our own.
+Conversion from and to floating point, with the same problem, and constants in initialisers are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LITERAL = re.compile(
 )
 _NUMBER = re.compile(r"(?<=[ ,])-?\d+\b")
 _FUNCTION = "__warpsmith_divided"
-# One bit of the quotient a step. The remainder may need a 129th bit before it is reduced, hence `over`.
+# One quotient bit per step. The remainder may need a 129th bit before it is reduced, hence `over`.
 _DEFINITION = f"""
 define internal spir_func i128 @{_FUNCTION}(i128 %a, i128 %b, i1 %want_remainder) {{
 entry:
@@ -81,7 +81,7 @@ def write_out_wide_integers(module: Module, source_file: Path) -> None:
 
 
 def _wide_literals(line: str) -> list[int]:
-    """Those that do not fit into the lower half, or whose sign would be taken for a part of it."""
+    """Those that do not fit into the lower half, or whose sign bit would be misread."""
     numbers = map(int, _NUMBER.findall(line)) if "i128" in line else ()
     return [number for number in numbers if not 0 <= number < 1 << 63]
 
@@ -118,7 +118,7 @@ def _constant(value: int, name: str) -> Iterator[str]:
 
 
 def _comparison(match: re.Match[str], part: str) -> Iterator[str]:
-    """By the upper halves, and where they are equal by the lower ones, which have no sign."""
+    """By the upper halves, and if they are equal by the lower ones, which are unsigned."""
     how, rest = match["how"], match["rest"]
     for operand in "ab":
         yield f"  {part}.{operand}.low = trunc i128 {match[operand]} to i64{rest}"

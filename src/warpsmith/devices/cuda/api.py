@@ -1,4 +1,4 @@
-"""The driver's calls behind `GpuApi`, for one GPU: its primary context, current in this thread for the life of the process."""
+"""Driver calls that implement `GpuApi` for one GPU: its primary context is current in this thread for the life of the process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CudaApi:
         return memory, int(size)
 
     def allow_shared(self, kernel: Any, nbytes: int) -> None:
-        """Above 48 KiB a kernel has to opt in; below, asking does no harm."""
+        """Above 48 KiB a kernel has to opt in; below, the call is harmless."""
         attribute = driver().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         call("cuFuncSetAttribute", kernel, attribute, nbytes)
 

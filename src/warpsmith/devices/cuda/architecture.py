@@ -17,12 +17,12 @@ from warpsmith.devices.cuda.target import CudaTarget
 _KIB = 1024
 
 STATIC_SHARED_BYTES = 48 * _KIB
-"""On every NVIDIA GPU: more has to be dynamic, and opted in to."""
+"""Limit on every NVIDIA GPU: more has to be dynamic, and opted in to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Per multiprocessor, unless the name says otherwise. `barriers` is None where they never limit the number of blocks."""
+    """Per multiprocessor, unless the name says otherwise. `barriers` is None if they never limit the number of blocks."""
 
     threads: int
     blocks: int

@@ -1,4 +1,6 @@
-"""Source text to a cubin for any NVIDIA target, and what it uses. A plain function: deadlines are the compile worker's part."""
+"""Compiles source text to a cubin for any NVIDIA target, with its resource usage. A plain function: the compile worker enforces
+deadlines.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from warpsmith.devices.cuda.ptxas import read_spills, usage, without_chatter
 from warpsmith.devices.cuda.target import CudaTarget, parse_target
 
 _STANDARD = "--std=c++20"
-# Without the second, NVRTC refuses every function that is not marked for the device, `constexpr` ones too.
+# Without the second, NVRTC refuses every function that is not marked for the device, even `constexpr` ones.
 _ALWAYS = ("--ptxas-options=-v", "--device-as-default-execution-space", "--device-int128", "--disable-warnings")
 LINES = "--generate-line-info"
 _STANDARD_OPTIONS = ("-std", "--std")
@@ -29,7 +31,7 @@ _STANDARD_OPTIONS = ("-std", "--std")
 
 @dataclass(frozen=True, slots=True)
 class CompiledCubin:
-    """`entry` and `variables` are lowered (mangled) names. `facts` is what the cubin says, `resources` what all devices tell."""
+    """`entry` and `variables` are lowered (mangled) names. `facts` are the cubin's, `resources` those common to all devices."""
 
     cubin: bytes
     entry: str
@@ -100,5 +102,5 @@ def _run(
         result = run_nvrtc(begun_with(headers, source, name, defines), name, expressions, [*flags, *precompiling()])
         if result.lowered:
             return result
-        # What is wrong is told of the text as it is, and whatever came of moving headers is forgotten.
+        # Errors must refer to the original text, so attempts with moved headers are discarded.
     return run_nvrtc(source, name, expressions, [*flags, *(f"--define-macro={macro}" for macro in macros(defines))])

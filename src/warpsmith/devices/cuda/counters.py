@@ -1,7 +1,7 @@
-"""The GPU's own counters, sampled while a kernel runs, through CUPTI (`cupti-python`).
+"""The GPU's hardware counters, sampled during a kernel through CUPTI (`cupti-python`).
 
-Each figure has a run of its own, beside the activity of the multiprocessors that tells which samples are the kernel's: what can
-be sampled together differs from chip to chip, and so do names. A figure that the chip does not have is None.
+Each figure is measured in a separate run, together with multiprocessor activity, which identifies the kernel's samples: which
+metrics can be sampled together differs by chip, and so do names. A figure that the chip lacks is None.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from warpsmith.core.hardware import Counters, NotCounted
 WHEEL = "cupti-python"
 _ELAPSED = "avg.pct_of_peak_sustained_elapsed"
 _ACTIVITY = f"sm__cycles_active.{_ELAPSED}"
-# Ways to get a figure, the first that the chip knows is taken; the metrics of one way are added up.
+# Alternatives for a figure, of which the first that the chip has is used; the metrics of one alternative are summed.
 _MEMORY = ((f"dram__throughput.{_ELAPSED}",), (f"dram__read_throughput.{_ELAPSED}", f"dram__write_throughput.{_ELAPSED}"))
 _COMPUTE = ((f"sm__throughput.{_ELAPSED}",), (f"sm__inst_executed_realtime.{_ELAPSED}",), (f"sm__inst_executed.{_ELAPSED}",))
 _CACHE = (("lts__t_sector_hit_rate.pct",), ("lts__average_t_sector_hit_rate_realtime.pct",))
@@ -30,7 +30,7 @@ _BUFFER_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A launch to look at: `prepare` empties the caches, `launch` waits for the end. `duration_ns` is what it took before."""
+    """A launch to measure: `prepare` empties the caches, `launch` waits for the end. `duration_ns` is its earlier duration."""
 
     prepare: Callable[[], None]
     launch: Callable[[], None]
@@ -38,7 +38,7 @@ class Run:
 
 
 def count(index: int, run: Run) -> Counters | NotCounted:
-    """Of the GPU with that number. The context must be current."""
+    """For the GPU with that number. The context must be current."""
     bindings = _library()
     if bindings is None:
         return NotCounted(f"CUPTI's bindings are not installed; hint: pip install {WHEEL}")
@@ -65,9 +65,9 @@ def count(index: int, run: Run) -> Counters | NotCounted:
 
 
 def _figure(cupti: ModuleType, sampling: ModuleType, collector: Any, ways: tuple[tuple[str, ...], ...], run: Run) -> list[float]:
-    """The figure in each sample that is the kernel's; none where the chip does not have it."""
+    """The figure in each of the kernel's samples; none if the chip does not have it."""
     interval = max(_SHORTEST_INTERVAL_NS, run.duration_ns // _SAMPLES)
-    # Turing and GA100 cannot sample by time; a cycle of the system's clock is about a nanosecond.
+    # Turing and GA100 cannot sample by time; a system clock cycle is about a nanosecond.
     by = (sampling.TriggerMode.GPU_TIME_INTERVAL, sampling.TriggerMode.GPU_SYSCLK_INTERVAL)
     for metrics, mode in ((metrics, mode) for metrics in ways for mode in by):
         try:
@@ -88,7 +88,7 @@ def _figure(cupti: ModuleType, sampling: ModuleType, collector: Any, ways: tuple
 
 
 def _at_work(samples: list[list[float]]) -> list[float]:
-    """Without the idle time around the launch, and without the samples at its edges that are half idle."""
+    """Without idle time around the launch, and without its half-idle first and last samples."""
     busiest = max((activity for activity, *_ in samples), default=0.0)
     return [sum(values) for activity, *values in samples if activity > 0 and activity >= busiest / 2]
 

@@ -1,4 +1,4 @@
-"""What a launch counts, from its binary and its arguments: the way into `execution`."""
+"""Counters of a launch, computed from its binary and its arguments by `execution`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def count(
     target: CudaTarget,
     resident: int,
 ) -> Counted:
-    """`resident` blocks share a multiprocessor's first cache."""
+    """`resident` blocks share a multiprocessor's L1 cache."""
     units = UNITS.get(target.capability)
     if units is None:
         known = ", ".join(f"sm_{10 * major + minor}" for major, minor in UNITS)
-        raise UnsupportedFeature(f"launches on {target} cannot be counted without it", hint=f"known are {known}")
+        raise UnsupportedFeature(f"launches on {target} cannot be counted without a GPU", hint=f"known are {known}")
     asked: list[str] = []
 
     def noted(name: str) -> bytes:
@@ -69,7 +69,7 @@ def count(
 
 
 def _lines(binary: Binary, execution: Execution, rows: Rows) -> tuple[CountedLine, ...]:
-    """Of a binary that tells its lines; in the order of the source."""
+    """For a binary with line information; in source order."""
     if b"debug_line" not in binary.code:
         return ()
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -85,7 +85,7 @@ def _lines(binary: Binary, execution: Execution, rows: Rows) -> tuple[CountedLin
 
 
 def _variables(binary: Binary) -> dict[str, str]:
-    """The lowered names of constants, by their own."""
+    """Lowered names of constants, by source name."""
     return {
         name.removeprefix(VARIABLE): str(lowered) for name, lowered in binary.device_data.items() if name.startswith(VARIABLE)
     }

@@ -1,4 +1,4 @@
-"""What a cubin (ELF, machine 190) says about its kernels: registers, shared memory, stack, barriers, launch bounds."""
+"""Reads a cubin's (ELF, machine 190) kernel facts: registers, shared memory, stack, barriers, launch bounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from warpsmith.devices._elf import Elf
 
 _MACHINE = 190
-# From compute capability 9.0 on the section's size includes what the system reserves in every block; `ptxas -v` leaves it out.
+# From compute capability 9.0 on the section's size includes what the system reserves per block; `ptxas -v` excludes it.
 _RESERVED_FROM = 90
 _RESERVED_BYTES = 1024
 
@@ -26,7 +26,7 @@ _WITH_SIZE = 0x04  # how an attribute's value is given: a length and so many byt
 
 @dataclass(frozen=True, slots=True)
 class CubinFacts:
-    """One kernel of a cubin. `max_threads` is `__launch_bounds__`' block size, None without it."""
+    """One kernel of a cubin. `max_threads` is the block size in `__launch_bounds__`, None without it."""
 
     registers: int
     stack_bytes: int
@@ -63,11 +63,11 @@ def read_cubin(cubin: bytes, kernel: str) -> CubinFacts:
 
 
 def launch_bank(elf: Elf, kernel: str) -> tuple[int, int]:
-    """Where in the constants of a launch its parameters lie, and how many bytes they have."""
+    """Position of a launch's parameters in the constant bank, and their size in bytes."""
     own = elf.section(f".nv.info.{kernel}")
     value = dict(_attributes(own.data)).get(_PARAMETER_BANK) if own is not None else None
     if value is None:
-        raise ValueError(f"the cubin does not say where the parameters of {kernel} lie")
+        raise ValueError(f"the cubin has no parameter positions for {kernel}")
     _, place, size = struct.unpack_from("<IHH", value)
     return place, size
 

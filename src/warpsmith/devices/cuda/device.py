@@ -1,4 +1,4 @@
-"""The device itself. `cuda:sm_90` compiles for a target without a GPU; `cuda`, or `cuda:1`, is a GPU that is there."""
+"""The CUDA device. `cuda:sm_90` compiles for a target without a GPU; `cuda`, or `cuda:1`, is an actual GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
     checks = sanitizer.CHECKS
     counts = True
     options: ClassVar[tuple[str, ...]] = ()
-    """Further options of NVRTC's, for devices made of this one."""
+    """Further NVRTC options for devices derived from this one."""
 
     def _parsed(self, selector: str) -> CudaTarget:
         return parse_target(selector)
@@ -71,7 +71,7 @@ class CudaDevice(GpuDevice[CudaTarget, "Gpu"]):
         )
 
     def occupancy(self, resources: Resources, geometry: Geometry) -> Occupancy | None:
-        """A GPU that is there may be newer, or older, than our table: then there is none."""
+        """None if the GPU's architecture is missing from our table."""
         known = ARCHITECTURES.get(self.target.capability)
         return occupancy.occupancy(known, resources, geometry) if known is not None else None
 

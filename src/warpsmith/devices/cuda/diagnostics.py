@@ -1,4 +1,4 @@
-"""What NVRTC's and ptxas' words mean to the user: the line that is wrong, or that kernel.toml and the source do not fit."""
+"""Interprets errors of NVRTC and ptxas for the user: the wrong line, or a mismatch between kernel.toml and the source."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NAME_MAP = "__nv_name_map"  # the file NVRTC generates for name expressions
 
 
 def errors(log: str) -> list[Diagnostic]:
-    """What NVRTC's front end objects to, in the form that clang's words have too."""
+    """NVRTC front-end errors, in the same form as clang's."""
     found = (_ERROR.match(line) for line in log.splitlines())
     return [Diagnostic(match["file"], int(match["line"]), "error", match["text"]) for match in found if match]
 
 
 def failure(log: str, entry: str) -> CompileError:
-    """The first error in words that a person can act on, and the log without what is always in it."""
+    """The first error in actionable words, and the log without boilerplate."""
     cleaned = without_chatter(log)
     for line in cleaned.splitlines():
         if match := _ERROR.match(line):

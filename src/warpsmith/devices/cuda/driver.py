@@ -1,4 +1,4 @@
-"""Owns the driver's calls: every answer checked, every failure told in its words. Imported only to use a GPU."""
+"""Driver calls, with every status checked and every failure reported in the driver's words. Imported only to use a GPU."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from warpsmith.devices.base import ContextLost, LaunchError
 from warpsmith.devices.cuda.hints import hint_for
 from warpsmith.devices.cuda.nvrtc import HINT
 
-# After one of these the context is lost: nothing launched later in this process can be trusted. NVIDIA's documentation says so of
-# most; uncorrectable errors of memory, a context that is gone and what the driver cannot name are no better.
+# After one of these the context is lost: nothing launched later in this process can be trusted. NVIDIA's documentation says so
+# for most; uncorrectable memory errors, a destroyed context and unknown errors are treated alike.
 FATAL = frozenset(
     {
         "CUDA_ERROR_ASSERT",
@@ -41,7 +41,7 @@ FATAL = frozenset(
     }
 )
 _ABSENT = frozenset({"CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_STUB_LIBRARY", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"})
-"""What no second try mends; others may be a GPU that is waking up, or whose last owner is still going."""
+"""Errors that a retry cannot fix; others may come from a GPU that is waking up, or whose last owner is still exiting."""
 
 
 @cache
@@ -51,7 +51,7 @@ def driver() -> ModuleType:
         from cuda.bindings import driver as module  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError as error:
         raise AbsentError(f"no CUDA bindings: {error}", hint=HINT) from error
-    # Else a kernel's code may be brought to the GPU by its first launch, while the clock runs.
+    # Otherwise a kernel's code may be loaded during its first launch, while the clock runs.
     os.environ["CUDA_MODULE_LOADING"] = "EAGER"
     try:
         failed = _started(module)
@@ -69,7 +69,7 @@ def driver() -> ModuleType:
 
 
 def _started(module: ModuleType, pauses_s: Sequence[float] = (0.3, 1.0, 0.0)) -> str | None:
-    """What the driver answers in the end, if it does not start."""
+    """The driver's final status, if it does not start."""
     failed = None
     for pause_s in pauses_s:
         try:
@@ -110,5 +110,5 @@ def _explained(module: ModuleType, status: Any) -> str:
 
 
 def text(answer: bytes) -> str:
-    """Of a string that the driver wrote into a buffer: the bindings give the whole buffer, with what was in it behind the end."""
+    """A string that the driver wrote into a buffer: the bindings return the whole buffer, with leftovers behind its end."""
     return answer.partition(b"\0")[0].decode()

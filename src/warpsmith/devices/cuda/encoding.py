@@ -1,7 +1,8 @@
-"""The little that can be read off machine code without a disassembler: how many instructions, and how wide the loads are.
+"""Reads the instruction count and the widest load from machine code without a disassembler.
 
-From compute capability 7.x on an instruction has 16 bytes, its opcode in the lowest twelve bits. The numbers are not documented;
-they are tested against `nvdisasm` on every target. This costs a millisecond where the disassembler takes a third of a second.
+From compute capability 7.x on an instruction has 16 bytes, with its opcode in the lowest twelve bits. The numbers are
+undocumented; they are tested against `nvdisasm` on every target. This takes a millisecond, the disassembler a third of a
+second.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WIDTHS = (1, 1, 2, 2, 4, 8, 16)  # by the three bits that give an LDG's size
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """`load_bytes` is the widest load of a thread from global memory into registers; None if there is none."""
+    """`load_bytes` is a thread's widest load from global memory into registers; None if there is none."""
 
     instructions: int
     load_bytes: int | None

@@ -1,4 +1,4 @@
-"""What this machine has of NVIDIA's, read without the driver's library: files of the system, and `nvidia-smi` where it is."""
+"""Inspects NVIDIA hardware and software on this machine without the driver library: system files, and `nvidia-smi` if present."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _hardware(root: Path) -> Finding:
         return Finding("GPU", State.OK, f"{len(found)} of NVIDIA's on the PCI bus")
     if (root / "proc/driver/nvidia/version").exists() or (root / "dev/nvmap").exists():
         return Finding("GPU", State.OK, "not on the PCI bus")
-    return Finding("GPU", State.ABSENT, "none of NVIDIA's on this machine")
+    return Finding("GPU", State.ABSENT, "no NVIDIA GPU on this machine")
 
 
 def _is_gpu(device: Path) -> bool:
@@ -65,8 +65,8 @@ def _nodes(root: Path) -> Iterator[Finding]:
     nodes = [node for pattern in _NODES for node in sorted((root / "dev").glob(pattern))]
     shut = [node.name for node in nodes if not os.access(node, os.R_OK | os.W_OK)]
     if shut:
-        remedy = "the group that owns them in /dev must have you, or the container must be given them (--gpus all)"
-        yield Finding("permissions", State.FAILED, f"no reading and writing of {', '.join(shut)}", remedy)
+        remedy = "add yourself to the group that owns them in /dev, or pass them to the container (--gpus all)"
+        yield Finding("permissions", State.FAILED, f"no read and write access to {', '.join(shut)}", remedy)
     elif nodes:
         yield Finding("permissions", State.OK, f"{', '.join(node.name for node in nodes)} can be used")
     if is_uvm_missing(root):
@@ -79,7 +79,7 @@ def _counters(root: Path) -> Finding:
             "as root: echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 > /etc/modprobe.d/nvidia-counters.conf,"
             " update-initramfs -u, restart"
         )
-        return Finding("counters", State.LACKING, "the driver keeps them for administrators", remedy)
+        return Finding("counters", State.LACKING, "the driver restricts them to administrators", remedy)
     if importlib.util.find_spec("cupti") is None:
         return Finding("counters", State.LACKING, "CUPTI's bindings are not installed", f"pip install {COUNTERS_WHEEL}")
     return Finding("counters", State.OK, "permitted, and CUPTI is installed")
@@ -96,13 +96,13 @@ def _sanitizer() -> Finding:
 def _mps(root: Path) -> Finding:
     place = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")  # noqa: S108 - the driver's own default
     if (root / place.lstrip("/") / "control").exists():
-        remedy = "to have the GPU undivided: echo quit | nvidia-cuda-mps-control"
-        return Finding("MPS", State.LACKING, "a server runs; confined workers use the GPU beside it, not through it", remedy)
+        remedy = "to stop it: echo quit | nvidia-cuda-mps-control"
+        return Finding("MPS", State.LACKING, "a server runs; confined workers use the GPU directly, not through it", remedy)
     return Finding("MPS", State.OK, "no server")
 
 
 def _settings() -> Iterator[Finding]:
-    """What `nvidia-smi` tells of the first GPU."""
+    """Settings of the first GPU, from `nvidia-smi`."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return
@@ -125,19 +125,19 @@ def _settings() -> Iterator[Finding]:
 def judged(values: dict[str, str]) -> Iterator[Finding]:
     if values["persistence_mode"] == "Disabled":
         remedy = "as root: nvidia-smi -pm 1"
-        yield Finding("persistence", State.LACKING, "off: the driver starts anew, for seconds, when nobody uses it", remedy)
+        yield Finding("persistence", State.LACKING, "off: an unused driver unloads, and takes seconds to start again", remedy)
     else:
         yield Finding("persistence", State.OK, values["persistence_mode"].lower())
     mode = values["compute_mode"]
     if mode == "Prohibited":
         yield Finding("compute mode", State.FAILED, "prohibited", _SHARED)
     elif mode == "Exclusive_Process":
-        yield Finding("compute mode", State.LACKING, "one process at a time, so no checkers and counters beside a run", _SHARED)
+        yield Finding("compute mode", State.LACKING, "one process at a time, so no checkers or counters during a run", _SHARED)
     else:
         yield Finding("compute mode", State.OK, mode.lower())
     if values["mig.mode.current"] == "Enabled":
-        remedy = "CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi -L) chooses a part; figures are then that part's"
-        yield Finding("MIG", State.LACKING, "the GPU is divided", remedy)
+        remedy = "CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi -L) selects an instance; figures are then that instance's"
+        yield Finding("MIG", State.LACKING, "the GPU is partitioned", remedy)
     else:
         yield Finding("MIG", State.OK, "not divided")
 

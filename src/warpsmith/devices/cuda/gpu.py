@@ -1,4 +1,4 @@
-"""A GPU that is there: what it is, and opening it. Nothing here runs for a compile-only target."""
+"""An available GPU: its description, and opening it. Not used for a compile-only target."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Gpu:
 
     @cached_property
     def target(self) -> CudaTarget:
-        """With what this one architecture has and others lack (`sm_90a`: wgmma, …), for the code is for no other GPU."""
+        """With this architecture's specific features (`sm_90a`: wgmma, …), because the code is for no other GPU."""
         major, minor = self._attribute("COMPUTE_CAPABILITY_MAJOR"), self._attribute("COMPUTE_CAPABILITY_MINOR")
         return CudaTarget(major, minor, "a" if major >= _SPECIFIC_SINCE else "")
 
     def require_driver_for(self, cuda_major: int) -> None:
-        """Drivers load what compilers of their own or an older major release of CUDA make. Raises UnavailableError."""
+        """Drivers load code from compilers of the same or an older major CUDA release. Raises UnavailableError."""
         driver()
         version = int(call("cuDriverGetVersion"))
         if version // 1000 < cuda_major:
@@ -76,7 +76,7 @@ class Gpu:
         return call("cuDeviceGet", self.index)
 
     def _attribute(self, name: str, otherwise: int | None = None) -> int:
-        """`otherwise` is for what a driver need not tell."""
+        """`otherwise` is for what a driver need not report."""
         attribute = getattr(driver().CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         try:
             return int(call("cuDeviceGetAttribute", attribute, self._handle))

@@ -1,4 +1,4 @@
-"""Where CUDA's headers are: in the wheels of `warpsmith[cuda]`, else in an installed toolkit; the standard library's are ours."""
+"""Locates CUDA's headers: in the wheels of `warpsmith[cuda]`, else in an installed toolkit; the standard library's are ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIBRARIES = "nvidia-cuda-cccl"
 
 @cache
 def header_folders() -> tuple[Path, ...]:
-    """In the order of search. One release only: headers of a toolkit are never mixed with those of the wheels."""
+    """In search order. Of one release only: a toolkit's headers are never mixed with those of the wheels."""
     runtime = wheel_file(_RUNTIME, "cuda_runtime.h")
     folder = runtime.parent if runtime is not None else _toolkit_folder()
     if folder is None:
@@ -28,7 +28,7 @@ def header_folders() -> tuple[Path, ...]:
 
 
 def version() -> str:
-    """Of what the headers come from: the wheels' own, else the toolkit's folder."""
+    """Version of the headers: the wheels' own, else the toolkit's folder."""
     found = [_installed_version(name) for name in (_RUNTIME, _LIBRARIES)]
     return " ".join(text for text in found if text) or str(header_folders()[0])
 
@@ -41,7 +41,7 @@ def _installed_version(wheel: str) -> str | None:
 
 
 def _toolkit_folder() -> Path | None:
-    """That of CUDA_HOME, conda or the system, as NVIDIA's own finder knows them."""
+    """The toolkit of CUDA_HOME, conda or the system, as NVIDIA's own finder locates it."""
     try:
         from cuda.pathfinder import find_nvidia_header_directory  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:

@@ -1,4 +1,4 @@
-"""What to do where NVIDIA's driver does not start: by its answer, and by what the machine lacks."""
+"""Remedies if NVIDIA's driver does not start: by its status, and by what the machine lacks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from warpsmith.devices.cuda.nodes import HINT as NODES_HINT
 from warpsmith.devices.cuda.nodes import is_uvm_missing
 
-# Without `/dev/nvidia-uvm` it says one of these.
+# Without `/dev/nvidia-uvm` the driver returns one of these.
 _SAID_WITHOUT_UVM = {"CUDA_ERROR_UNKNOWN", "CUDA_ERROR_NOT_INITIALIZED"}
 _HINTS = {
     "CUDA_ERROR_NO_DEVICE": "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES may hide them, a container needs --gpus,"
     " a GPU with MIG switched on needs an instance (nvidia-smi mig -lgi)",
     "CUDA_ERROR_STUB_LIBRARY": "LD_LIBRARY_PATH has the toolkit's stubs, which are for linking: take lib64/stubs out of it",
-    "CUDA_ERROR_OUT_OF_MEMORY": "the driver reserves addresses for all memory there is: `ulimit -v` should say unlimited;"
+    "CUDA_ERROR_OUT_OF_MEMORY": "the driver reserves addresses for all memory: `ulimit -v` should print unlimited;"
     " or other programs have all of the GPU's memory (nvidia-smi)",
-    # Workers are confined, so what they may not do is among the causes.
-    "CUDA_ERROR_OPERATING_SYSTEM": "the system refuses what the driver asks of it, such as names for its threads in /proc;"
+    # Workers are confined, so their restrictions are among the possible causes.
+    "CUDA_ERROR_OPERATING_SYSTEM": "the system refuses a request of the driver, such as naming its threads in /proc;"
     " if `WARPSMITH_CONFINEMENT=off warpsmith devices` shows the GPU, it is the confinement of workers: please report that",
     "CUDA_ERROR_SYSTEM_NOT_READY": "machines with NVSwitch need a service: systemctl start nvidia-fabricmanager",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "kernel module and library are of different releases: restart the machine",
@@ -35,5 +35,5 @@ def hint_for(status: str, root: Path = Path("/")) -> str:
 
 
 def hint_in(message: str) -> str | None:
-    """For a message that has the driver's answer in it."""
+    """For a message that contains the driver's status."""
     return next((hint for status, hint in _HINTS.items() if status in message), None)

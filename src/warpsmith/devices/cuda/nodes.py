@@ -1,7 +1,7 @@
-"""The driver's device nodes. `/dev/nvidia-uvm` is missing on a machine that was just started, and without it nothing launches.
+"""The driver's device nodes. `/dev/nvidia-uvm` is missing on a freshly started machine, and nothing launches without it.
 
-Whoever loads the driver as a plain program gets it made on the way: the driver starts `nvidia-modprobe`. A confined worker may
-not start programs, so that its owner does it.
+For an ordinary program the driver starts `nvidia-modprobe` to create it. A confined worker may not start programs, so its owner
+does.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _DEADLINE_S = 20.0
 
 
 def is_uvm_missing(root: Path = Path("/")) -> bool:
-    """On a machine that has NVIDIA's kernel module; others have other nodes, or none (WSL, Jetson)."""
+    """On a machine with NVIDIA's kernel module; others (WSL, Jetson) have other nodes, or none."""
     loaded = (root / "proc/driver/nvidia/version").exists() or (root / "dev/nvidiactl").exists()
     return loaded and not (root / "dev/nvidia-uvm").exists()
 
 
 def make_nodes(root: Path = Path("/")) -> None:
-    """What is missing, where that is permitted: NVIDIA installs the program so that every user may run it."""
+    """Create missing nodes where permitted: NVIDIA installs the program for every user."""
     if not is_uvm_missing(root) or shutil.which(COMMAND[0]) is None:
         return
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # the driver's own refusal says what is still missing

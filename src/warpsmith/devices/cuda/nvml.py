@@ -1,6 +1,6 @@
-"""What NVIDIA's management library says of a GPU while it works: its clock, its power, and what slows it down.
+"""State of a GPU from NVIDIA's management library: clock, power, and throttling reasons.
 
-Only readings: nothing is set, so no rights are needed. Where the library is missing or refuses, there are none.
+Read only, so no permissions are needed. If the library is missing or refuses, there are no readings.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from types import ModuleType
 
 from warpsmith.core.hardware import Reading
 
-# Not reasons to doubt a time: a GPU that rests between launches, and clocks that somebody fixed on purpose.
+# No reason to doubt a time: a GPU that idles between launches, and clocks that were fixed on purpose.
 _HARMLESS = frozenset({"GPU_IDLE", "APPLICATIONS_CLOCKS_SETTING", "NONE"})
 _MILLI = 1e-3
 
 
 def read(bus_id: str) -> Reading | None:
-    """Of the GPU at that place on the PCI bus, as the driver names it."""
+    """For the GPU at that PCI bus address, as the driver names it."""
     nvml = _library()
     if nvml is None:
         return None

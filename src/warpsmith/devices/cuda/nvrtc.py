@@ -1,4 +1,4 @@
-"""Owns the calls of NVRTC: source in; cubin, log and lowered name out. It needs no driver, and no GPU.
+"""NVRTC calls: source in; cubin, log and lowered name out. Needs no driver and no GPU.
 
 Not through `cuda.core`: its Program asks the driver for some answers and can hang on a machine without one.
 """
@@ -26,7 +26,7 @@ class NvrtcResult:
 
 
 def run_nvrtc(source: str, name: str, expressions: Sequence[str], options: Sequence[str]) -> NvrtcResult:
-    """One program. The expressions name what is wanted of it: kernels (`k<float>`), variables (`&table`)."""
+    """One program. The expressions name the wanted kernels (`k<float>`) and variables (`&table`)."""
     nvrtc = bindings()
     failed_to_compile = nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION
     with _program(nvrtc, source, name) as program:
@@ -78,7 +78,7 @@ def _program(nvrtc: ModuleType, source: str, name: str) -> Iterator[Any]:
 
 
 def _checked(nvrtc: ModuleType, answer: tuple[Any, ...], log: str = "") -> Any:
-    """The value behind the status that every call begins its answer with."""
+    """The value behind the status that begins every call's result."""
     status, *values = answer
     if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         raise UnavailableError(f"NVRTC failed: {status.name}{f': {log.strip()}' if log.strip() else ''}")
@@ -86,7 +86,7 @@ def _checked(nvrtc: ModuleType, answer: tuple[Any, ...], log: str = "") -> Any:
 
 
 def _text(nvrtc: ModuleType, program: Any, size: Any, read: Any) -> str:
-    # ptxas' words follow NVRTC's own behind a NUL byte.
+    # ptxas' output follows NVRTC's own after a NUL byte.
     return _bytes(nvrtc, program, size, read).replace(b"\0", b"").decode(errors="replace")
 
 

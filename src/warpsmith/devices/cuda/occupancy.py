@@ -1,4 +1,4 @@
-"""How many blocks a multiprocessor holds: the rules of NVIDIA's `cuda_occupancy.h`, tested against it."""
+"""Blocks per multiprocessor: the rules of NVIDIA's `cuda_occupancy.h`, tested against it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNLIMITED = sys.maxsize
 
 
 def occupancy(architecture: Architecture, used: Resources, geometry: Geometry) -> Occupancy:
-    """Of a kernel that opted in to the shared memory it needs; of the largest split between shared memory and cache."""
+    """For a kernel that opted in to its shared memory, with the largest split between shared memory and cache."""
     threads = geometry.threads_per_block
     warps = -(-threads // architecture.warp_size)
     shared_bytes = (used.shared_bytes or 0) + geometry.shared_bytes

@@ -1,9 +1,9 @@
-"""Headers that take NVRTC seconds to parse (cooperative groups, cub, libcu++), precompiled where that pays: when asked for again.
+"""Precompiles headers that take NVRTC seconds to parse (cooperative groups, cub, libcu++), from their second use on.
 
-A precompiled header is good for texts that begin alike. So these are included ahead of the source, before the macros that set one
-configuration apart from the next; where the source includes them itself, their guards have nothing left to do. They must not
-depend on what they now stand before: an include under a condition, or behind a macro other than a parameter's default, is left
-where it is, and all those after it.
+A precompiled header only fits texts with the same beginning. So these headers are included ahead of the source, before the
+macros that distinguish configurations; the source's own includes then do nothing, because of include guards. They must not
+depend on what they now precede: an include under a condition, or after a macro other than a parameter's default, stays where it
+is, and so do all later ones.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def heavy_headers(source: str) -> tuple[str, ...]:
 
 
 def headers_that_pay(source: str, target: str) -> tuple[str, ...]:
-    """None the first time that they are asked for in this process: precompiling costs more than parsing once."""
+    """None at the first request in this process: precompiling costs more than parsing once."""
     headers = heavy_headers(source)
     _asked[target, *headers] += 1
     return headers if _asked[target, *headers] > 1 else ()
@@ -68,6 +68,6 @@ def precompiling() -> tuple[str, ...]:
 
 @cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """For the life of this process."""
+    """Lives as long as this process."""
     bindings().nvrtcSetPCHHeapSize(_HEAP_BYTES)
     return tempfile.TemporaryDirectory(prefix="warpsmith-headers-")

@@ -1,4 +1,4 @@
-"""The user's tokens after preprocessing, for identity certificates: clang's preprocessor, for NVRTC does not show its own."""
+"""The user's tokens after preprocessing, for identity certificates, by clang's preprocessor: NVRTC does not expose its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpsmith.devices.cuda.headers import header_folders
 from warpsmith.devices.cuda.nvrtc import version
 from warpsmith.devices.cuda.target import CudaTarget
 
-# Of the architectures that have features of their own, those whose features have a macro of their own as well.
+# Architectures with specific features that also have a specific macro.
 _NAMED_FEATURES = frozenset({90, 100, 103, 110, 120})
 
 
@@ -38,7 +38,7 @@ def _tokens(source: str, request: CompileRequest, target: CudaTarget) -> list[st
 
 
 def predefined(target: CudaTarget) -> dict[str, int]:
-    """What NVRTC predefines, of which sources and headers choose their branches."""
+    """NVRTC's predefined macros, by which sources and headers choose branches."""
     major, minor = version()
     architecture = 10 * target.number
     found = {

@@ -1,4 +1,4 @@
-"""What `ptxas -v` says in the log: the only place where spills can be told from other uses of the stack."""
+"""Reads `ptxas -v` output: the only source that distinguishes spills from other stack use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _CHATTER = re.compile(r"^ptxas (?:info\s*:|\s+\.)")
 
 @dataclass(frozen=True, slots=True)
 class Spills:
-    """Bytes a thread stores and loads because registers ran out, counted in the code (a loop's body once)."""
+    """Bytes per thread stored and loaded because registers ran out, counted statically (a loop's body once)."""
 
     store_bytes: int
     load_bytes: int
 
 
 def read_spills(log: str, kernel: str) -> Spills:
-    """Raises ValueError where the log does not speak of the kernel."""
+    """Raises ValueError if the log does not mention the kernel."""
     lines = iter(log.splitlines())
     for line in lines:
         match = _PROPERTIES.search(line)
@@ -41,5 +41,5 @@ def usage(log: str, kernel: str) -> str | None:
 
 
 def without_chatter(log: str) -> str:
-    """The log without what ptxas always says."""
+    """The log without ptxas' routine messages."""
     return "\n".join(line for line in log.splitlines() if not _CHATTER.match(line)).strip()

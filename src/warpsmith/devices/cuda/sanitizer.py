@@ -1,4 +1,4 @@
-"""NVIDIA's compute-sanitizer: where it is, how a program runs under it, what its report says. Who runs it: `measure.checks`."""
+"""NVIDIA's compute-sanitizer: its location, command line and report format. `measure.checks` runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHECKS = ("memcheck", "racecheck")
 _PREFIX = "========="
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 _HEADINGS = ("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "LEAK SUMMARY")
-# What it says when it could not watch, or not all of it: no finding, and no all-clear.
+# Its messages if it could not watch everything: neither a finding nor a pass.
 _FAILURES = ("Internal Sanitizer", "Error: Target application", "Error: No attachable process", "Error: process didn't")
 _WARNING = "Warning:"
 _HOST_FRAMES = ("Host Frame", "Saved host backtrace")
@@ -31,17 +31,17 @@ _OPTIONS = (
     "--launch-timeout=30",
     "--check-exit-code=no",
 )
-# Calls that the driver refuses are told by the driver, to who made them.
+# The driver reports calls that it refuses to their caller.
 _OPTIONS_OF = {"memcheck": ("--report-api-errors=no",), "racecheck": ("--racecheck-report=analysis",)}
 
 
 def command(check: str) -> tuple[str, ...]:
-    """What a program's own command line follows. Raises UnavailableError."""
+    """Command line prefix of the program. Raises UnavailableError."""
     return (str(compute_sanitizer()), f"--tool={check}", *_OPTIONS, *_OPTIONS_OF[check])
 
 
 def compute_sanitizer() -> Path:
-    """That of the wheel or a toolkit, else the one on the path."""
+    """From the wheel or a toolkit, else on the path."""
     try:
         from cuda.pathfinder import find_nvidia_binary_utility  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:
@@ -57,7 +57,7 @@ def compute_sanitizer() -> Path:
 
 
 def read_report(text: str) -> CheckReport:
-    """Each problem once, in the tool's words: what happened, where, by which thread. Warnings are none."""
+    """Each problem once, in the tool's words: what happened, where, by which thread. Warnings do not count."""
     summary = _SUMMARY.search(text)
     problems: dict[str, None] = {}
     failure = None if summary else "compute-sanitizer left no summary"
@@ -73,7 +73,7 @@ def read_report(text: str) -> CheckReport:
 
 
 def _entries(text: str) -> Iterator[tuple[str, list[str]]]:
-    """A heading follows the prefix after one space; what belongs to it is indented further."""
+    """A heading follows the prefix after one space; its details are indented further."""
     heading, details = "", list[str]()
     for line in text.splitlines():
         if not line.startswith(_PREFIX):

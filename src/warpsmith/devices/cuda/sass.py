@@ -1,6 +1,6 @@
-"""Machine code as text, through `nvdisasm`: a list of instructions that can be compared, and what kinds there are.
+"""Machine code as text, by `nvdisasm`: a list of comparable instructions, and their kinds.
 
-It costs a third of a second a cubin: for certificates and for promising candidates, not for every configuration.
+Takes a third of a second per cubin: for certificates and promising candidates, not for every configuration.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _FILE_HASH = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}")
 def sass(cubin: bytes, kernel: str | None = None) -> list[str]:
     """The instructions of one kernel (by its lowered name), or of all in the cubin's order; equal lists are equal code.
 
-    Addresses and padding are left out, and a jump names the number of the instruction it goes to: neither labels, nor names of
-    functions, nor the other kernels of the cubin make a difference.
+    Addresses and padding are left out, and a jump names the number of its target instruction: labels, function names and the
+    cubin's other kernels make no difference.
     """
     sections = dict(_sections(_disassembled(cubin)))
     if kernel is not None and kernel not in sections:
@@ -46,7 +46,7 @@ def sass(cubin: bytes, kernel: str | None = None) -> list[str]:
 
 
 def source_lines(cubin: bytes, kernel: str) -> list[tuple[str, int] | None]:
-    """File and line of each instruction, of what was inlined where it stands itself; None where the cubin does not tell."""
+    """File and line of each instruction; inlined code has its own location. None if the cubin has no line information."""
     found: list[tuple[str, int] | None] = []
     for name, lines in _sections(_disassembled(cubin, "--print-line-info")):
         if name != kernel:
@@ -61,9 +61,10 @@ def source_lines(cubin: bytes, kernel: str) -> list[tuple[str, int] | None]:
 
 
 def machine_code(cubin: bytes, kernel: str) -> str:
-    """A fingerprint of all that runs: the instructions of the kernel and of functions that were not inlined; the data they read.
+    """A fingerprint of everything executed: instructions of the kernel and of functions that were not inlined; the data they
+    read.
 
-    Raises ValueError for bytes that are no cubin with that kernel.
+    Raises ValueError if it is not a cubin with that kernel.
     """
     facts = read_cubin(cubin, kernel)
     elf = Elf(cubin)
@@ -85,7 +86,7 @@ def nvdisasm() -> Path:
 
 
 def _installed() -> Path | None:
-    """That of a toolkit (CUDA_HOME, conda)."""
+    """From a toolkit (CUDA_HOME, conda)."""
     try:
         from cuda.pathfinder import find_nvidia_binary_utility  # type: ignore[import-untyped]  # noqa: PLC0415 - optional
     except ImportError:

@@ -1,4 +1,4 @@
-"""A GPU to compile for, named as NVIDIA's tools name it (`sm_90`, `sm_90a`, `sm_120f`): no GPU has to be there."""
+"""An NVIDIA compile target, named as in NVIDIA's tools (`sm_90`, `sm_90a`, `sm_120f`). Needs no GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"(?:sm_|compute_)?(\d{1,2})(\d)([af]?)")
 
 @dataclass(frozen=True, slots=True)
 class CudaTarget:
-    """`variant`: "a" for features of this one architecture, "f" for those of its family, else empty."""
+    """`variant`: "a" for features of this architecture only, "f" for those of its family, else empty."""
 
     major: int
     minor: int

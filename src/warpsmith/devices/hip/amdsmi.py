@@ -1,6 +1,6 @@
-"""What AMD's management library says of a GPU while it works: clock, power, temperature, and what slows it down.
+"""State of a GPU from AMD's management library: clock, power, temperature, and throttling reasons.
 
-Only readings: nothing is set, so no rights are needed. Where the library is missing or refuses, there are none.
+Read only, so no permissions are needed. If the library is missing or refuses, there are no readings.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 from warpsmith.core.hardware import Reading
 
-# By generation: one has the power of now, another an average; what a GPU does not have is told as "N/A".
+# By generation: one has current power, another an average; missing values are reported as "N/A".
 _POWERS = ("socket_power", "current_socket_power", "average_socket_power")
 _ACTIVE = "active_"
 
 
 def bus_id(properties: Any) -> str:
-    """As the library wants it, of what the runtime tells of a GPU."""
+    """The address in the library's format, from the runtime's."""
     return f"{properties.pciDomainID:04x}:{properties.pciBusID:02x}:{properties.pciDeviceID:02x}.0"
 
 
 def read(bus: str) -> Reading | None:
-    """Of the GPU at that place on the PCI bus."""
+    """For the GPU at that PCI bus address."""
     smi = _library()
     if smi is None:
         return None
@@ -45,7 +45,7 @@ def read(bus: str) -> Reading | None:
 
 
 def _slowed_by(smi: ModuleType, device: Any) -> tuple[str, ...]:
-    """By name where the GPU counts violations (MI300 and later), else only whether."""
+    """By name if the GPU counts violations (MI300 and later), else only whether."""
     try:
         status: Mapping[str, Any] = smi.amdsmi_get_violation_status(device)
     except smi.AmdSmiException:
@@ -60,7 +60,7 @@ def _number(value: Any) -> int | None:
 
 @cache
 def _library() -> ModuleType | None:
-    # The lock that it would take by default is a file that all processes share, where a confined worker may not write.
+    # Its default lock is a file shared by all processes, where a confined worker may not write.
     os.environ.setdefault("RSMI_MUTEX_THREAD_ONLY", "1")
     try:
         import amdsmi  # type: ignore[import-not-found]  # noqa: PLC0415 - optional

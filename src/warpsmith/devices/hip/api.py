@@ -1,4 +1,4 @@
-"""The HIP runtime's calls behind `GpuApi`, for one GPU, current in this thread for the life of the process."""
+"""HIP runtime calls that implement `GpuApi` for one GPU, current in this thread for the life of the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HipApi:
         call("hipSetDevice", index)
         self._kinds = runtime().hipMemcpyKind
         self._stream = call("hipStreamCreate")
-        # As they are by default, events make all of the system see the memory before them, which takes time of its own.
+        # By default, events make all earlier memory operations visible to the whole system, which takes time.
         self._began, self._ended = _event(), _event()
 
     def allocate(self, nbytes: int) -> Any:
@@ -65,7 +65,7 @@ class HipApi:
         return memory, int(size)
 
     def allow_shared(self, kernel: Any, nbytes: int) -> None:
-        """AMD's kernels need not ask."""
+        """AMD kernels need not opt in."""
 
     def launch(self, kernel: Any, geometry: Geometry, parameters: int) -> None:
         call(

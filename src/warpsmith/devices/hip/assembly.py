@@ -1,4 +1,4 @@
-"""AMD's machine code as text: clang writes assembly, from which the facts are read, and assembles it to the code object."""
+"""AMD machine code as text: clang writes assembly, from which the facts are read, and assembles it to the code object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTHS = {
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """`load_bytes` is the widest load of a thread from global memory; None if there is none."""
+    """`load_bytes` is a thread's widest load from global memory; None if there is none."""
 
     instructions: int
     load_bytes: int | None
@@ -57,7 +57,7 @@ def assembled(assembly: bytes, target: HipTarget) -> bytes:
     try:
         return _run(command, assembly, "assemble")
     except CompileError as error:
-        # What clang itself writes can be assembled.
+        # clang's own output can always be assembled.
         line = next(iter(_REFUSED_LINE.findall(error.log)), None)
         if line is None:
             raise
@@ -66,7 +66,7 @@ def assembled(assembly: bytes, target: HipTarget) -> bytes:
 
 
 def linked(compiled: bytes) -> bytes:
-    """Other kernels of the file may use what is not there: that is held against them alone."""
+    """Undefined symbols in other kernels of the file only affect those kernels."""
     with tempfile.TemporaryDirectory(prefix="warpsmith-hip-") as folder:
         unlinked, result = Path(folder, "kernel.o"), Path(folder, "kernel.co")
         unlinked.write_bytes(compiled)

@@ -1,6 +1,7 @@
-"""Source text to a code object for an AMD target, and what it uses: clang and lld from the wheel, our own headers, no ROCm.
+"""Compiles source text to a code object for an AMD target, with its resource usage: clang and lld from the wheel, our own
+headers, no ROCm.
 
-HIP kernels that call ROCm's device library are left to the machine's hiprtc, where there is one.
+HIP kernels that call ROCm's device library are compiled by the machine's hiprtc, if there is one.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _ROCM = Path("/opt/rocm/include")
 _GENERATED_FILE = "warpsmith-entry"
 _WANTED = "__warpsmith_wanted"
 _VECTOR_REGISTER_BYTES = 4
-# The address makes clang instantiate a kernel and keep a variable, and the relocation tells the mangled name.
+# The address makes clang instantiate a kernel and keep a variable, and its relocation has the mangled name.
 _KEPT = 'extern "C" __attribute__((device, used)) const void* const {holder} = (const void*)&{name};\n'
-# A variable of the file's own (`static`, or in a namespace without a name) is the host's to fill only if the host speaks of it;
-# otherwise the compiler takes it for the zeros that it begins with.
+# The host can fill a file-local variable (`static`, or in an anonymous namespace) only if host code refers to it; otherwise the
+# compiler assumes its initial zeros.
 _HOSTS = "static __attribute__((host)) const void* {holder}_host() {{ return (const void*)&{name}; }}\n"
 
-# What clang's own driver passes for HIP.
+# The flags that clang's own driver passes for HIP.
 _CODE = (
     "-O3", "-S", "-ffunction-sections", "-vectorize-loops", "-vectorize-slp", "-fvisibility=hidden",
     "-fcuda-allow-variadic-functions", "-fno-threadsafe-statics", "-mframe-pointer=none",
@@ -49,7 +50,7 @@ _CODE = (
 
 @dataclass(frozen=True, slots=True)
 class CompiledCodeObject:
-    """`entry` and `variables` are mangled names. `facts` is what the code object says, `resources` what all devices tell."""
+    """`entry` and `variables` are mangled names. `facts` are the code object's, `resources` those common to all devices."""
 
     code: bytes
     entry: str
@@ -74,8 +75,9 @@ def compile_code_object(
 ) -> CompiledCodeObject:
     """Compile one kernel (`entry`: a plain name or a template instance) for `target` (`gfx942`, …), no GPU needed.
 
-    CUDA source is taken too: its warps have 32 lanes on every target. `variables` are `__constant__` and `__device__` ones to be
-    kept. Raises CompileError, or UnsupportedFeature for what only ROCm's device library has; InputError for an unknown target.
+    Also accepts CUDA source: its warps have 32 lanes on every target. `variables` are `__constant__` and `__device__` ones to
+    be kept. Raises CompileError, or UnsupportedFeature for functions that only ROCm's device library has; InputError for an
+    unknown target.
     """
     wanted = parse_target(target)
     kept = {_WANTED: entry, **{f"{_WANTED}_{index}": variable for index, variable in enumerate(variables)}}
@@ -134,7 +136,7 @@ def _described(
 
 
 def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str:
-    """The text, in place of the request's own, after preprocessing, with line markers. Raises CompileError."""
+    """This text, instead of the request's own, after preprocessing, with line markers. Raises CompileError."""
     folders = [flag for folder in (request.source_file.parent, *request.include_dirs) for flag in ("-I", str(folder))]
     text = f"{definitions(request.defines)}{begins(request.source_file)}{source}"
     flags = ("-E", *NEUTRAL_PLACES, *_language_flags(target, request.language), *folders, "-include", _PRELUDE)
@@ -146,7 +148,7 @@ def preprocessed(source: str, request: CompileRequest, target: HipTarget) -> str
 
 @cache
 def prelude_fingerprint() -> str:
-    """Of the headers that lie under ours: they belong to the version of everything compiled with them."""
+    """Of the headers under ours: part of the version of everything compiled with them."""
     files = sorted(path for path in PRELUDE_INCLUDE.rglob("*") if path.is_file())
     return fingerprint(*(part for path in files for part in (str(path.relative_to(PRELUDE_INCLUDE)), path.read_bytes())))
 
@@ -188,7 +190,7 @@ def _language_flags(target: HipTarget, language: Language) -> tuple[str, ...]:
 
 @cache
 def _precompiled_prelude(target: HipTarget, language: Language) -> int:
-    """An open file with the parsed prelude: parsing it anew takes most of a small kernel's compile time."""
+    """An open file with the parsed prelude: parsing it takes most of a small kernel's compile time."""
     flags = (*(flag for flag in _CODE if flag != "-S"), "-emit-pch", *_language_flags(target, language))
     result = run_clang(f'#include "{_PRELUDE}"\n'.encode(), flags)
     if not result.succeeded:

@@ -1,4 +1,4 @@
-"""The device itself. `hip:gfx942` compiles for a target without a GPU; `hip`, or `hip:1`, is a GPU that is there."""
+"""The HIP device. `hip:gfx942` compiles for a target without a GPU; `hip`, or `hip:1`, is an actual GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine has of AMD's, read without the runtime: the files that it needs, and whether they may be used."""
+"""Inspects AMD hardware and software on this machine without the runtime: the required files, and access to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KINDS = ("0x03", "0x12")  # of devices on the PCI bus: display, and accelerator
 def examine(root: Path = Path("/")) -> list[Finding]:
     found = [device for device in (root / "sys/bus/pci/devices").glob("*") if _is_gpu(device)]
     if not found and not (root / "dev/kfd").exists():
-        return [Finding("GPU", State.ABSENT, "none of AMD's on this machine")]
+        return [Finding("GPU", State.ABSENT, "no AMD GPU on this machine")]
     return [Finding("GPU", State.OK, f"{len(found)} of AMD's on the PCI bus"), *_nodes(root)]
 
 
@@ -36,6 +36,6 @@ def _nodes(root: Path) -> Iterator[Finding]:
     shut = [node.name for node in nodes if not os.access(node, os.R_OK | os.W_OK)]
     if shut:
         remedy = "sudo usermod -aG render,video $USER, and log in again"
-        yield Finding("permissions", State.FAILED, f"no reading and writing of {', '.join(shut)}", remedy)
+        yield Finding("permissions", State.FAILED, f"no read and write access to {', '.join(shut)}", remedy)
     else:
         yield Finding("permissions", State.OK, f"{', '.join(node.name for node in nodes)} can be used")

@@ -1,4 +1,4 @@
-"""A GPU that is there: what it is, and opening it. Nothing here runs for a compile-only target."""
+"""An available GPU: its description, and opening it. Not used for a compile-only target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gpu:
 
     @cached_property
     def target(self) -> HipTarget:
-        """The architecture's name may carry features (`gfx942:sramecc+:xnack-`)."""
+        """The architecture's name may include features (`gfx942:sramecc+:xnack-`)."""
         return parse_target(_text(self._properties.gcnArchName).partition(":")[0])
 
     def describe(self, name: str, languages: frozenset[Language], versions: Mapping[str, str]) -> DeviceInfo:

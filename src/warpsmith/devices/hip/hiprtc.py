@@ -1,4 +1,4 @@
-"""Owns the calls of the machine's hiprtc. It has what our own clang lacks: ROCm's device library (sin, pow, double precision)."""
+"""Calls of the machine's hiprtc, which has ROCm's device library (sin, pow, double precision) that our own clang lacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HiprtcResult:
 
 @cache
 def version() -> str | None:
-    """None where there is no hiprtc."""
+    """None without hiprtc."""
     try:
         answer = _bindings().hiprtcVersion()
     except (ImportError, RuntimeError):  # no bindings; bindings without the library
@@ -32,7 +32,7 @@ def version() -> str | None:
 
 
 def run_hiprtc(source: str, name: str, expressions: Sequence[str], options: Sequence[str]) -> HiprtcResult:
-    """One program. The expressions name what is wanted of it: kernels (`k<float>`), variables (`&table`)."""
+    """One program. The expressions name the wanted kernels (`k<float>`) and variables (`&table`)."""
     hiprtc = _bindings()
     with _program(hiprtc, source, name) as program:
         for expression in expressions:
@@ -65,7 +65,7 @@ def _program(hiprtc: ModuleType, source: str, name: str) -> Iterator[Any]:
 
 
 def _checked(hiprtc: ModuleType, answer: tuple[Any, ...], log: str = "") -> Any:
-    """The value behind the status that every call begins its answer with."""
+    """The value behind the status that begins every call's result."""
     status, *values = answer
     if status != hiprtc.hiprtcResult.HIPRTC_SUCCESS:
         raise UnavailableError(f"hiprtc failed: {status.name}{f': {log.strip()}' if log.strip() else ''}")

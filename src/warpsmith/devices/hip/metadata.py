@@ -1,4 +1,4 @@
-"""What a code object says about its kernels: the note that AMD's runtime reads, which is MessagePack inside ELF."""
+"""Reads a code object's kernel facts: the note for AMD's runtime, which is MessagePack inside ELF."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DESCRIPTOR, _ENTRY_AT, _ENTRY_BYTES = ".kd", 16, 8  # LLVM's "Code Object V3 Ke
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """`vector_registers` is all of a lane's, accumulation registers included where they share one file."""
+    """`vector_registers` is a lane's total, including accumulation registers where they share one file."""
 
     vector_registers: int
     accumulation_registers: int
@@ -34,7 +34,7 @@ class KernelFacts:
 
 
 def read_code_object(code: bytes, kernel: str) -> KernelFacts:
-    """`kernel` is the mangled name. Raises ValueError for bytes that are no code object or have no such kernel."""
+    """`kernel` is the mangled name. Raises ValueError if it is not a code object or has no such kernel."""
     kernels = [
         entry for note in Elf(code).notes() if note.owner == _OWNER and note.kind == _METADATA for entry in _kernels(note.body)
     ]
@@ -56,7 +56,7 @@ def read_code_object(code: bytes, kernel: str) -> KernelFacts:
 
 
 def machine_code(code: bytes, kernel: str) -> str:
-    """A fingerprint of what runs, and of the data and the descriptors that come with it. Raises ValueError as above."""
+    """A fingerprint of executed code, its data and descriptors. Raises ValueError as above."""
     elf = Elf(code)
     descriptors = [symbol.value for symbol in elf.symbols if symbol.name.endswith(_DESCRIPTOR)]
     sections = [(s.name, s.size, _placeless(s, descriptors).hex()) for s in elf.sections if s.name in _RUNS]
@@ -64,7 +64,7 @@ def machine_code(code: bytes, kernel: str) -> str:
 
 
 def _placeless(section: Section, descriptors: list[int]) -> bytes:
-    """Without how far each descriptor lies from its code, which the lengths of names decide."""
+    """Without the distance of each descriptor from its code, which depends on the lengths of names."""
     data = bytearray(section.data)
     for address in descriptors:
         place = address - section.address + _ENTRY_AT
@@ -80,7 +80,7 @@ def _kernels(body: bytes) -> list[dict[str, Any]]:
 
 
 def _unpacked(data: bytes, place: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
-    """One MessagePack value and where the next begins; the kinds that the note is made of."""
+    """One MessagePack value and the position of the next; only the kinds used in the note."""
     head = data[place]
     place += 1
     if head <= 0x7F:

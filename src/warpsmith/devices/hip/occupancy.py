@@ -1,4 +1,4 @@
-"""How many blocks a compute unit holds: the rules of LLVM's AMDGPU back end, tested against the remarks it prints."""
+"""Blocks per compute unit: the rules of LLVM's AMDGPU back end, tested against the remarks it prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpsmith.devices.hip.target import HipTarget
 
 UNLIMITED = sys.maxsize
 
-# Waves that a SIMD of the GCN family (gfx9) has scalar registers for, by what a wave uses at most.
+# Waves that a SIMD of the GCN family (gfx9) has scalar registers for, by a wave's maximum use.
 _WAVES_BY_SCALAR_REGISTERS = ((80, 10), (88, 9), (100, 8))
 _LEAST_WAVES_BY_SCALAR_REGISTERS = 7
 
@@ -31,7 +31,7 @@ def occupancy(target: HipTarget, used: Resources, geometry: Geometry) -> Occupan
 
 
 def waves_by_registers(target: HipTarget, used: Resources) -> int:
-    """Waves of a SIMD."""
+    """Waves per SIMD."""
     allocated = _rounded_up(max(used.registers or 0, 1), target.vector_granularity)
     by_vector = min(target.waves, target.vector_registers // allocated)
     if not target.scalar_registers_limit:

@@ -1,4 +1,4 @@
-"""Owns the HIP runtime's calls: every answer checked, every failure told in its words. Imported only to use a GPU."""
+"""HIP runtime calls, with every status checked and every failure reported in the runtime's words. Imported only to use a GPU."""
 
 from __future__ import annotations
 

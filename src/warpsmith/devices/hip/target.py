@@ -1,4 +1,4 @@
-"""An AMD GPU to compile for, named as AMD's tools name it (`gfx942`): no GPU has to be there."""
+"""An AMD compile target, named as in AMD's tools (`gfx942`). Needs no GPU."""
 
 from __future__ import annotations
 

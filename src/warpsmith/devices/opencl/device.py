@@ -1,4 +1,4 @@
-"""Chooses one of the OpenCL devices that are there; compiling and launching are `_clruntime`'s."""
+"""Selects an available OpenCL device; `_clruntime` compiles and launches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OpenClDevice:
         )
 
     def compile_key(self, request: CompileRequest) -> str:
-        """OpenCL C is compiled without knowing its launch."""
+        """OpenCL C is compiled independently of its launch."""
         files = [str(request.source_file.parent), *map(str, request.include_dirs)]
         return fingerprint(self.name, request.source, request.entry, dict(request.defines), files, len(request.parameters))
 
@@ -57,11 +57,11 @@ class OpenClDevice:
 
     @property
     def reserves_addresses(self) -> bool:
-        """It may be a GPU, under the same drivers as the others."""
+        """It may be a GPU, with the same drivers as the other devices."""
         return True
 
     def open(self, compute_units: int | None = None) -> OpenClSession:
-        """Fewer compute units keep a CPU's other cores free for compilers; a GPU is always used whole."""
+        """Fewer compute units keep a CPU's other cores free for compilers; a GPU is always used as a whole."""
         return OpenClSession(self._session if compute_units is None else _part_of(self._session, compute_units))
 
 
@@ -91,7 +91,7 @@ def _choose(cl: Any, selector: str) -> Any:
 
 
 def _warp_size(cl: Any, device: Any) -> int:
-    """The granularity that the device itself asks work-group sizes to be multiples of."""
+    """The device's preferred work-group size multiple."""
     context = cl.Context([device])
     program = build(cl, cl.Program(context, "__kernel void probe(__global int* p) { p[get_global_id(0)] = 1; }"), ())
     kernel = cl.Kernel(program, "probe")

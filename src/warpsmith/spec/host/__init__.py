@@ -1,1 +1,1 @@
-"""What a file's host code tells of a kernel: how it is launched, on what memory, on which sizes. `facts` puts it together."""
+"""Reads host code: how it launches a kernel, on which memory and sizes. `facts` assembles the result."""

@@ -1,4 +1,4 @@
-"""How many elements the memory has that a launch passes: from the call that allocated it."""
+"""Number of elements of a launch's memory, from the call that allocated it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The variable, or its member, that a pointer is a plain copy of; no variable for a member of the class around."""
+    """The variable, or its member, that a pointer is a plain copy of; no variable for a member of the enclosing class."""
 
     name: str
     variable: HostVariable | None
@@ -35,7 +35,7 @@ class Pointer:
 
 
 def pointer(follower: Follower, node: Node, frame: HostFrame) -> Pointer | None:
-    """None for anything but a variable: what `a + n` has left of its memory is not what was allocated."""
+    """None for anything but a variable: the rest of the memory at `a + n` is not the whole allocation."""
     for _ in range(_MAX_STEPS):
         node = _bare(node)
         owner, member = _owner(node)
@@ -58,7 +58,7 @@ def pointer(follower: Follower, node: Node, frame: HostFrame) -> Pointer | None:
 
 
 def allocation(follower: Follower, found: Pointer) -> Allocation | None:
-    """None where it was not seen, could not be followed, or where there are several that differ."""
+    """None if there was none, it could not be followed, or there are several different ones."""
     variable = found.variable
     if variable is not None and "vector" in variable.type:
         return _of_vector(follower, variable)
@@ -82,7 +82,7 @@ def allocation(follower: Follower, found: Pointer) -> Allocation | None:
 
 
 def _copied(follower: Follower, variable: HostVariable) -> tuple[Node, HostFrame] | None:
-    """The variable whose pointer another one gets, in its declaration or in the only assignment."""
+    """The variable that another pointer is copied from, in its declaration or in its only assignment."""
     changes = follower.index.changes(variable)
     given = [(value, variable.place) for value in variable.values if value.type != "null"]
     if not given and len(changes) == 1 and changes[0].value is not None:
@@ -111,7 +111,7 @@ def _owner(node: Node) -> tuple[Node | None, str | None]:
 
 
 def _bare(node: Node) -> Node:
-    """Without casts, brackets, and what makes a pointer of a vector."""
+    """Without casts, parentheses, and calls that get a vector's pointer."""
     for _ in range(_MAX_STEPS):
         match node.type:
             case "parenthesized_expression" if node.named_children:

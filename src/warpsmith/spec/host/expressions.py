@@ -1,6 +1,6 @@
-"""Host code's expressions as terms: arithmetic, casts, `sizeof`, helpers and macros that compute nothing but a number.
+"""Converts host expressions into terms: arithmetic, casts, `sizeof`, and helpers and macros that only compute a number.
 
-What names stand for is for `follow` to say. What cannot be followed is None.
+`follow` resolves names. An expression that cannot be followed is None.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FLOAT = re.compile(r"(\d+)\.?0*(?:[eE]\+?0+)?[fF]?")
 
 @dataclass(frozen=True, slots=True)
 class HostFrame:
-    """From where names are looked up; `bindings` are the parameters of a macro or a helper whose body is looked at."""
+    """The scope in which names are looked up; `bindings` are the parameters of a macro or a helper whose body is read."""
 
     place: int
     bindings: Mapping[str, SizeTerm | None] = field(default_factory=dict)
@@ -57,26 +57,26 @@ class Expressions(ABC):
 
     @abstractmethod
     def variable(self, name: str, frame: HostFrame) -> HostVariable | None:
-        """The local or global variable, or the parameter of the function around the place."""
+        """The local or global variable, or the enclosing function's parameter."""
 
     @abstractmethod
     def named(self, name: str, frame: HostFrame) -> SizeTerm | None:
-        """What a name stands for."""
+        """The term of a name."""
 
     @abstractmethod
     def length_of(self, vector: HostVariable) -> SizeTerm | None:
-        """How many elements a vector was declared with."""
+        """The declared number of elements of a vector."""
 
     @abstractmethod
     def member_of(self, owner: HostVariable, name: str) -> SizeTerm | None:
-        """What a member of a structure stands for."""
+        """The term of a structure's member."""
 
     @abstractmethod
     def extents(self, node: Node, frame: HostFrame) -> list[SizeTerm | None] | None:
         """The three numbers of a grid or a block; None for those, or for all, that cannot be followed."""
 
     def whole(self, node: Node, frame: HostFrame) -> SizeTerm | None:
-        """What an expression is; None where it cannot be followed, or is not a whole number."""
+        """An expression's term; None if it cannot be followed or is not an integer."""
         found = self.term(node, frame)
         return None if found is None or has_floats(found) else found
 
@@ -84,7 +84,7 @@ class Expressions(ABC):
         return cpp_type(name, self.index.declarations.language, self._aliases)
 
     def size_of(self, text: str, frame: HostFrame) -> int | None:
-        """The bytes of a type, or of what a pointer leads to (`*a`, `a[0]`)."""
+        """Size in bytes of a type, or of a pointer's target (`*a`, `a[0]`)."""
         text = text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
         element = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[[^\]]*\]", text)
         if element is not None:
@@ -134,7 +134,7 @@ class Expressions(ABC):
                 return None
 
     def _is_one_operand(self, name: Node) -> bool:
-        """`N / 2` with `#define N 8 + 8` is not what it looks like: a macro's body has to hold together by itself."""
+        """Whether a macro's body is one operand: `N / 2` with `#define N 8 + 8` is not what it looks like."""
         macro = self.index.macros.get(text_of(name))
         if macro is None or macro.body.type not in {"binary_expression", "conditional_expression"} or name.parent is None:
             return True
@@ -188,7 +188,7 @@ class Expressions(ABC):
         return self._inlined(name, known)
 
     def _inlined(self, name: str, given: Sequence[SizeTerm]) -> SizeTerm | None:
-        """A macro, or a function that does nothing but return an expression."""
+        """A macro, or a function that only returns an expression."""
         macro = self.index.macros.get(name)
         if macro is not None and macro.parameters is not None and len(macro.parameters) == len(given):
             return self.term(macro.body, HostFrame(macro.place, dict(zip(macro.parameters, given, strict=True))))
@@ -237,19 +237,19 @@ def _number(text: str) -> SizeTerm | None:
 
 
 def _exact(term: SizeTerm) -> SizeTerm | None:
-    """The whole number that a float is; None for a quotient."""
+    """The integer value of a float; None for a quotient."""
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term
     return None if has_floats(inner) or is_a(inner, "over") else inner
 
 
 def ceiling(term: SizeTerm) -> SizeTerm | None:
-    """The whole number at or above a quotient."""
+    """The smallest integer not below a quotient."""
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term
     return rounded_up(*inner.operands) if isinstance(inner, Apply) and inner.operator == "over" else inner
 
 
 def converted(term: SizeTerm, *, is_float: bool) -> SizeTerm | None:
-    """As C++ turns a value into a variable's type."""
+    """Converted to a variable's type as C++ does."""
     if is_float:
         return term if has_floats(term) else Apply("float", (term,))
     inner = term.operands[0] if isinstance(term, Apply) and term.operator == "float" else term

@@ -1,7 +1,7 @@
-"""What a file's host code tells of a kernel, in the words of kernel.toml: the face of this package.
+"""Facts of a file's host code about a kernel, as kernel.toml expressions: the interface of this package.
 
-The host's variables become sizes of workloads where a scalar argument or a buffer's length is made of them. All else that has a
-number is that number: threads of a block, and whatever the kernel's own code fixes too.
+Host variables that determine a scalar argument or a buffer's length become workload sizes. Other variables with a known value
+become numbers: threads per block, and whatever the kernel's own code fixes too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HostMemory:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """`other` is a value for a held-out workload: the host rounds up, or has a block for each, so that any will do."""
+    """`other` is a value for a held-out workload: any will do, because the host rounds up or has one block for each."""
 
     value: int
     is_known: bool
@@ -46,10 +46,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """Expressions are text of kernel.toml; what could not be followed is None, or not there.
+    """Expressions are kernel.toml text; what could not be followed is None or absent.
 
-    `others` are lines of launches with another geometry or instance. `guessed` are the host's variables in the block that got a
-    number which is not theirs, `changed` those in the geometry whose number is only the first, with the line of the next.
+    `others` are lines of launches with another geometry or instance. `guessed` are host variables in the block with a guessed
+    number; `changed` those in the geometry that are assigned again, with the line of the next assignment.
     """
 
     line: int
@@ -68,14 +68,14 @@ class HostFacts:
     _names: Mapping[Root, str]
 
     def shape(self, argument: str, element_bytes: int) -> tuple[str, ...] | None:
-        """Of a buffer, in elements of so many bytes; None where it is not known, or not so many whole elements."""
+        """Shape of a buffer, in elements of so many bytes; None if unknown or not a whole number of elements."""
         memory = self.memory.get(argument)
         count = exactly(memory.size_bytes, element_bytes) if memory is not None else None
         return tuple(written(factor, self._names) for factor in factors_of(count)) if count is not None else None
 
 
 def host_facts(declarations: Declarations, kernel: KernelDeclaration) -> HostFacts | None:
-    """None where the file does not launch the kernel."""
+    """None if the file does not launch the kernel."""
     if not _LAUNCH.search(declarations.text):
         return None  # most files of kernels are headers: nothing to follow
     index = Index(declarations)
@@ -85,7 +85,7 @@ def host_facts(declarations: Declarations, kernel: KernelDeclaration) -> HostFac
 
 
 def constant_value(declarations: Declarations, text: str) -> int | None:
-    """The number that an expression over the file's own macros and constants is."""
+    """The value of an expression over the file's own macros and constants."""
     nodes = expression_nodes(text)
     follower = Follower(Index(declarations))
     term = follower.whole(nodes[0], HostFrame(declarations.root.end_byte - 1)) if len(nodes) == 1 else None
@@ -139,12 +139,12 @@ class _Facts:
         )
 
     def _fix(self, root: Root) -> None:
-        """Gives a root its number, where it is no size."""
+        """Replaces a root with its number if it is not a size."""
         origin = self._origins[root]
         is_size = root in self._in_scalars or root in self._in_memory
         is_of_block = root in self._in_block and (root not in self._in_memory or root not in self._in_scalars)
         is_fixed = (origin.is_global and root.name in self._device_words) or root in self._in_template
-        # Memory of another length than the grid covers would be overrun as soon as the size grows.
+        # Memory whose length does not follow the grid would be overrun as soon as the size grows.
         is_fixed |= root in self._in_grid and root not in self._in_memory and self._knows_all_memory
         is_small = root not in self._in_scalars and (origin.value or 0) < _SMALL  # a pixel's channels
         if origin.value is not None and (is_fixed or not is_size or is_of_block or is_small):
@@ -154,7 +154,7 @@ class _Facts:
             self._guessed.append(root.name)
 
     def _named(self) -> dict[Root, str]:
-        """After the scalar that passes it, if one does: after its namesake, if there are several."""
+        """Name of the scalar that passes it, if any; of several, the one with the same name."""
         arguments = {p.name for p in self._kernel.parameters}
         names: dict[Root, str] = {}
         for root in (r for r in self._all if r not in self._numbers):
@@ -182,7 +182,7 @@ class _Facts:
         return None if None in texts else tuple(text for text in texts if text is not None)
 
     def _values(self) -> dict[str, str]:
-        """As TOML has them: numbers bare, expressions in quotes."""
+        """As TOML: numbers bare, expressions in quotes."""
         found = dict(self._reading.literals)
         for name, term in self._reading.scalars.items():
             text = self._text(term)
@@ -198,14 +198,14 @@ class _Facts:
         for root, name in self._names.items():
             origin = self._origins[root]
             value = guess if origin.value is None else origin.value
-            # A little less, and a multiple of eight where the host's own is one: vectors of a row stay whole.
+            # A little less, and a multiple of eight if the host's own is one: vectors of a row stay whole.
             step = 8 if value % 8 == 0 else 1
             other = (value - value // 16 - 8) // step * step if root in free and value >= _SMALL else value
             found[name] = Size(value, origin.value is not None, origin.line, origin.changed_line, other)
         return found
 
     def _free(self) -> set[Root]:
-        """Those that the grid has rounded up or as they are, and that nothing divides with a remainder left out."""
+        """Roots that the grid rounds up or uses unchanged, and that no division truncates."""
         grid = [t for t in (replaced(e, self._numbers) for e in self._reading.grid or () if e is not None) if t is not None]
         open_roots: set[Root] = set()
         bound = set(self._in_block)
@@ -226,7 +226,7 @@ def _is_plain(term: SizeTerm) -> bool:
 
 
 def _cut(term: SizeTerm) -> set[Root]:
-    """The roots of what is divided and rounded down."""
+    """Roots of truncating divisions."""
     if not isinstance(term, Apply):
         return set()
     own = set(roots(term)) if term.operator in {"/", "%"} else set()
@@ -234,7 +234,7 @@ def _cut(term: SizeTerm) -> set[Root]:
 
 
 def _lengths(term: SizeTerm) -> Iterator[Root]:
-    """Roots that more memory comes with; not what a length is divided by."""
+    """Roots that scale a memory's length; not its divisors."""
     if isinstance(term, Apply):
         parts = term.operands[:1] if term.operator in {"/", "%", "ceildiv"} else term.operands
         for part in parts:

@@ -1,7 +1,7 @@
-"""Follows host code's names to the variables and numbers they begin with.
+"""Follows names in host code to the variables and numbers they derive from.
 
-A variable with a plain number stays a root (`HostOrigin` knows the number): whether it becomes a workload's size or is that
-number is for `facts` to say. What is computed from others is seen through. What only a run tells is a root without a value.
+A variable with a literal value stays a root (`HostOrigin` knows the number): `facts` decides whether it becomes a workload size
+or that number. Computed variables are expanded. A value known only at run time is a root without a value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ELSEWHERE = -1  # the place of what is not declared in this file
 
 @dataclass(frozen=True, slots=True)
 class HostOrigin:
-    """`changed_line` is where the variable gets another value later; `is_global` one of the whole file, that kernels may use."""
+    """`changed_line` is where the variable is assigned again; `is_global`: file scope, so kernels may use it."""
 
     line: int
     value: int | None = None
@@ -43,7 +43,7 @@ class Follower(Expressions):
         self._known_extents: dict[HostVariable, list[SizeTerm | None] | None] = {}
 
     def value_of(self, term: SizeTerm) -> int | None:
-        """The number that it is with all roots at their own numbers."""
+        """The number with all roots at their own numbers."""
         known = {root: origin.value for root, origin in self.origins.items() if origin.value is not None}
         found = replaced(term, known)
         return found if isinstance(found, int) else None
@@ -56,7 +56,7 @@ class Follower(Expressions):
         return declared
 
     def passed(self, parameter: HostVariable) -> tuple[Node, HostFrame] | None:
-        """What the only call of a function has in the place of its parameter."""
+        """The argument of the only call of a function for its parameter."""
         function = self.index.function_at(parameter.place)
         calls = self.index.calls_of(function) if function is not None else []
         if function is None or len(calls) != 1:
@@ -77,7 +77,7 @@ class Follower(Expressions):
             return self._of_variable(variable)
         macro = self.index.macros.get(name)
         if macro is None or macro.parameters is not None:
-            # A member of the class around, or of a header: a variable like others, unless the kernel is made with it.
+            # A member of the enclosing class, or of a header: treated as a variable, unless the kernel is instantiated with it.
             is_open = macro is None and name not in self.index.device_words and name.isidentifier()
             return (
                 self._root(HostVariable(name, "", 0, _ELSEWHERE), HostOrigin(self.index.line(frame.place))) if is_open else None
@@ -91,7 +91,7 @@ class Follower(Expressions):
     def _of_variable(self, variable: HostVariable) -> SizeTerm | None:
         own = Root(variable.name, variable.place)
         if own not in self._followed:
-            # Until it is known it stands for itself: definitions may go round in circles (`blocks = n / 256; n = blocks;`).
+            # Until it is known it stands for itself: definitions may be circular (`blocks = n / 256; n = blocks;`).
             self._followed[own] = self._root(variable, HostOrigin(self.index.line(variable.place)))
             found = self._definition(variable)
             is_circular = found is not None and found != own and own in roots(found)
@@ -127,7 +127,7 @@ class Follower(Expressions):
         return self._root(variable, HostOrigin(self.index.line(variable.place), number, changed, is_global))
 
     def _one_more(self, change: HostChange) -> SizeTerm | None:
-        """What `if (n % t) ++blocks;` adds to `n / t` blocks."""
+        """The increment of `n / t` blocks by `if (n % t) ++blocks;`."""
         node = self.index.declarations.root.descendant_for_byte_range(change.place, change.place + 1)
         while node is not None and node.type not in {"update_expression", "assignment_expression"}:
             node = node.parent
@@ -143,7 +143,7 @@ class Follower(Expressions):
         return chosen(condition, 1, 0) if condition is not None else None
 
     def _of_parameter(self, variable: HostVariable) -> SizeTerm | None:
-        """What the only call passes, where the function does not change it."""
+        """The argument of the only call, if the function does not change the parameter."""
         source = self.passed(variable)
         value = self.whole(*source) if source is not None else None
         changes = self.index.changes(variable)
@@ -155,7 +155,7 @@ class Follower(Expressions):
         return self._root(variable, HostOrigin(self.index.line(place), number, changed))
 
     def length_of(self, vector: HostVariable) -> SizeTerm | None:
-        """How many elements a `vector<T> v(n)` has; one of a plain number of them is known by its own name."""
+        """Number of elements of a `vector<T> v(n)`; a literal number is named after the vector."""
         if "vector" not in vector.type or not vector.is_list or not vector.values:
             return None
         found = self.whole(vector.values[0], HostFrame(vector.place))
@@ -171,7 +171,7 @@ class Follower(Expressions):
         return self._root(HostVariable(name, "", 0, owner.place), HostOrigin(self.index.line(owner.place), value, changed))
 
     def _initial(self, node: Node, place: int) -> SizeTerm | None:
-        """Of `argc > 1 ? atoi(argv[1]) : 1024` the part that is not read from the command line."""
+        """The part of `argc > 1 ? atoi(argv[1]) : 1024` that is not read from the command line."""
         if node.type == "conditional_expression" and _INPUT.search(text_of(node)):
             parts = [node.child_by_field_name(key) for key in ("consequence", "alternative")]
             plain = [part for part in parts if part is not None and not _INPUT.search(text_of(part))]
@@ -230,7 +230,7 @@ class Follower(Expressions):
             parts = [c for c in changes if c.part == letter]
             if parts:
                 value = parts[0].value
-                # One that had a number before may or may not have this one: the change can stand under an `if`.
+                # A variable that had a number before may still have it: the change can be under an `if`.
                 is_only = len(parts) == 1 and not values
                 found[axis] = self.whole(value, HostFrame(parts[0].place)) if is_only and value is not None else None
         return found

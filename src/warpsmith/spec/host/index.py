@@ -1,6 +1,6 @@
-"""Where a file's host code says what: its functions, what they declare, what they change, whom they call, and macros.
+"""Index of a file's host code: functions, their declarations, assignments and calls, and macros.
 
-Names are looked up as C++ does it (`declared`): what is nearest in the blocks around a place, and before it.
+Names are looked up as in C++ (`declared`): the nearest enclosing block, before the position.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _BLOCKS = frozenset({"compound_statement", "for_statement", "function_definition", "namespace_definition", "translation_unit"})
 _CHANGING = ("assignment_expression", "update_expression", "binary_expression", "pointer_expression", "call_expression")
 _INPUT_STREAM = re.compile(r"(?:std::)?cin\s*>>")
-# A bracketed name at the beginning of a sum looks like a cast to the grammar; a macro's own brackets hold nothing else.
+# A parenthesised name at the beginning of a sum looks like a cast to the grammar; a macro's own parentheses hold nothing else.
 _BRACKETED_NAME = re.compile(r"(?<![\w>])\(\s*(\w+)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
 class HostVariable:
-    """`values` are what stands in the brackets, or behind the `=`, of its declaration."""
+    """`values` are the declaration's initialisers, in parentheses or after `=`."""
 
     name: str
     type: str
@@ -39,7 +39,7 @@ class HostVariable:
 
 @dataclass(frozen=True, slots=True)
 class HostChange:
-    """`value` is None where it is not a plain assignment: `n /= 2`, `++n`, `scanf("%d", &n)`. `part` is the `x` of `grid.x`."""
+    """`value` is None if it is not a plain assignment: `n /= 2`, `++n`, `scanf("%d", &n)`. `part` is the `x` of `grid.x`."""
 
     name: str
     part: str | None
@@ -93,7 +93,7 @@ class Index:
 
     @cached_property
     def device_words(self) -> frozenset[str]:
-        """Every name in code of the device, but for the names of its own parameters."""
+        """Every name in device code, except its own parameters."""
         found: set[str] = set()
         for node in self._of_kind("function_definition"):
             if any(c.type in {"__global__", "__device__"} for c in node.children):
@@ -104,17 +104,17 @@ class Index:
         return frozenset(found)
 
     def declared(self, name: str, place: int) -> HostVariable | None:
-        """The variable that a name is at a place; a function's parameters are `parameters_of`'s."""
+        """The variable that a name refers to at a position; parameters of functions are in `parameters_of`."""
         visible = [(v, block) for v, block in self._variables.get(name, ()) if v.place < place and _is_in(place, block)]
         if not visible:
             return None
         nearest = max(block.start_byte for _, block in visible)
         found = [v for v, block in visible if block.start_byte == nearest]
-        # Two in one block are branches of an `#if`, and which of them counts is not known here.
+        # Two in one block are branches of an `#if`, and which of them is compiled is unknown.
         return found[0] if len(found) == 1 else replace(found[0], values=(), is_unclear=True)
 
     def changes(self, variable: HostVariable) -> list[HostChange]:
-        """All that may be of this variable: others of its name in the same function count, to be sure."""
+        """All possible changes of this variable, conservatively including others of its name in the same function."""
         home = self.function_at(variable.place)
         return [
             change
@@ -133,12 +133,12 @@ class Index:
         return [call for call in self.calls if called(call)[0] == name and not is_launch(call)]
 
     def _of_kind(self, *kinds: str) -> list[Node]:
-        """In the order of the text."""
+        """In source order."""
         return sorted((node for kind in kinds for node in self._by_kind.get(kind, ())), key=lambda node: node.start_byte)
 
     @cached_property
     def _by_kind(self) -> dict[str, list[Node]]:
-        """Walked once: files of host code are long."""
+        """Cached, because host files are long."""
         found: dict[str, list[Node]] = {}
         for node in walk(self.declarations.root):
             found.setdefault(node.type, []).append(node)
@@ -162,7 +162,7 @@ class Index:
         return found
 
     def _changes_by_reference(self, node: Node) -> Iterator[HostChange]:
-        """Of variables that a function of this file gets by reference."""
+        """Changes through reference parameters of this file's functions."""
         functions = self.functions.get(called(node)[0], ()) if node.type == "call_expression" else ()
         for function in functions:
             listed = first(function, "parameter_list")
@@ -189,12 +189,12 @@ def is_launch(call: Node) -> bool:
 
 
 def called(call: Node) -> tuple[str, list[Node]]:
-    """The plain name of what is called, and its template arguments."""
+    """Plain name and template arguments of a call."""
     return plain_name(call.child_by_field_name("function"))
 
 
 def plain_name(node: Node | None) -> tuple[str, list[Node]]:
-    """`ns::k<float>` → `k`, [`float`]; nothing for what is not a name."""
+    """`ns::k<float>` → `k`, [`float`]; nothing if it is not a name."""
     while node is not None and node.type in {"qualified_identifier", "template_function"}:
         name = node.child_by_field_name("name")
         if node.type == "template_function":
@@ -222,7 +222,7 @@ def _declared_by(node: Node) -> Iterator[HostVariable]:
         if value is not None and is_list:
             values = tuple(child for child in value.named_children if child.type != "comment")
         elif inner is not None and inner.type == "function_declarator":
-            # `dim3 block(TILE, TILE);` looks like the declaration of a function.
+            # `dim3 block(TILE, TILE);` looks like a function declaration.
             listed, inner = inner.child_by_field_name("parameters"), inner.child_by_field_name("declarator")
             values, is_list = tuple(expression_nodes(text_of(listed)[1:-1]) if listed is not None else ()), True
         name, depth = declared_name(inner)
@@ -243,7 +243,7 @@ def _changes_by(node: Node) -> Iterator[HostChange]:
     elif node.type == "update_expression" or _INPUT_STREAM.match(text_of(node) if node.type == "binary_expression" else ""):
         yield from (HostChange(text_of(c), None, None, node.start_byte) for c in node.named_children if c.type == "identifier")
     elif node.type == "pointer_expression" and text_of(node).startswith("&"):
-        # Whoever gets the address of a number may change it: scanf, the occupancy API. Copies only read.
+        # A function that gets a number's address may change it: scanf, the occupancy API. Copies only read.
         parent = node.parent.parent if node.parent is not None and node.parent.type == "argument_list" else None
         if parent is not None and parent.type == "call_expression" and not re.search("Memcpy|memcpy", called(parent)[0]):
             name = text_of(node)[1:].strip()

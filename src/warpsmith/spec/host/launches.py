@@ -1,4 +1,4 @@
-"""The launches of a kernel in its own file: `k<<<grid, block, shared>>>(…)`, hipLaunchKernelGGL, cudaLaunchKernel."""
+"""Launches of a kernel in its own file: `k<<<grid, block, shared>>>(…)`, hipLaunchKernelGGL, cudaLaunchKernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LENGTH = 160
 
 @dataclass(frozen=True, slots=True)
 class HostLaunch:
-    """`arguments` are in the kernel's order; None where they are not written out (an array of pointers that is not seen)."""
+    """`arguments` are in the kernel's order; None if they are not written out (an unknown array of pointers)."""
 
     call: Node
     template: tuple[Node, ...]
@@ -35,7 +35,7 @@ class HostLaunch:
 
 
 def launches_of(index: Index, kernel: KernelDeclaration) -> list[HostLaunch]:
-    """In the order of the file."""
+    """In source order."""
     found = [pair for call in index.calls if (pair := _read(index, call)) is not None]
     return [
         launch
@@ -45,7 +45,7 @@ def launches_of(index: Index, kernel: KernelDeclaration) -> list[HostLaunch]:
 
 
 def _fits(launch: HostLaunch, kernel: KernelDeclaration) -> bool:
-    """Not one of the same name in another namespace, or with other parameters."""
+    """Not a kernel of the same name in another namespace, or with other parameters."""
     least = sum("=" not in parameter.text for parameter in kernel.parameters)
     if launch.arguments is not None and not least <= len(launch.arguments) <= len(kernel.parameters):
         return False
@@ -61,7 +61,7 @@ def _stands_for(index: Index, name: str, launch: HostLaunch) -> str:
 
 
 def one_line(text: str) -> str:
-    """Source as part of a comment: on one line, and not too long."""
+    """Source as a comment: on one line, and shortened."""
     line = on_one_line(re.sub(r"//[^\n]*|\\\n", " ", text))
     return line if len(line) <= _LENGTH else f"{line[:_LENGTH]} …"
 
@@ -88,7 +88,7 @@ def _read(index: Index, call: Node) -> tuple[str, HostLaunch] | None:
 
 
 def _below(node: Node | None) -> Iterator[Node]:
-    """The mark may stand below a qualified name."""
+    """The mark may be below a qualified name."""
     while node is not None:
         yield from node.children
         node = node.child_by_field_name("name") if node.type == "qualified_identifier" else None
@@ -112,7 +112,7 @@ def _function(node: Node) -> tuple[str, list[Node]]:
 
 
 def _listed(index: Index, array: Node, place: int) -> tuple[Node, ...] | None:
-    """What the pointers of `void* args[] = {&a, &n}` lead to."""
+    """The targets of the pointers in `void* args[] = {&a, &n}`."""
     variable = index.declared(text_of(array), place)
     if variable is None or not variable.is_list:
         return None

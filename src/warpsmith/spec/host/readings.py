@@ -1,4 +1,4 @@
-"""One launch, followed: its geometry, its scalars and its memory as terms over the host's variables."""
+"""One launch, followed: geometry, scalars and memory as terms over host variables."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _FLOAT_LITERAL = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=[fF]?$)")
 
 @dataclass(frozen=True, slots=True)
 class HostReading:
-    """What is not there could not be followed. `literals` are scalars that are plain floats or truth values, as TOML has them;
-    `passed` are all scalars, as C++ has them.
+    """What could not be followed is absent.
+
+    `literals` are scalars with a literal float or boolean value, as TOML; `passed` are all scalars, as C++.
     """
 
     line: int
@@ -38,7 +39,7 @@ class HostReading:
 
     @property
     def form(self) -> tuple[object, ...]:
-        """What launches of one kernel may differ in."""
+        """The properties in which launches of one kernel may differ."""
         return self.grid, self.block, self.shared, self.template
 
 
@@ -73,7 +74,7 @@ def read(follower: Follower, launch: HostLaunch, kernel: KernelDeclaration) -> H
 
 
 def _extents(follower: Follower, node: Node, frame: HostFrame) -> tuple[SizeTerm | None, ...] | None:
-    """Without axes of one at the end."""
+    """Without trailing axes of one."""
     found = follower.extents(node, frame)
     if found is None:
         return None
@@ -83,7 +84,7 @@ def _extents(follower: Follower, node: Node, frame: HostFrame) -> tuple[SizeTerm
 
 
 def _literal(follower: Follower, node: Node, frame: HostFrame) -> str | None:
-    """A float or a truth value that is written down, here or where its variable is declared and never changed."""
+    """A literal float or boolean, here or in the declaration of a variable that never changes."""
     if node.type == "identifier":
         name = text_of(node)
         variable = follower.variable(name, frame)
@@ -108,7 +109,7 @@ def _is_whole(follower: Follower, type_text: str) -> bool:
 
 
 def _template(follower: Follower, launch: HostLaunch, kernel: KernelDeclaration, frame: HostFrame) -> dict[str, SizeTerm | str]:
-    """What the launch says of the template's parameters, and the types that it leaves to be deduced from pointers."""
+    """The launch's template arguments, and the types that are deduced from its pointers."""
     found: dict[str, SizeTerm | str] = {}
     for parameter, node in zip(kernel.template, launch.template, strict=False):
         text = " ".join(text_of(node).split())
@@ -126,6 +127,6 @@ def _template(follower: Follower, launch: HostLaunch, kernel: KernelDeclaration,
 
 
 def _template_value(follower: Follower, node: Node, frame: HostFrame) -> SizeTerm | None:
-    """A name among template arguments looks like a type to the grammar."""
+    """The grammar parses a name among template arguments as a type."""
     text = text_of(node)
     return follower.named(text, frame) if text.isidentifier() else follower.whole(node, frame)

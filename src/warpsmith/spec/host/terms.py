@@ -1,7 +1,7 @@
-"""Whole numbers that host code computes, as terms over the variables they begin with, and their text in kernel.toml's language.
+"""Integer terms that host code computes over its variables, and their kernel.toml text.
 
-Every term is made by the functions below, which keep sums and products in one order and fold what is known. So `(n + b - 1) / b`
-is seen to be `ceildiv(n, b)` however it is written, and again after `b` has become a number (`replaced`).
+The functions below build every term; they normalise the order of sums and products and fold constants. So `(n + b - 1) / b` is
+recognised as `ceildiv(n, b)` in every spelling, and again after `b` has become a number (`replaced`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MAX_SHIFT = 62  # what fits the host's widest integer
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A variable that is not followed any further: one with a plain number, or one whose value only a run tells."""
+    """A variable that is not followed further: one with a literal value, or one known only at run time."""
 
     name: str
     place: int  # of its declaration, in bytes: two functions' `n` differ
@@ -24,7 +24,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """`+` and `*` have any number of operands; `if` has condition, then, else; `float` is a number that divides as a float."""
+    """`+` and `*` have any number of operands; `if` has condition, then, else; `float` makes a division floating-point."""
 
     operator: str
     operands: tuple[SizeTerm, ...]
@@ -64,7 +64,7 @@ def product(*terms: SizeTerm) -> SizeTerm:
 
 
 def quotient(above: SizeTerm, below: SizeTerm) -> SizeTerm | None:
-    """As C++ divides whole numbers that are not negative; None where that is not known to have a result."""
+    """C++ division of non-negative integers; None if the result is not known to exist."""
     if below == 0 or (isinstance(above, int) and above < 0) or (isinstance(below, int) and below < 0):
         return None
     if isinstance(above, int) and isinstance(below, int):
@@ -90,7 +90,7 @@ def rounded_up(above: SizeTerm, below: SizeTerm) -> SizeTerm:
 
 
 def exact_quotient(above: SizeTerm, below: SizeTerm) -> SizeTerm | None:
-    """Where every part of a sum has the divisor as a factor."""
+    """Exact division, if every part of a sum has the divisor as a factor."""
     if below == 1:
         return above
     if is_a(above, "+"):
@@ -119,13 +119,13 @@ def chosen(condition: SizeTerm, then: SizeTerm, otherwise: SizeTerm) -> SizeTerm
     if is_a(condition, "==") and condition.operands[1] == 0:
         condition, then, otherwise = Apply("!=", condition.operands), otherwise, then
     if then == total(otherwise, 1):
-        # One more where something is left over: `n / b + (n % b != 0)`, which a sum may know as a ceildiv.
+        # One more if there is a remainder: `n / b + (n % b != 0)`, which a sum may recognise as a ceildiv.
         return total(otherwise, chosen(condition, 1, 0)) if otherwise != 0 else Apply("if", (condition, 1, 0))
     return Apply("if", (condition, then, otherwise))
 
 
 def operation(operator: str, left: SizeTerm, right: SizeTerm) -> SizeTerm | None:  # noqa: C901, PLR0911 - one return for each operator
-    """What C++'s binary operator makes of two whole numbers; None for an operator that kernel.toml does not have."""
+    """The result of C++'s binary operator on two integers; None for an operator that kernel.toml lacks."""
     match operator:
         case "+":
             return total(left, right)
@@ -169,7 +169,7 @@ def extreme(which: str, *terms: SizeTerm) -> SizeTerm:
 
 
 def replaced(term: SizeTerm, values: Mapping[Root, SizeTerm]) -> SizeTerm | None:  # noqa: PLR0911 - one return for each operator
-    """With values in the place of roots, folded anew; None where that leaves no result."""
+    """Roots replaced by values, folded again; None if that has no result."""
     if isinstance(term, Root):
         return values.get(term, term)
     if isinstance(term, int):
@@ -194,7 +194,7 @@ def replaced(term: SizeTerm, values: Mapping[Root, SizeTerm]) -> SizeTerm | None
 
 
 def roots(term: SizeTerm) -> Iterator[Root]:
-    """In the order of the text."""
+    """In source order."""
     if isinstance(term, Root):
         yield term
     elif isinstance(term, Apply):
@@ -221,7 +221,7 @@ def is_a(term: SizeTerm, operator: str) -> TypeGuard[Apply]:
 
 
 def weighted(term: SizeTerm) -> tuple[int, SizeTerm]:
-    """A number and what it multiplies."""
+    """The coefficient and the rest of a term."""
     if isinstance(term, int):
         return term, 1
     if is_a(term, "*") and isinstance(term.operands[0], int):
@@ -235,7 +235,7 @@ def _swapped(part: SizeTerm) -> tuple[SizeTerm, int]:
 
 
 def _factors(term: SizeTerm) -> list[SizeTerm]:
-    """Without the number."""
+    """Factors except the number."""
     _, core = weighted(term)
     if core == 1:
         return []

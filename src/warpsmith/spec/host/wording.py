@@ -1,4 +1,4 @@
-"""A term as the text of an expression of kernel.toml."""
+"""Writes a term as a kernel.toml expression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUM, _PRODUCT, _ATOM = 1, 2, 3  # how tightly a text holds together; 0: not at 
 
 
 def written(term: SizeTerm, names: Mapping[Root, str]) -> str:
-    """`names` has every root that the term still has."""
+    """`names` has every remaining root of the term."""
     return _written(term, names)[0]
 
 
@@ -46,6 +46,6 @@ def _sum(term: Apply, names: Mapping[Root, str]) -> str:
 
 def _held(term: SizeTerm, strength: int, names: Mapping[Root, str]) -> str:
     text, own = _written(term, names)
-    # `a * (b / c)` is not `a * b / c` for whole numbers.
+    # With integers, `a * (b / c)` is not `a * b / c`.
     is_quotient = isinstance(term, Apply) and term.operator in {"/", "%"}
     return f"({text})" if own < strength or (is_quotient and strength >= _PRODUCT) else text

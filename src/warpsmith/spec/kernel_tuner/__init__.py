@@ -1,1 +1,1 @@
-"""What people who tune with Kernel Tuner have: scripts, which a confined worker runs, and T1 files, as a kernel.toml."""
+"""Converts Kernel Tuner scripts, run in a confined worker, and T1 files into a kernel.toml."""

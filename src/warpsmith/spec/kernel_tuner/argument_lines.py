@@ -1,4 +1,4 @@
-"""`[arguments]` and `[constants]`: the script's dtypes, shapes and values, held against the kernel's own declaration."""
+"""`[arguments]` and `[constants]`: the script's dtypes, shapes and values, compared with the kernel's declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILLS = frozenset({"normal", "uniform", "randint", "zeros", "ones", "arange", "
 
 
 class ArgumentLines:
-    """`guess` is the shape of arrays that could not be followed; `known` are the names that a scalar's expression may have."""
+    """`guess` is the shape of arrays that could not be followed; `known` are the names allowed in a scalar's expression."""
 
     def __init__(self, sizes: Sizes, guess: list[str], known: frozenset[str], *, is_compared: bool) -> None:
         self._sizes = sizes
@@ -140,7 +140,7 @@ class ArgumentLines:
 
 
 def _init(passed: Passed, dtype: DType, notes: list[str]) -> dict[str, str]:
-    """What kernel.toml has a word for; an array that nobody filled begins with zeros."""
+    """The array's kernel.toml `init`; an array that nobody filled begins with zeros."""
     kind = "zeros" if passed.fill.kind == "empty" else passed.fill.kind
     if kind is not None and re.fullmatch(r"[\w.-]+\.py:\w+", kind):
         return {"init": f'{{ python = "{kind}" }}'}

@@ -1,4 +1,4 @@
-"""A block's extents as Kernel Tuner has them: the parameters of certain names, or its own defaults."""
+"""A block's extents in Kernel Tuner: parameters with certain names, or its defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from warpsmith.spec.kernel_tuner.problem import BLOCK_SIZES, ScriptTunable
 
 
 def block_of(parameters: Sequence[ScriptTunable], names: Sequence[str]) -> tuple[str, ...]:
-    """The block's extents: parameters of these names (by default Kernel Tuner's, in any case), its own default for others."""
+    """The block's extents: parameters of these names (by default Kernel Tuner's, in any case), else its default."""
     known = [parameter.name for parameter in parameters]
     own = [
         next((n for n in known if n == usual), None) or next((n for n in known if n.lower() == usual), usual)

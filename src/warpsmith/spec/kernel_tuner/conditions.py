@@ -1,7 +1,7 @@
-"""Python's expressions over parameters (restrictions, grid divisors, sizes) in kernel.toml's language.
+"""Converts Python expressions over parameters (restrictions, grid divisors, sizes) to kernel.toml expressions.
 
-Python's `/` keeps the fraction where kernel.toml's does not, so it becomes a division of floats. Everything that is written is
-parsed again: what kernel.toml does not have, or names nobody knows, is not read.
+Python's `/` keeps the fraction and kernel.toml's does not, so it becomes a division of floats. The output is parsed again;
+expressions that kernel.toml lacks, or with unknown names, are not converted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_TEXT = 4000
 
 
 class NotReadError(Exception):
-    """Something that kernel.toml has no words for."""
+    """An expression that kernel.toml cannot express."""
 
 
 def nothing_known(_: ast.expr) -> Known | None:
@@ -30,20 +30,20 @@ def nothing_known(_: ast.expr) -> Known | None:
 
 @dataclass(frozen=True)
 class ConditionReader:
-    """`resolve` gives what an expression without parameters is, in the place where it is written."""
+    """`resolve` evaluates a subexpression without parameters where it is written."""
 
     parameters: Collection[str]
     resolve: Callable[[ast.expr], Known | None] = field(default=nothing_known)
 
     def text(self, written: str) -> str | None:
-        """A condition that is written as text."""
+        """A condition given as text."""
         try:
             return self._spelled(ast.parse(written.strip(), mode="eval").body, None)
         except (SyntaxError, ValueError, RecursionError, MemoryError, NotReadError):
             return None
 
     def number_text(self, written: str) -> str | None:
-        """A number that is written as text; Kernel Tuner drops its fraction."""
+        """A number given as text; Kernel Tuner drops its fraction."""
         try:
             node = ast.parse(written.strip(), mode="eval").body
             return self._spelled(ast.Call(ast.Name("int"), [node], []), None)
@@ -51,7 +51,7 @@ class ConditionReader:
             return None
 
     def function(self, node: ast.FunctionDef | ast.Lambda, *, is_number: bool = False) -> str | None:
-        """A function of a dictionary of the parameters, or of the parameters themselves; of a number the whole part."""
+        """A function of a dictionary of the parameters, or of the parameters themselves; a number is truncated."""
         arguments = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         table = arguments[0] if len(arguments) == 1 and arguments[0] not in self.parameters else None
         if table is None and not set(arguments) <= set(self.parameters):
@@ -133,7 +133,10 @@ class _Rewriting(ast.NodeTransformer):
                 return self._known(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        """`-(-a // b)` is Python's way to round up."""
+        """`-(-a
+
+        b)` is Python's idiom for rounding up.
+        """
         match node:
             case ast.UnaryOp(
                 op=ast.USub(), operand=ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=above), op=ast.FloorDiv(), right=below)
@@ -151,7 +154,7 @@ class _Rewriting(ast.NodeTransformer):
         return ast.BinOp(left, node.op, right)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """Without what is always true among several: exporters write it so that others do not take a condition apart."""
+        """Drops operands that are always true: exporters add them so that other tools keep a condition in one piece."""
         kept = [value for value in node.values if not (isinstance(node.op, ast.And) and _is_true(value))]
         if len(kept) < 2:
             return self.visit(kept[0] if kept else node.values[0])  # type: ignore[no-any-return]
@@ -196,7 +199,7 @@ def _is_true(node: ast.expr) -> bool:
 
 
 def _as_expression(body: list[ast.stmt]) -> ast.expr:
-    """A function's body that only decides: assignments are put in their place, `if` becomes a condition."""
+    """A function's body as one expression: assignments are substituted, `if` becomes a conditional."""
     bindings: dict[str, ast.expr] = {}
     for place, statement in enumerate(body):
         match statement:

@@ -1,4 +1,4 @@
-"""The default of every parameter: what the source or the file names, else the first configuration that is allowed."""
+"""The default of every parameter: as named by the source or the file, else the first allowed configuration."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _USUAL_THREADS = 1024  # in a block: the limit of every GPU
 
 
 def defined_in(source: str) -> dict[str, str]:
-    """The values of `#ifndef NAME / #define NAME value`, as they are written."""
+    """Values of `#ifndef NAME / #define NAME value`, as written."""
     return dict(_GUARDED.findall(with_blank_comments(source)))
 
 
 def with_own_values(parameters: Sequence[ScriptTunable], source: str) -> list[ScriptTunable]:
-    """The source's own value is the default, and one of the values: what it is compiled with when nobody says otherwise."""
+    """The source's own value is the default, and one of the values: the source is compiled with it unless told otherwise."""
     written = defined_in(source)
     return [_with_own(p, written[p.name]) if p.name in written else p for p in parameters]
 
 
 def default_of(parameters: Sequence[ScriptTunable], conditions: Sequence[str], block: Sequence[str]) -> dict[str, Value] | None:
-    """None where no configuration is found that meets the conditions.
+    """None if no configuration is found that meets the conditions.
 
-    Named defaults count before everything else; then blocks that every GPU has the threads for.
+    Named defaults have priority; then blocks within every GPU's thread limit.
     """
     rules = [Expression.parse(condition) for condition in conditions]
     threads = Expression.parse(f"{' * '.join(f'({extent})' for extent in block)} <= {_USUAL_THREADS}")
@@ -49,7 +49,7 @@ def default_of(parameters: Sequence[ScriptTunable], conditions: Sequence[str], b
 
 
 def always_holds(condition: str, values: Mapping[str, Sequence[Value]]) -> bool:
-    """Whether it rules nothing out, where there are few enough combinations to ask."""
+    """Whether the condition excludes nothing, if there are few enough combinations to test."""
     rule = Expression.parse(condition)
     columns = [values.get(name, ()) for name in sorted(rule.names)]
     if math.prod(map(len, columns)) > _MAX_ASKED:
@@ -68,7 +68,7 @@ def _with_own(parameter: ScriptTunable, written: str) -> ScriptTunable:
 
 
 class _Search:
-    """Depth first in the parameters' order; a rule is asked as soon as all its names have values."""
+    """Depth-first in the parameters' order; a rule is tested as soon as all its names have values."""
 
     def __init__(self, values: Mapping[str, Sequence[Value]], rules: Sequence[Expression]) -> None:
         self._values = values

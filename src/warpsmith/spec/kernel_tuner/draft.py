@@ -1,4 +1,4 @@
-"""The package's face: a Kernel Tuner script or a T1 file → a kernel.toml, and the source where a script has it in itself."""
+"""Converts a Kernel Tuner script or a T1 file into a kernel.toml, and a source file if the script contains the source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ENDINGS = {Language.CUDA: ".cu", Language.HIP: ".hip", Language.OPENCL: ".cl"}
 
 @dataclass(frozen=True, slots=True)
 class TomlDraft:
-    """`source` is a file to be written beside the kernel.toml, with its text; None where the source is a file already."""
+    """`source` is a file to write next to the kernel.toml, with its text; None if the source is a file already."""
 
     text: str
     source: tuple[Path, str] | None = None
 
 
 def draft(file: Path, kernel: str | None = None) -> TomlDraft:
-    """Raises InputError with the place and a hint. Nothing is written; a script is run, confined."""
+    """Raises InputError with the location and a hint. Writes nothing; runs a script confined."""
     try:
         return _draft(file, kernel)
     except UnicodeEncodeError as error:
@@ -65,7 +65,7 @@ def _draft(file: Path, kernel: str | None) -> TomlDraft:
 
 
 def _with_problem(text: str, problem: TuningProblem, new: tuple[Path, str] | None) -> str:
-    """What `warpsmith check` would refuse is said at the top: people sort it out."""
+    """Puts what `warpsmith check` would refuse at the top, for the user to fix."""
     with tempfile.TemporaryDirectory(prefix="warpsmith-") as folder:
         beside = problem.file
         if new is not None:

@@ -1,6 +1,6 @@
-"""Python's plain values (numbers, texts, lists, dictionaries and arithmetic on them) computed without running anything.
+"""Evaluates plain Python values (numbers, text, lists, dictionaries and arithmetic on them) without running code.
 
-What T1 files have in their strings, and what is left to read of a script that cannot be run. Numbers and lists are bounded.
+Used for strings in T1 files and for scripts that cannot be run. Numbers and lists are bounded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FAILURES = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError,
 
 
 def value_of_text(text: str, names: Mapping[str, Any]) -> Any:
-    """Raises one of FAILURES where it is no such value."""
+    """Raises one of FAILURES if it is not such a value."""
     try:
         return value_of_node(ast.parse(text.strip(), mode="eval").body, names)
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""What compilers are told: the options that kernel.toml has a place for, and the others."""
+"""Compiler options: those that kernel.toml can express, and the others."""
 
 from __future__ import annotations
 

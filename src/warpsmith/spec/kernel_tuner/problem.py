@@ -1,4 +1,4 @@
-"""A tuning problem as Kernel Tuner has it: what `tune_kernel` and a T1 file both say. Writing it down is `writing`'s part."""
+"""A Kernel Tuner tuning problem, common to `tune_kernel` and T1 files. `writing` writes it as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from warpsmith.spec.host.terms import Root, SizeTerm
 from warpsmith.spec.kernel import Role
 
 BLOCK_SIZES = {"block_size_x": 256, "block_size_y": 1, "block_size_z": 1}
-"""The block's names, and what Kernel Tuner takes where no parameter has one of them."""
+"""The block's names, and Kernel Tuner's default for those without a parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptNumber:
-    """A whole number has the term it was computed as, so that `n * 2` stays an expression. `dtype` is that of a NumPy scalar."""
+    """An integer with the term it was computed as, so that `n * 2` stays an expression. `dtype` is that of a NumPy scalar."""
 
     value: bool | int | float
     term: SizeTerm | None = None
@@ -32,7 +32,7 @@ class ScriptNumber:
 
 @dataclass(frozen=True, slots=True)
 class ScriptOrigin:
-    """Of a root: its number, and where it is from."""
+    """A root's number and its origin."""
 
     value: int
     line: int
@@ -40,7 +40,7 @@ class ScriptOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ArrayFill:
-    """How an array begins, in kernel.toml's words; no kind where there is no word for it."""
+    """An array's initial contents as a kernel.toml `init`; no kind if kernel.toml has none for it."""
 
     kind: str | None = None
     low: int | float | None = None
@@ -52,7 +52,7 @@ Extent: TypeAlias = ScriptNumber | str  # a number with its origin, or an expres
 
 @dataclass(frozen=True, slots=True)
 class ScriptTunable:
-    """`default` is None where the file names none. `note` says what of it could not be followed."""
+    """`default` is None if the file names none. `note` says which part could not be followed."""
 
     name: str
     values: tuple[configuration.Value, ...]
@@ -62,7 +62,7 @@ class ScriptTunable:
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """`text` is None where it could not be read; `written` is the original."""
+    """`text` is None if it could not be converted; `written` is the original."""
 
     text: str | None
     written: str
@@ -75,7 +75,7 @@ class Restriction:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """An argument. One with neither shape nor value could not be followed; `is_null` is a pointer to nothing."""
+    """An argument. One with neither shape nor value could not be followed; `is_null` is a null pointer."""
 
     place: str
     dtype: DType | None = None
@@ -88,9 +88,9 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class TuningProblem:
-    """`size` and `arguments` are None where they could not be followed. `notes` stand at the head of what is written.
+    """`size` and `arguments` are None if they could not be followed. `notes` go to the head of the output.
 
-    `source` is a file, `source_text` what a script has in itself. `compared` tells for each argument whether its result is known.
+    `source` is a file, `source_text` code in the script itself. `compared` tells for each argument whether its result is known.
     """
 
     file: Path
@@ -126,7 +126,7 @@ def whole(value: int) -> ScriptNumber:
 
 
 def size_of(axes: Iterable[Extent | None]) -> tuple[Extent, ...] | None:
-    """A problem's size; None where an axis could not be followed. An axis of one behind others is as good as none."""
+    """A problem's size; None if an axis could not be followed. Trailing axes of one are dropped."""
     found = list(axes)
     while len(found) > 1 and isinstance(last := found[-1], ScriptNumber) and last.value == 1:
         found.pop()

@@ -1,6 +1,6 @@
-"""The fallback for a script that cannot be run: its calls of `tune_kernel` with the plain values that stand in it.
+"""Fallback for a script that cannot be run: its calls of `tune_kernel` with their literal values.
 
-Statements are read in their order, wherever they stand. Arrays, and what functions give, are unknown.
+Statements are read in source order, at any depth. Arrays and results of functions are unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def calls_read(file: Path, text: str) -> tuple[RecordedCall, ...]:
 
 
 def _place(node: ast.stmt | ast.Call) -> tuple[int, bool]:
-    """An assignment of what a call gives comes after it."""
+    """An assignment of a call's result comes after the call."""
     return node.lineno, not isinstance(node, ast.Call)
 
 
@@ -72,7 +72,7 @@ def _value(node: ast.expr, names: dict[str, Any]) -> Any:
 
 
 class _FileText:
-    """What reading a file would give, and its name."""
+    """The contents of a file that is read, and its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name

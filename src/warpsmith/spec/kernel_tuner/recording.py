@@ -1,4 +1,4 @@
-"""What a call of `tune_kernel` was given, as plain data: the answer of the worker that runs a script, and of reading one."""
+"""The arguments of a `tune_kernel` call as plain data: the answer of the worker that runs a script, and of reading one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpsmith.spec.kernel_tuner.problem import Extent, Passed, Restriction, Scr
 
 @dataclass(frozen=True, slots=True)
 class RecordedSource:
-    """A file's name, or code; neither where it could not be followed. `more` are the files of a list behind the first."""
+    """A file's name, or code; neither if it could not be followed. `more` are the later files of a list."""
 
     line: int
     file: str | None = None
@@ -24,7 +24,7 @@ class RecordedSource:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """`notes` are what the head of the kernel.toml is to say; `lines` where an argument of the call stands."""
+    """`notes` go to the head of the kernel.toml; `lines` has the location of each argument of the call."""
 
     line: int
     kernel_name: str | None
@@ -51,7 +51,7 @@ class RecordedCall:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`problem` is why the script did not run to its end, where it did not; or why it `is_read` and was not run."""
+    """`problem` is why the script did not run to its end, or why it was only read (`is_read`)."""
 
     calls: tuple[RecordedCall, ...]
     problem: str | None = None
@@ -60,7 +60,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RunScript(Job[Recording]):
-    """The script's text travels beside. After `seconds` it is ended, and what was recorded until then is the answer."""
+    """The script's text travels as a blob. After `seconds` it is stopped, and the answer is what was recorded until then."""
 
     file: str
     seconds: float

@@ -1,4 +1,4 @@
-"""Has a confined worker run a script, and reads it where that cannot be."""
+"""Runs a script in a confined worker, or only reads it where that is impossible."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MEMORY_SHARE = 0.75  # of the machine's: scripts make arrays as large as a GPU'
 
 
 def recorded(file: Path, text: str) -> Recording:
-    """What the script calls `tune_kernel` with; `problem` says why it was only read, or how its run ended."""
+    """The script's `tune_kernel` calls; `problem` says why it was only read, or how its run ended."""
     report = confinement_report()
     if report.setting is Confinement.ON and report.missing:
-        return _read(file, text, f"workers cannot be confined, for want of {' and '.join(report.missing)}")
+        return _read(file, text, f"workers cannot be confined, missing {' and '.join(report.missing)}")
     file = file.absolute()
     memory = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * _MEMORY_SHARE)
     try:
@@ -32,8 +32,8 @@ def recorded(file: Path, text: str) -> Recording:
     except WorkerDied as error:
         return _read(file, text, error.reason)
     if not all(root.name.isidentifier() for call in found.calls for root, _ in call.origins):
-        return _read(file, text, "its record has names that are none")  # what ran there may have written anything
-    return found if found.calls else _read(file, text, found.problem or "its run came to no call")
+        return _read(file, text, "its record has invalid names")  # what ran there may have written anything
+    return found if found.calls else _read(file, text, found.problem or "its run did not reach a call")
 
 
 def _read(file: Path, text: str, problem: str) -> Recording:

@@ -1,4 +1,4 @@
-"""A Kernel Tuner script as a `Problem`: its calls of `tune_kernel`, the one that is asked for, its source, what is not kept."""
+"""Converts a Kernel Tuner script into a `TuningProblem`: the chosen `tune_kernel` call, its source, and what is not kept."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from warpsmith.spec.problems import nearest
 
 
 def problem_of_script(file: Path, kernel: str | None) -> TuningProblem:
-    """Raises InputError for what is no Python, has no call of `tune_kernel`, or several where none is named."""
+    """Raises InputError if it is not Python, has no call of `tune_kernel`, or several and none is named."""
     text = read_text(file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python thinks of the script's style is not asked here
             ast.parse(text)
     except SyntaxError as error:
-        raise InputError(f"this is not Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
+        raise InputError(f"invalid Python: {error.msg}", location=Location(file, error.lineno, error.offset)) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"this is not Python: {error}", location=Location(file)) from None
+        raise InputError(f"invalid Python: {error}", location=Location(file)) from None
     if "tune_kernel" not in text:
         raise _no_call(file, None)
     recording = recorded(file, text)
@@ -38,12 +38,12 @@ def problem_of_script(file: Path, kernel: str | None) -> TuningProblem:
 
 def _no_call(file: Path, problem: str | None) -> InputError:
     hint = "a Kernel Tuner script calls tune_kernel(…); for a kernel's own source give its .cu, .hip or .cl file"
-    why = f"; when it was run: {on_one_line(problem)}" if problem is not None else ""
+    why = f"; running it failed: {on_one_line(problem)}" if problem is not None else ""
     return InputError(f"no call of tune_kernel found{why}", location=Location(file), hint=hint)
 
 
 def _chosen(file: Path, recording: Recording, kernel: str | None) -> tuple[RecordedCall, list[RecordedCall]]:
-    """The call, and others of the same kernel."""
+    """The chosen call, and others of the same kernel."""
     calls = recording.calls
     if not calls:
         raise _no_call(file, recording.problem)
@@ -124,7 +124,7 @@ def _source(file: Path, call: RecordedCall) -> tuple[Path | None, str | None]:
         return None, given.text
     if given.is_function:
         hint = "write out what it returns for one configuration, as a .cu or .cl file, and use `warpsmith init` on that"
-        found = "kernel_source is a function, which makes another source for each configuration"
+        found = "kernel_source is a function that generates a source per configuration"
         raise InputError(found, location=Location(file, given.line), hint=hint)
     hint = "a file name, a string in the script, or open(…).read() can be followed; else use `warpsmith init` on the source"
     raise InputError("kernel_source could not be followed", location=Location(file, given.line), hint=hint)

@@ -1,7 +1,7 @@
-"""Which of a script's variables become sizes of a workload, under which names, and which are just their number.
+"""Chooses which of a script's variables become workload sizes, their names, and which stay numbers.
 
-A size is what the problem's size, a scalar argument or an array's length is made of. A variable that has the name of a
-parameter stays a number, and so do small ones that the kernel is not told: a filter's width, a pixel's channels.
+Sizes are the variables that make up the problem's size, a scalar argument or an array's length. A variable named like a
+parameter stays a number, and so do small ones that are not passed to the kernel: a filter's width, a pixel's channels.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sizes:
         return {name: self.origins[root].value for root, name in self.names.items()}
 
     def text(self, extent: Extent) -> str:
-        """As an expression of kernel.toml; a plain number where nothing else is known of it."""
+        """As a kernel.toml expression; a plain number if nothing else is known."""
         if isinstance(extent, str):
             return extent
         term = replaced(extent.term, self.numbers) if extent.term is not None else None
@@ -61,7 +61,7 @@ def sizes_of(problem: TuningProblem, defines: Iterable[str]) -> Sizes:
 
 
 def linked(problem: TuningProblem) -> TuningProblem:
-    """Gives the numbers of a problem's size a name where they are written out, in the arguments too if they stand there alone."""
+    """Names the literal numbers of a problem's size, also in the arguments where they stand alone."""
     size = problem.size or ()
     plain = [e for e in size if isinstance(e, ScriptNumber) and isinstance(e.term, int) and e.value >= _SMALL]
     if not plain:

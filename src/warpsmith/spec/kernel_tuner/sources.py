@@ -1,4 +1,4 @@
-"""The source that a script or a T1 file names: where it lies, and in which language it is."""
+"""Finds the source that a script or a T1 file names, and its language."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MAX_NAME = 250
 
 
 def looks_like_a_file(text: str) -> bool:
-    """As Kernel Tuner tells a file's name from code."""
+    """Distinguishes a file's name from code as Kernel Tuner does."""
     is_code = any(character in text for character in "();{}\n") or len(text) > _MAX_NAME
     return not is_code and ("." in Path(text).name)
 
 
 def found_source(file: Path, name: str, line: int | None = None) -> Path:
-    """From the folder of the file that names it, the one above, or the current one. Raises InputError where it is nowhere."""
+    """Looked up in the folder of the naming file, the one above, or the current one. Raises InputError if not found."""
     places = [file.parent / name, file.parent.parent / name, Path(name)]
     for place in places:
         try:
@@ -40,11 +40,11 @@ def found_source(file: Path, name: str, line: int | None = None) -> Path:
             break
     siblings = [p.name for p in file.parent.iterdir() if p.is_file() and p.suffix not in {".py", ".json"}]
     hint = nearest(Path(name).name, siblings) or "paths are relative to the file that names them"
-    raise InputError(f"the kernel's source {name!r} is not there", location=Location(file, line), hint=hint)
+    raise InputError(f"the kernel's source {name!r} does not exist", location=Location(file, line), hint=hint)
 
 
 def without_body(text: str, name: str) -> str:
-    """The text up to the kernel's body, where macros hide braces in it: the declaration can still be read."""
+    """The text up to the kernel's body, for sources where macros hide braces in it: the declaration can still be parsed."""
     plain = without_noise(text)
     for mark in re.finditer(rf"\b(?:__global__|__kernel|kernel)\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
         opening = mark.end() - 1
@@ -55,15 +55,13 @@ def without_body(text: str, name: str) -> str:
 
 
 def relative(source: Path, folder: Path) -> str:
-    """As kernel.toml has it."""
+    """The path as kernel.toml has it."""
     return Path(os.path.relpath(source, folder)).as_posix()
 
 
 def language_named(name: str, location: Location) -> Language:
-    """Raises InputError for languages that are no GPU's."""
+    """Raises InputError for languages other than a GPU's."""
     if name.lower() not in _LANGUAGES:
         known = ", ".join(sorted(_LANGUAGES))
-        raise InputError(
-            f"{name!r} is not a language of GPU kernels that can be tuned here", location=location, hint=f"one of: {known}"
-        )
+        raise InputError(f"{name!r} is not a supported GPU language", location=location, hint=f"one of: {known}")
     return _LANGUAGES[name.lower()]

@@ -1,4 +1,4 @@
-"""`[parameters]` and `[[constraints]]` of what is written: values, defaults, and conditions as far as they were read."""
+"""`[parameters]` and `[[constraints]]` of the output: values, defaults, and the conditions that could be converted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parameter_lines(parameters: list[ScriptTunable], default: dict[str, Value] |
 
 
 def constraint_lines(problem: TuningProblem, *, is_met: bool) -> list[str]:
-    """As comments where no configuration meets them all."""
+    """Commented out if no configuration meets them all."""
     found: list[str] = []
     kept = kept_conditions(problem)
     idle = [c.text for c in problem.conditions if c not in kept]
@@ -54,7 +54,7 @@ def constraint_lines(problem: TuningProblem, *, is_met: bool) -> list[str]:
 
 
 def kept_conditions(problem: TuningProblem) -> list[Restriction]:
-    """Of a T1 file without those that rule nothing out: exporters write every limit of a device down, one for each size."""
+    """The conditions of a T1 file that exclude something: exporters write every device limit as one condition per size."""
     if problem.file.suffix != ".json":
         return list(problem.conditions)
     values = {p.name: p.values for p in problem.parameters}

@@ -1,6 +1,7 @@
-"""A T1 file as a `Problem`: the schema is the one that Kernel Tuner ships; `export.kernel_tuner` writes such files.
+"""Converts a T1 file into a `TuningProblem`: the schema is the one that Kernel Tuner ships; `export.kernel_tuner` writes such
+files.
 
-Values, conditions and sizes are Python expressions in JSON's strings. They are computed as plain values, and never run.
+Values, conditions and sizes are Python expressions in JSON strings. They are evaluated as literals and never run.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ _AXES = "XYZ"
 
 
 def problem_of_t1(file: Path, kernel: str | None) -> TuningProblem:
-    """Raises InputError for what is no JSON, or no T1."""
+    """Raises InputError if it is not JSON or not a T1 file."""
     try:
         data = json.loads(read_text(file))
     except json.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}", location=Location(file, error.lineno, error.colno)) from None
+        raise InputError(f"invalid JSON: {error.msg}", location=Location(file, error.lineno, error.colno)) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not JSON: {error}", location=Location(file)) from None
+        raise InputError(f"invalid JSON: {error}", location=Location(file)) from None
     for name in ("ConfigurationSpace", "KernelSpecification"):
         if not isinstance(data, dict) or not isinstance(data.get(name), dict):
             hint = "a T1 file has ConfigurationSpace and KernelSpecification; a cache or a T4 file is for `warpsmith tune --warm`"
@@ -152,7 +153,7 @@ class _Reading:
         return whole(int(text)) if text is not None and text.isdigit() else text
 
     def _divisors(self, axis: str) -> tuple[str, ...] | None:
-        """Without a problem size the grid is given as it is, in blocks or (OpenCL's way) in threads."""
+        """Without a problem size the grid is given directly, in blocks or (in OpenCL) in threads."""
         if "ProblemSize" not in self._kernel:
             return () if self._kernel.get("GlobalSizeType", "CUDA") == "CUDA" else None
         written = self._kernel.get(f"GridDiv{axis}")
@@ -164,7 +165,7 @@ class _Reading:
         return tuple(text for text in found if text is not None and text != "1")
 
     def _block(self) -> tuple[str, ...]:
-        """LocalSize where it can be read; Kernel Tuner itself only looks for parameters named block_size_x, …"""
+        """LocalSize if it can be read; Kernel Tuner itself only looks for parameters named block_size_x, …"""
         sizes = self._kernel.get("LocalSize")
         axes = [sizes[axis] for axis in _AXES if axis in sizes] if isinstance(sizes, dict) else []
         found = [self._reader.number_text(str(entry)) for entry in axes]
@@ -177,7 +178,7 @@ class _Reading:
     # ── arguments ──
 
     def _is_constant(self, entry: dict[str, Any], source: Path) -> bool:
-        """MemoryType is what the schema has; with MemType, Kernel Tuner passes it as an argument too."""
+        """MemoryType is the schema's key; Kernel Tuner also passes one with MemType as an argument."""
         is_marked = entry.get("MemoryType") == "Symbol" or entry.get("MemType") == "Constant"
         return is_marked and "__constant__" in read_source(source)
 
@@ -209,7 +210,7 @@ class _Reading:
 
 
 def _value(text: str, names: Mapping[str, Any]) -> Any:
-    """What a Python expression in the file is; None where it is no plain value."""
+    """The value of a Python expression in the file; None if it is not a literal."""
     try:
         return value_of_text(text, names)
     except FAILURES:

@@ -1,4 +1,4 @@
-"""What of a script's values and expressions TOML has a place for."""
+"""Values and expressions of a script that TOML can express."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 2**63  # TOML's integers
 
 
 def is_writable(value: Value) -> bool:
-    """Whether kernel.toml takes it as a parameter's value."""
+    """Whether kernel.toml accepts it as a parameter's value."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, str) or -_LONGEST <= value < _LONGEST

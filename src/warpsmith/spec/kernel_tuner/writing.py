@@ -1,4 +1,4 @@
-"""A `Problem` as the text of a kernel.toml: what it says, where it says it, a mark at everything that could not be followed."""
+"""Writes a `TuningProblem` as a kernel.toml, with its origins and a mark at everything that could not be followed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SMALLER = 16  # a held-out size is less than the script's by a part of so many
 
 @dataclass(frozen=True)
 class Written:
-    """`folder` is where the kernel.toml will lie, `source` where the kernel's source does or will."""
+    """`folder` is where the kernel.toml will be, `source` where the kernel's source is or will be."""
 
     problem: TuningProblem
     declarations: Declarations
@@ -89,7 +89,7 @@ class Written:
         return LANGUAGES.get(self.source.suffix.lower()) is self.declarations.language
 
     def _entry(self) -> tuple[str, str]:
-        """With a note. Parameters among the template's arguments stay there: they are macros like elsewhere."""
+        """With a note. Parameters among the template's arguments stay there: they are macros as elsewhere."""
         _, instance = split_entry(self.problem.kernel_name or "")
         if not self.kernel.template:
             return self.kernel.name, ""
@@ -99,7 +99,7 @@ class Written:
         return f"{self.kernel.name}<{guessed}>", "   # FILL IN: the instance to tune"
 
     def _defines(self) -> dict[str, Value]:
-        """What Kernel Tuner would define besides the parameters, where the source asks for it."""
+        """The extra macros that Kernel Tuner defines, if the source uses them."""
         names, source = self.problem.parameter_names, self.declarations.text
         found = {n: v for n, v in self.problem.defines.items() if n not in names and re.fullmatch(r"[A-Za-z_]\w*", n)}
         own = defined_in(source)
@@ -109,7 +109,7 @@ class Written:
         return found
 
     def _used(self) -> frozenset[str]:
-        """The names that the source, its headers or the launch use: a parameter that none of them has changes nothing."""
+        """Names that the source, its headers or the launch use: a parameter without any of them has no effect."""
         problem = self.problem
         folders = [self.folder / folder for folder in problem.include_dirs]
         headers = [text for _, text in included_files(self.source, self.declarations.text, folders)]

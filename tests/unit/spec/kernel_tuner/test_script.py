@@ -212,13 +212,13 @@ def test_of_several_kernels_one_is_chosen(made, tmp_path):
     ("script", "line", "words"),
     [
         ("import numpy\n", None, "no call of tune_kernel"),
-        ("import numpy\nx = (\n", 2, "not Python"),
-        ("x = 1\0", None, "not Python"),
-        (changed('"add.cu"', '"ad.cu"'), 9, "'ad.cu' is not there"),
+        ("import numpy\nx = (\n", 2, "invalid Python"),
+        ("x = 1\0", None, "invalid Python"),
+        (changed('"add.cu"', '"ad.cu"'), 9, "'ad.cu' does not exist"),
         (changed('"add.cu"', "make_source"), 9, "could not be followed"),
         (changed('"add.cu"', "lambda p: 'x'"), 9, "a function"),
         (changed('"add",', '"sub",'), None, "no kernel 'sub'"),
-        (changed("tune_params)", "tune_params, lang='C')"), 9, "'C' is not a language"),
+        (changed("tune_params)", "tune_params, lang='C')"), 9, "'C' is not a supported GPU language"),
     ],
 )
 def test_mistakes_are_named_with_their_place(made, tmp_path, script, line, words):

@@ -108,12 +108,12 @@ def test_without_a_problem_size_the_grid_is_the_global_size(made):
 @pytest.mark.parametrize(
     ("text", "words", "line"),
     [
-        ("{", "not JSON", 1),
+        ("{", "invalid JSON", 1),
         ("[]", "not a T1 file: it has no ConfigurationSpace", None),
         ('{"ConfigurationSpace": {}}', "it has no KernelSpecification", None),
         ('{"ConfigurationSpace": {}, "KernelSpecification": {}}', "has no KernelName", None),
-        (json.dumps(T1).replace("blur.cu", "blurred.cu"), "'blurred.cu' is not there", None),
-        (json.dumps(T1).replace('"CUDA", "Com', '"Vulkan", "Com'), "'Vulkan' is not a language", None),
+        (json.dumps(T1).replace("blur.cu", "blurred.cu"), "'blurred.cu' does not exist", None),
+        (json.dumps(T1).replace('"CUDA", "Com', '"Vulkan", "Com'), "'Vulkan' is not a supported GPU language", None),
         (json.dumps(T1).replace('"Name": "unused"', '"Name": "\\ud800"'), r"\\ud800, half of a character", None),
         (json.dumps(T1).replace('"Name": "tile", ', ""), "a parameter has no Name", None),
     ],

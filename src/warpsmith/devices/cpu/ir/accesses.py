@@ -1,4 +1,4 @@
-"""What an instruction reads and writes through pointers: plain loads and stores, copies of structures, atomic operations."""
+"""Memory accesses of an instruction through pointers: loads and stores, struct copies, atomic operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ATOMIC_OPERAND = re.compile(r"^(?:atomicrmw|cmpxchg)(?: (?:volatile|weak|\w+))*
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`value` is what a plain store stores, `width` the number of bytes if it is known."""
+    """`value` is what a plain store stores, `width` the number of bytes if known."""
 
     pointer: str
     width: int | None
@@ -28,7 +28,7 @@ class Access:
 
 
 def accesses(instruction: Instruction) -> Iterator[Access]:
-    """Reads before writes, as they happen. An atomic operation counts as a write."""
+    """Reads before writes, in execution order. An atomic operation counts as a write."""
     match instruction.opcode:
         case "load":
             kind = operands(instruction.body)[0]

@@ -1,7 +1,7 @@
-"""Addresses written out as sums, so that two computations of the same address give the same text.
+"""Canonical text of addresses as sums, so that equal computations of an address give equal texts.
 
-Only as far as it goes without optimising: variables that are written once stand for their value, others for themselves. Equal
-texts mean equal addresses as long as no variable in them changes; addresses with different texts may still be equal.
+Without optimisation: variables that are written once are replaced by their value, others stand for themselves. Equal texts mean
+equal addresses as long as none of their variables changes; different texts may still be equal addresses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Addresses:
                 pointer = store_parts(instruction)[1] if instruction.opcode == "store" else instruction.body
                 for variable in points_to.private_targets(pointer):
                     writers.setdefault(variable, []).append(instruction)
-        # What is written once, and directly, is another name for its value: the copies of parameters that inlining leaves.
+        # A variable written once, and directly, is an alias of its value: the parameter copies that inlining leaves.
         self._once: dict[str, str] = {}
         for variable, (instruction, *others) in writers.items():
             if not others and instruction.opcode == "store" and self._variable(store_parts(instruction)[1]) == variable:
@@ -42,7 +42,7 @@ class Addresses:
         self._known: dict[str, str] = {}
 
     def of(self, operand: str) -> str:
-        """The text of an operand, as in `ptr addrspace(4) %x`."""
+        """The canonical text of an operand, as in `ptr addrspace(4) %x`."""
         return self._text(operand, _DEPTH)
 
     def _text(self, operand: str, depth: int) -> str:
@@ -93,7 +93,7 @@ class Addresses:
         return "{" + " + ".join([base, str(constant), *sorted(terms)]) + "}"
 
     def _variable(self, pointer: str) -> str:
-        """The pointer's name, or that of the variable it is a cast of."""
+        """The pointer's name, or that of the variable it is cast from."""
         name = _POINTER_CAST.sub(r"\1", pointer).rpartition(" ")[2]
         definition = self._definitions.get(name)
         if definition is not None and definition.opcode == "addrspacecast" and definition.operands:
@@ -103,7 +103,7 @@ class Addresses:
 
 @cache
 def size_of(kind: str) -> int | None:
-    """Bytes of a type that is not a structure."""
+    """Size in bytes of a type that is not a structure."""
     array = _ARRAY.match(kind)
     if array is None:
         return _BYTES.get(kind.split(" ", maxsplit=1)[0])

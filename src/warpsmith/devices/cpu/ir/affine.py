@@ -21,21 +21,21 @@ _MOST_TERMS = 64
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """`lanes`: the lane that writes a place minus the one that reads it, which is the same for all; None: they never meet."""
+    """`lanes`: the writing lane minus the reading lane of the same place, equal for all; None: they never meet."""
 
     lanes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The text of an address, and how many bytes from there on are meant."""
+    """The text of an address, and the number of bytes from there."""
 
     address: str
     width: int
 
 
 def distance(written: Place, read: Place, threads: Collection[str]) -> Distance | None:
-    """None: it cannot be told. `threads` are the names that count the lanes of a warp; all other names mean the same in both."""
+    """None if unknown. `threads` are names that count the lanes of a warp; all other names have the same value in both."""
     writes, reads = _polynomial(written.address), _polynomial(read.address)
     if writes is None or reads is None:
         return None
@@ -51,7 +51,7 @@ def distance(written: Place, read: Place, threads: Collection[str]) -> Distance 
     steps, other_steps, shift = (each.terms.get(factor, 0) for each in (own, other, offset))
     if steps == other_steps and steps and shift % steps == 0 and max(written.width, read.width) <= abs(steps):
         return Distance(-shift // steps)
-    # Where the places begin, seen from each other, modulo what lanes can make up for.
+    # Distance between the starts of the places, modulo the lane stride.
     raster = math.gcd(steps, other_steps)
     behind = shift % raster if raster else shift
     ahead = raster - behind if raster else -shift
@@ -60,7 +60,7 @@ def distance(written: Place, read: Place, threads: Collection[str]) -> Distance 
 
 
 def _by_lane(address: Polynomial, threads: Collection[str]) -> tuple[Polynomial | None, Polynomial]:
-    """What the address grows by from lane to lane, and the rest; None if it does not grow evenly."""
+    """Stride of the address per lane, and the rest; None if it is not affine."""
     steps, rest = dict[Monomial, int](), dict[Monomial, int]()
     for product, count in address.terms.items():
         lanes = [name for name in product if any(thread in name for thread in threads)]
@@ -75,7 +75,7 @@ def _by_lane(address: Polynomial, threads: Collection[str]) -> tuple[Polynomial 
 
 
 def _polynomial(text: str) -> Polynomial | None:
-    """None if it gets too long to be worth it."""
+    """None if it becomes too long."""
     text = text.strip()
     if re.fullmatch(r"-?\d+", text):
         return Polynomial.constant(int(text))
@@ -114,7 +114,7 @@ def _operation(name: str, left: str, right: str, text: str) -> Polynomial | None
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Outside brackets."""
+    """Splits outside brackets."""
     parts: list[str] = []
     depth = start = 0
     for index, character in enumerate(text):

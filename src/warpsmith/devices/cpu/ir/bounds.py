@@ -1,10 +1,10 @@
-"""Bounds of an integer over the threads of a row: code that computes, next to a value, the least and the greatest it can have.
+"""Bounds of an integer over the threads of a row: code that computes a minimum and a maximum next to a value.
 
     i = base + threadIdx.x        i.low = base        i.high = base + (blockDim.x - 1)
 
-The bounds hold in each thread by themselves: whatever path it took, its value lies between its bounds. So a condition that holds
-at the bounds holds for the value, without any proof about the program as a whole. That the bounds are the same for all threads of
-a row is what makes them worth computing. Rows follow x, as vectors do: threadIdx.y and threadIdx.z are the same in all of a row.
+The bounds hold in each thread alone: whatever path it took, its value is within its bounds. So a condition that holds at the
+bounds holds for the value, without a proof about the whole program. They are useful because they are uniform in a row of threads.
+Rows follow x, as vectors do: threadIdx.y and threadIdx.z are uniform in a row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BY_NUMBER = frozenset({"shl", "ashr", "lshr"})
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What values come from: stores to variables; whether anything that differs within a row; whether by sums alone."""
+    """Origins of values: stores to variables; whether anything varies within a row; whether only through sums."""
 
     stores: tuple[Instruction, ...]
     differs_in_row: bool
@@ -44,7 +44,7 @@ class Origin:
 
 
 class Bounds:
-    """Bounds of the values asked for. The code for them is in `added`, by the instruction (its id) that it has to follow."""
+    """Bounds of the requested values. Their code is in `added`, by the id of the instruction it follows."""
 
     def __init__(self, uniformity: Uniformity, name: str) -> None:
         self._varying = uniformity.divergent_values
@@ -59,7 +59,7 @@ class Bounds:
         self.added: dict[int, list[str]] = {}
 
     def behind(self, values: Collection[str]) -> Origin | None:
-        """What these values come from; None if there are no bounds to be had."""
+        """Origins of these values; None if they cannot be bounded."""
         stores: dict[int, Instruction] = {}
         seen: set[str] = set()
         pending = list(values)
@@ -78,7 +78,7 @@ class Bounds:
         return Origin(tuple(stores.values()), in_row, is_sum)
 
     def depends_on_block(self, values: Collection[str]) -> bool:
-        """Whether it shows that the values are different ones in another block."""
+        """Whether the values certainly differ between blocks."""
         seen: set[str] = set()
         pending = list(values)
         while pending:
@@ -95,7 +95,7 @@ class Bounds:
         return False
 
     def of(self, kind: str, operand: str) -> Range:
-        """For operands that `behind` has an answer for."""
+        """For operands that `behind` accepts."""
         if operand not in self._varying:
             return Range.of_value(kind, operand)
         if operand not in self._found:
@@ -103,17 +103,17 @@ class Bounds:
         return self._found[operand]
 
     def forgetting(self, blocks: Collection[str]) -> list[str]:
-        """Code after which nothing is known of the variables that these blocks write."""
+        """Code that discards all knowledge of the variables that these blocks write."""
         written = [v for v in self._kinds if any(self.homes[id(store)] in blocks for store in self._stores[v])]
         return [line for variable in written for line in self._forget(variable)]
 
     def prologue(self) -> list[str]:
-        """Code for the function's beginning."""
+        """Code for the function's entry."""
         places = [f"{place} = alloca {kind}" for variable, kind in self._kinds.items() for place in self._places(variable)]
         return [*places, *(line for variable in self._kinds for line in self._forget(variable))]
 
     def _plain_variables(self, uniformity: Uniformity) -> dict[str, list[Instruction]]:
-        """The stores to each integer variable that is only ever loaded and stored, under its own name and as what it is."""
+        """Stores to each integer variable that is only loaded and stored, by name and with its own type."""
         kinds = {name: match[1] for name, i in self._definitions.items() if (match := _VARIABLE.match(i.body))}
         stores: dict[str, list[Instruction]] = {name: [] for name in kinds}
         used_otherwise: set[str] = set()
@@ -127,7 +127,7 @@ class Bounds:
         return {name: found for name, found in stores.items() if name not in used_otherwise}
 
     def _plain_access(self, instruction: Instruction, kinds: dict[str, str]) -> str | None:
-        """The variable that the instruction loads or stores, if that is all it does."""
+        """The variable of a plain load or store."""
         match = _ACCESS.match(instruction.body)
         if match is None:
             return None
@@ -136,7 +136,7 @@ class Bounds:
         return variable if kinds.get(variable) == match[1] else None
 
     def _variable(self, pointer: str) -> str:
-        """A pointer's name, or that of the variable it is a cast of."""
+        """A pointer's name, or that of the variable it is cast from."""
         name = pointer.rpartition(" ")[2]
         definition = self._definitions.get(name)
         if definition is not None and definition.opcode == "addrspacecast" and definition.operands:
@@ -144,7 +144,7 @@ class Bounds:
         return name
 
     def _sources(self, instruction: Instruction) -> tuple[list[str], list[Instruction]] | None:
-        """The values and stores that an instruction's bounds follow from."""
+        """Values and stores that determine an instruction's bounds."""
         if _THREAD.match(instruction.body):
             return [], []
         if instruction.opcode == "load":
@@ -194,7 +194,7 @@ class Bounds:
         return ranges.arithmetic(code, match[1], left, right)
 
     def _bound(self, variable: str, kind: str) -> None:
-        """Every store to the variable gets stores of the bounds."""
+        """Every store to the variable gets stores of its bounds."""
         if variable in self._kinds:
             return
         self._kinds[variable] = kind

@@ -1,7 +1,7 @@
-"""Which bytes of a thread's variables may still be read, and which depend on the thread, block by block of a function.
+"""Liveness and thread dependence of each byte of a thread's variables, per block of a function.
 
-A set of bytes is one integer, in which the bytes of a variable lie beside each other: inlined code has hundreds of variables in
-hundreds of blocks, and what is asked of all of them is a few operations on integers.
+A set of bytes is one integer, with the bytes of all variables side by side: inlined code has hundreds of variables in hundreds
+of blocks, and queries about all of them take a few integer operations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ByteFlow:
         return {label: [self._step(i) for i in block.instructions] for label, block in self._function.blocks.items()}
 
     def of(self, access: Access) -> int:
-        # An access to an unknown place has no end of bits.
+        # An access to an unknown place has infinitely many bits.
         return (access.bytes & (1 << self._widths[access.variable]) - 1) << self._offsets[access.variable]
 
     def written(self, instructions: Iterable[Instruction]) -> int:
@@ -50,7 +50,7 @@ class ByteFlow:
         return {name: found for name, found in every.items() if found}
 
     def live(self) -> dict[str, int]:
-        """What may still be read of the variables as they are at the beginning of a block."""
+        """Bytes that may still be read after the beginning of a block."""
         read_first, overwritten = dict.fromkeys(self._steps, 0), dict.fromkeys(self._steps, 0)
         for label, steps in self._steps.items():
             for step in reversed(steps):
@@ -69,7 +69,7 @@ class ByteFlow:
         return live
 
     def varying(self) -> tuple[set[str], dict[str, int]]:
-        """(values, bytes at the end of each block) that depend on the thread, by the values alone: not by which way it went."""
+        """(values, bytes at the end of each block) that depend on the thread through data, not through control flow."""
         values: set[str] = set()
         ends = dict.fromkeys(self._steps, 0)
         changed = True
@@ -99,7 +99,7 @@ class ByteFlow:
 
 
 def _laid_out(accesses: Iterable[Access], parts: Mapping[str, list[Part]]) -> tuple[dict[str, int], dict[str, int]]:
-    """(offset, width) of each variable: wide enough for all that is known to be in it."""
+    """(offset, width) of each variable: wide enough for everything known to be in it."""
     widths: dict[str, int] = {}
     for access in accesses:
         widths[access.variable] = max(widths.get(access.variable, 0), access.bytes.bit_length())
@@ -116,7 +116,7 @@ def _differs(step: _Step, values: set[str], varying: int) -> bool:
     i = step.instruction
     if i.opcode in {"atomicrmw", "cmpxchg"} or is_thread_source(i):
         return True
-    # Where in a variable something lies does not count: an element that a thread has chosen may go on in a register.
+    # The offset in a variable is ignored: an element chosen per thread may be kept in a register.
     if i.opcode == "store":
         return not values.isdisjoint(names_in(store_parts(i)[0]))
     if step.reads is not None:

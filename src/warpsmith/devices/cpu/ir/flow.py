@@ -1,6 +1,6 @@
-"""Graph questions about a function's blocks: reachability, dominators, post-dominators, loops.
+"""Control-flow graph of a function: reachability, dominators, post-dominators, loops.
 
-Edges into blocks that only say `unreachable` are left out (hints to the optimiser, never taken), and so may be others on request.
+Edges into blocks that are only `unreachable` are left out (optimiser hints, never taken), and others on request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Flow:
                 self.predecessors[target].append(label)
 
     def leading_to(self, ends: Iterable[str]) -> set[str]:
-        """Blocks from which one of `ends` is reached, themselves included."""
+        """Blocks that reach one of `ends`, including these."""
         return _reached(ends, self.predecessors)
 
     def reachable(self, start: Iterable[str], stop: str | None = None) -> set[str]:
@@ -33,9 +33,9 @@ class Flow:
         return _reached(start, self.successors, stop)
 
     def immediate_postdominators(self) -> dict[str, str | None]:
-        """For each reachable block the nearest other block that every path to the exit goes through; None is the exit itself."""
+        """For each reachable block the nearest other block on every path to the exit; None is the exit itself."""
         order = self._postorder()
-        # A loop that lost its way out ends, for this question, where that was.
+        # A loop without an exit ends, for this query, where the exit was.
         endless = self._left_at - {label for label in self._left_at if not all(map(self.successors.get, self.reachable([label])))}
         sets = _closure(order, {label: () if label in endless else targets for label, targets in self.successors.items()})
         rank = {label: index for index, label in enumerate(order)}
@@ -46,12 +46,12 @@ class Flow:
                 continue
             strict = sets[label] & ~(1 << rank[label])
             candidates = [other for other in order if strict >> rank[other] & 1]
-            # Of a block's post-dominators the nearest is post-dominated by all the others.
+            # The nearest post-dominator of a block is post-dominated by all its others.
             nearest[label] = max(candidates, key=lambda other: sets[other].bit_count(), default=None)
         return nearest
 
     def dominators(self) -> dict[str, set[str]]:
-        """For each reachable block the blocks (itself included) that every path from the entry goes through."""
+        """For each reachable block the blocks (itself included) on every path from the entry."""
         sets = self._dominators()
         return {label: {other for index, other in enumerate(sets) if bits >> index & 1} for label, bits in sets.items()}
 
@@ -72,7 +72,7 @@ class Flow:
         return {head: frozenset(blocks) for head, blocks in loops.items()}
 
     def _dominators(self) -> dict[str, int]:
-        """As bits by position among the blocks, which come in their reverse postorder."""
+        """As bits by position among the blocks in reverse postorder."""
         order = self._postorder()[::-1]
         known = set(order)
         before = {label: tuple(p for p in self.predecessors[label] if p in known) for label in order}

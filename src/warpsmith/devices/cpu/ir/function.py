@@ -77,8 +77,8 @@ class Function:
 
     @classmethod
     def parse(cls, lines: list[str]) -> Function:
-        """Unnamed values get names, for numbers would have to stay in sequence whatever is added or moved."""
-        # A dot in front, which no name from the source has: a `v` would meet clang's own v1, v2, … of a variable of that name.
+        """Unnamed values get names, because numbers would have to stay in sequence."""
+        # A leading dot, which no source name has: `v` would collide with clang's v1, v2, … of a variable of that name.
         lines = [_UNNAMED.sub(lambda match: f"{match[0]}.n", line) for line in lines]
         blocks: dict[str, Block] = {}
         current: Block | None = None
@@ -102,7 +102,7 @@ class Function:
         return cls(lines[0], blocks)
 
     def hoist_casts_of_allocas(self) -> None:
-        """Moves them to the entry, where the allocas are: inlining leaves them where the call was."""
+        """Moves casts of allocas to the entry, where the allocas are: inlining leaves them at the call."""
         allocas = {i.result for block in self.blocks.values() for i in block.instructions if i.opcode == "alloca"}
         casts: list[Instruction] = []
         for block in self.blocks.values():

@@ -1,6 +1,6 @@
-"""Gives a module a kernel that sets its variables in global memory to what they are initialised with.
+"""Adds a kernel that resets a module's global variables to their initial values.
 
-They outlive a launch. A kernel that needs that (a counter that the last block sets back) still works; one that keeps a result
+They outlive a launch. A kernel that relies on that (a counter that the last block resets) still works; one that caches a result
 there finds none.
 """
 
@@ -53,7 +53,7 @@ def _variable(line: str) -> _Variable | None:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """A type, and what stands behind it."""
+    """A type, and the text after it."""
     if text[0] not in _PAIRS:
         kind, _, value = text.partition(" ")
         return kind, value
@@ -70,7 +70,7 @@ def _first(variable: _Variable) -> str:
 
 
 def _copying(variable: _Variable, n: int) -> list[str]:
-    """A loop; the runtime makes a memcpy or a memset of it. Sizes are multiples of alignments."""
+    """A loop, which the runtime turns into memcpy or memset. Sizes are multiples of alignments."""
     word = min(variable.alignment, 4)
     pointer = "ptr addrspace(1)"
     return [

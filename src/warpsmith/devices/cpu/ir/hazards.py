@@ -1,11 +1,11 @@
-"""Adds the barrier that a kernel leaves out between reading a shared result and overwriting it.
+"""Inserts a missing barrier between reading a shared result and overwriting it.
 
     __syncthreads();  best = shared[0];  …  shared[threadIdx.x] = next;  __syncthreads();
 
-That is a race, but one that hardware wins: all warps read soon after the barrier, the overwriting comes much later. Here threads
-run one group after another from barrier to barrier, and all but the first group would read what the first has written. So where
-all threads read the same place of shared memory and a store to the same object follows without a barrier between, one is put
-before the store. Kernels without the race have no such store and stay as they are.
+That is a race, but benign on hardware: all warps read soon after the barrier, and the overwrite comes much later. Here groups of
+threads run one after another from barrier to barrier, and all but the first would read the new value. So if all threads read the
+same place of shared memory and a store to the same object follows without a barrier between, one is inserted before the store.
+Kernels without the race have no such store and do not change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BARRIER = re.compile(r"^\s*(?:tail )?call .*__spirv_ControlBarrier\w*\(i32 (?:n
 
 
 def separate_reads_from_overwrites(uniformity: Uniformity, shared: frozenset[str]) -> bool:
-    """Changes the analysed function in place, and says whether it did. `shared` are the names of objects in shared memory."""
+    """Changes the analysed function in place; whether it did. `shared` are the names of objects in shared memory."""
     blocks = uniformity.function.blocks
     places: set[tuple[str, int]] = set()
     for label, block in blocks.items():
@@ -47,7 +47,7 @@ def _read_by_all(instruction: Instruction, uniformity: Uniformity) -> set[str]:
 
 
 def _overwrites(uniformity: Uniformity, objects: set[str], label: str, start: int) -> set[tuple[str, int]]:
-    """Where to put barriers: before stores to the objects, or before the branch that leads some of the threads to one."""
+    """Positions for barriers: before stores to the objects, or before the branch that leads some threads to one."""
     blocks = uniformity.function.blocks
     found: set[tuple[str, int]] = set()
     seen: set[tuple[str, str | None]] = set()

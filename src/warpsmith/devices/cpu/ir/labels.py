@@ -1,6 +1,6 @@
-"""Names of blocks without quotes: what is inlined brings its own name along, and that of a lambda (`$_0`) is quoted.
+"""Renames quoted block labels: inlining names blocks after functions, and a lambda's name (`$_0`) is quoted.
 
-Passes make new names of a block's by adding to it, which a closing quote would stand in the way of.
+Passes derive new names by appending to a block's name, which a closing quote prevents.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Finds what threads take along out of loops, and has it look as different as it is (`twins`).
+"""Finds values that threads carry out of loops, and marks divergent ones as varying (`twins`).
 
     for (i = 0; i < n; ++i)                                     for (i = 0; i < n; ++i)
       if (x < rows[i].begin) { out = rows[i].value; break; }      sum += x < 0 ? rows[i].begin : rows[i].value;
 
-In every trip `i` is the same for all threads; afterwards it is not, for they left in different trips. `sum` would be the same in
-each of two loops, one for either kind of thread, and an optimiser makes two of the one. The runtime's vectoriser loses sight of
-such differences: values that come together behind loops, and addresses made of them, it takes from one lane of a vector for all.
-It does so only with values that are the same for all threads in every trip; others are safe.
+In every trip `i` is uniform; after the loop it is not, because threads left in different trips. `sum` would be uniform in each of
+two loops, one for either kind of thread, and an optimiser splits the loop that way. The runtime's vectoriser misses this
+divergence: for values that merge after loops, and addresses computed from them, it uses one lane's value for the whole vector.
+That only affects values that are uniform in every trip; others are safe.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_UNROLLED = 16  # elements of an array that a loop runs over: if it is unro
 
 
 def part_loop_exits(module: Module, name: str) -> bool:
-    """Changes a function whose calls are inlined, and says whether it did."""
+    """Changes a function whose calls are inlined; whether it did."""
     function = Function.parse(module.functions[name])
     if not _has_loops(function):
         return False
@@ -46,7 +46,7 @@ def part_loop_exits(module: Module, name: str) -> bool:
 
 
 def _has_loops(function: Function) -> bool:
-    """Some branch goes back: blocks stand in the order of the source."""
+    """Whether some branch goes back: blocks are in source order."""
     place = {label: number for number, label in enumerate(function.blocks)}
     return any(place[target] <= place[label] for label, block in function.blocks.items() for target in block.successors)
 
@@ -83,14 +83,16 @@ class _Exits:
         return found
 
     def _needed(self, blocks: frozenset[str], exits: set[Edge], live: Mapping[str, int]) -> int:
-        """What the loop writes and code behind it may read."""
+        """Variables that the loop writes and later code may read."""
         needed = 0
         for _, out in exits:
             needed |= live[out]
         return needed & self._written(blocks)
 
     def _parts(self, blocks: frozenset[str], needed: int, same: int, values: set[str]) -> Iterator[tuple[str, Part]]:
-        """Of what is needed, what is the same for all threads that leave somewhere, and what could be read behind the loop."""
+        """Of the needed variables, those that are uniform among the threads at some exit, and those that could be read after
+        the loop.
+        """
         same_of = self.bytes.by_variable(same)
         chosen, in_memory = self._chosen(blocks, values)
         for variable, some in sorted(self.bytes.by_variable(needed).items()):
@@ -102,14 +104,14 @@ class _Exits:
                     yield variable, part
 
     def _parts_threads(self, blocks: frozenset[str]) -> bool:
-        """They leave it in different trips, or an optimiser may make a loop for each kind of thread."""
+        """Threads leave it in different trips, or an optimiser may make one loop per kind of thread."""
         flow, branches = self.uniformity.flow, self.uniformity.divergent_branches
         if any(label in branches and not blocks.issuperset(flow.successors[label]) for label in blocks):
             return True
         return not branches.isdisjoint(blocks) and self._has_fixed_choice(blocks)
 
     def _facing(self, loops: Mapping[str, frozenset[str]]) -> set[str]:
-        """Loops on one side of a branch that threads differ about, while there is a loop on the other side, too."""
+        """Loops on one side of a divergent branch that has a loop on the other side, too."""
         flow = self.uniformity.flow
         found: set[str] = set()
         for label in self.uniformity.divergent_branches:
@@ -122,7 +124,7 @@ class _Exits:
         return found
 
     def _way_around(self, blocks: frozenset[str], exits: set[Edge]) -> str | None:
-        """Where a way around the loop could lead: none of the values that are made in the loop is used behind it."""
+        """Target of a bypass of the loop: no value defined in the loop is used after it."""
         function = self.uniformity.function
         made = {i.result for i in self._instructions(blocks)}
         for label, block in function.blocks.items():
@@ -135,7 +137,7 @@ class _Exits:
         return next(plain, None)
 
     def _has_fixed_choice(self, blocks: frozenset[str]) -> bool:
-        """Threads differ about something that stays as it is through all trips: an optimiser makes two loops of it."""
+        """A divergent loop-invariant condition, for which an optimiser may split the loop in two."""
         divergent, changing = self.uniformity.divergent_values, self._changing(blocks)
         for i in self._instructions(blocks):
             decides = i.opcode in {"icmp", "fcmp", "switch"} or (i.opcode == "trunc" and i.body.endswith(" to i1"))

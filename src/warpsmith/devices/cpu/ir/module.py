@@ -1,4 +1,4 @@
-"""A module of LLVM IR text: its symbols, what is reachable from the kernels, which line of the source an instruction is from."""
+"""A module of LLVM IR text: its symbols, reachability from the kernels, and source lines of instructions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SYMBOL = re.compile(rf"@({NAME})")
 _DEFINE = re.compile(rf"^define\b.*?@({NAME})\(")
 _GLOBAL = re.compile(rf"^@({NAME}) = ")
 _INLINING = re.compile(r"\b(?:noinline|optnone|inlinehint|alwaysinline) ")
-# What follows a function's parameters, from where its attributes belong: behind `unnamed_addr`.
+# After a function's parameters: the position of its attributes, behind `unnamed_addr`.
 _BODY = re.compile(r"(?: #\d+ .*| (?!(?:local_)?unnamed_addr\b)[^()#]*)\{$")
 _METADATA = re.compile(r"^(!\d+) = (?:distinct )?(.*)$")
 _DEBUG = re.compile(r"!dbg (!\d+)")
@@ -26,7 +26,7 @@ class SourceLine:
 
 
 class Module:
-    """Top-level pieces in their order. A piece is a list of lines; pieces that define a symbol are known by its name."""
+    """Top-level pieces in order. A piece is a list of lines; pieces that define a symbol are indexed by its name."""
 
     def __init__(self, text: str) -> None:
         self.pieces: list[tuple[str | None, list[str]]] = list(_pieces(text.splitlines()))
@@ -37,12 +37,12 @@ class Module:
 
     @property
     def functions(self) -> dict[str, list[str]]:
-        """Lines of each function that has a body."""
+        """Lines of each function with a body."""
         return {name: lines for name, lines in self.pieces if name is not None and lines[0].startswith("define")}
 
     @property
     def shared_objects(self) -> frozenset[str]:
-        """Names of the variables in shared memory, as operands write them."""
+        """Names of shared memory variables, as written in operands."""
         return frozenset(f"@{name}" for name, lines in self.pieces if name is not None and " addrspace(3) global " in lines[0])
 
     def replace(self, name: str, lines: list[str]) -> None:
@@ -52,7 +52,7 @@ class Module:
         self.pieces = [(piece, lines) for piece, lines in self.pieces if piece != name]
 
     def reachable(self, roots: Iterable[str]) -> set[str]:
-        """The functions and variables that these lead to, themselves included."""
+        """Functions and variables reachable from these, including themselves."""
         references = {name: _references(lines) for name, lines in self.pieces if name is not None}
         reached: set[str] = set()
         pending = [root for root in roots if root in references]
@@ -84,7 +84,7 @@ class Module:
                     lines[index] = _INLINING.sub("", line)
 
     def source_line(self, instruction: str, generated: tuple[str, ...]) -> SourceLine | None:
-        """The user's line an instruction came from: the innermost one outside files whose names start with `generated`."""
+        """The user's line of an instruction: the innermost one outside files whose names start with `generated`."""
         match = _DEBUG.search(instruction)
         location = match[1] if match else None
         while location is not None:

@@ -1,7 +1,7 @@
-"""What each pointer of a function is derived from: its own variables, variables of the module, parameters. Flow-insensitive.
+"""Objects that each pointer of a function is derived from: its own variables, module variables, parameters. Flow-insensitive.
 
-Where `points_to` asks what a pointer might reach at most, this asks what it is meant for: an index does not make a pointer one to
-what the index came from, and memory behind each parameter is an object of its own.
+`points_to` computes what a pointer might reach at most; this computes what it was derived from: an index does not make a
+pointer refer to the index's object, and the memory of each parameter is a separate object.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Origins:
             pass
 
     def of(self, operand: str) -> frozenset[str]:
-        """The objects that an operand is derived from; EXTERNAL among them where that is not known."""
+        """Objects that an operand is derived from, including EXTERNAL if unknown."""
         return frozenset(self._of(names_in(operand))) or frozenset({EXTERNAL})
 
     def _of(self, names: tuple[str, ...]) -> set[str]:
@@ -55,7 +55,7 @@ class Origins:
         return found
 
     def _step(self, instruction: Instruction) -> Callable[[], bool] | None:
-        """What it does for the pointers that go through it: whether anything new became known. None if that is nothing."""
+        """Transfer function of an instruction: whether it found anything new. None if it has none."""
         if instruction.opcode == "store":
             value, pointer = map(names_in, store_parts(instruction))
             return lambda: self._fill(pointer, self._of(value))
@@ -73,7 +73,7 @@ class Origins:
             case "load":
                 kind = _LOADED.sub("", operands(instruction.body)[0])
                 source = names_in(load_pointer(instruction))
-                # A number out of memory is a pointer only once it is made one.
+                # A number from memory is a pointer only after inttoptr.
                 ruled_out = {EXTERNAL} if kind.startswith("i") else set()
                 return (lambda: self._behind(source) - ruled_out) if _HOLDS_POINTERS.match(kind) else None
             case "getelementptr":

@@ -39,10 +39,7 @@ class OwnSlots:
                     self._threads[instruction.result] = bool(_FIRST_DIMENSION.search(instruction.body))
 
     def distance(self, write: Access, read: Access, changed: AbstractSet[str]) -> Distance | None:
-        """How far apart the lanes are that write a place and read it; None where it cannot be told.
-
-        `changed` are the names that have changed between the two.
-        """
+        """Distance between the writing and the reading lane; None if unknown. `changed` are names that changed in between."""
         written, seen = self._addresses.of(write.pointer), self._addresses.of(read.pointer)
         along_x = {name for name, is_first in self._threads.items() if is_first}
         others = {name for name in {*names_in(written), *names_in(seen)} if name not in self._threads}
@@ -51,14 +48,14 @@ class OwnSlots:
         return distance(Place(written, write.width), Place(seen, read.width), along_x)
 
     def _differs(self, name: str) -> bool:
-        """Whether a name's value, or what is in the variable of that name, may differ between the lanes of a warp."""
+        """Whether a name's value, or the variable of that name, may differ between lanes of a warp."""
         return name in self._uniformity.divergent_values or name in self._uniformity.divergent_objects
 
     def changing_names(self, access: Access) -> set[str]:
         return self._changing(self._addresses.of(access.pointer))
 
     def changed_by(self, instruction: Instruction, names: AbstractSet[str]) -> set[str]:
-        """Those of the names that mean something else after the instruction."""
+        """Those of the names whose meaning the instruction changes."""
         if not names:
             return set()
         objects = self._written_objects(instruction)
@@ -66,7 +63,7 @@ class OwnSlots:
         return {name for name in names if name == instruction.result or points_to.private_targets(name) & objects}
 
     def reads_back(self, place: tuple[str, int], read: Access, write: Access, written_in: str) -> bool:
-        """Whether the read at `place` can only give back what the same thread has written by `write`, in block `written_in`."""
+        """Whether the read at `place` can only return what the same thread wrote by `write`, in block `written_in`."""
         text = self._addresses.of(write.pointer)
         if self._addresses.of(read.pointer) != text:
             return False
@@ -75,7 +72,7 @@ class OwnSlots:
         return not self._changing(text) or (*place, text) in self._backed
 
     def _is_alone(self, write: Access, text: str) -> bool:
-        """Whether the lanes of a warp have different places under this address, as far as its text tells."""
+        """Whether the lanes of a warp have different places at this address, as far as its text tells."""
         ways: set[str] = set()
         enclosing: list[str] = []
         for part in _PARTS.findall(text):
@@ -100,7 +97,7 @@ class OwnSlots:
         )
 
     def _changing(self, text: str) -> set[str]:
-        """The names in an address whose values may not be the same later on."""
+        """Names in an address whose values may change later."""
         variables = set(_VARIABLE.findall(text))
         names = {name for name in names_in(text) if name.startswith("%")}
         constant = self._threads.keys() | self._uniformity.points_to.allocas
@@ -112,7 +109,7 @@ class OwnSlots:
 
     @cached_property
     def _backed(self) -> set[tuple[str, int, str]]:
-        """Reads (block, index, address) that on every path follow a write to their address that still means the same place."""
+        """Reads (block, index, address) that on every path follow a write to the same, unchanged address."""
         flow = self._uniformity.flow
         blocks = self._uniformity.function.blocks
         everything = frozenset(self._written_addresses())
@@ -143,7 +140,7 @@ class OwnSlots:
         known -= {text for text in known if self.changed_by(instruction, self._changing(text))}
 
     def _written_objects(self, instruction: Instruction) -> set[str]:
-        """The thread's own variables that the instruction may write to."""
+        """The thread's own variables that the instruction may write."""
         if instruction.opcode not in {"store", "call", "atomicrmw", "cmpxchg"}:
             return set()
         written = [access.pointer for access in accesses(instruction) if access.is_write]
@@ -165,7 +162,7 @@ class OwnSlots:
 
 
 def _way(enclosing: list[str]) -> str:
-    """How the thread's index enters an address: as it is, or through the innermost operation that maps several threads to one."""
+    """How the thread's index enters an address: directly, or through the innermost operation that maps several threads to one."""
     for operation in reversed(enclosing):
         if operation in _QUOTIENTS:
             return "quotient"

@@ -1,4 +1,4 @@
-"""A thread's variables as the scalars and vectors they consist of, byte by byte."""
+"""A thread's variables as the scalars and vectors that they consist of, byte by byte."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Part:
 
 
 class Layout:
-    """Sizes and offsets, as the data layout of SPIR-V has them."""
+    """Sizes and offsets in SPIR-V's data layout."""
 
     def __init__(self, module: Module) -> None:
         lines = (line for _, lines in module.pieces for line in lines)
         self._named = {match["name"]: match["type"] for line in lines if (match := _NAMED.match(line))}
 
     def size_and_alignment(self, kind: str) -> tuple[int, int] | None:
-        """In bytes; None for what has no size here (opaque types)."""
+        """In bytes; None for types without a size here (opaque types)."""
         kind = self._named.get(kind, kind)
         if bits := scalar_bits(kind):
             size = 1 << max(bits - 1, 7).bit_length() >> 3
@@ -76,7 +76,7 @@ class Layout:
         return match["element"] if match else None
 
     def bytes_of(self, kind: str, offset: int = 0) -> int:
-        """One bit for each byte of a value of that type at the offset; from there on, if its size is not known."""
+        """One bit per byte of a value of that type at the offset; all from there on if its size is unknown."""
         size = self.size_and_alignment(kind)
         return -1 << offset if size is None else (1 << size[0]) - 1 << offset
 
@@ -97,14 +97,14 @@ class Layout:
 
 
 def scalar_bits(kind: str) -> int:
-    """0 for what is no scalar."""
+    """0 for anything but a scalar."""
     if kind[:1] == "i" and kind[1:].isdecimal():
         return int(kind[1:])
     return 64 if _POINTER.match(kind) else _BITS.get(kind, 0)
 
 
 def parts_of(layout: Layout, function: Function) -> Mapping[str, list[Part]]:
-    """By variable; of very large ones nothing."""
+    """By variable; none for very large ones."""
     found: dict[str, list[Part]] = {}
     for i in (i for block in function.blocks.values() for i in block.instructions if i.opcode == "alloca"):
         match = _ALLOCA.match(i.body)

@@ -1,7 +1,7 @@
-"""Which bytes of a thread's own variables an instruction reads and writes.
+"""Bytes of a thread's own variables that an instruction reads and writes.
 
-Finer than `points_to`, which knows variables as wholes: a counter may share a structure with what differs by thread. Where an
-address is not known, it is anywhere in what the pointer may point to.
+Finer than `points_to`, which treats variables as wholes: a counter may share a structure with divergent members. An unknown
+address is anywhere in the pointer's objects.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Places:
         return (Access(variable, _ANYWHERE) for variable in sorted(self._points_to.private_targets(text)))
 
     def _place(self, name: str, depth: int) -> tuple[str, int] | None:
-        """(variable, offset in bytes) of a pointer, if it is always the same."""
+        """(variable, offset in bytes) of a pointer, if constant."""
         if name not in self._known:
             self._known[name] = self._find_place(name, depth) if depth else None
         return self._known[name]
@@ -126,7 +126,7 @@ class Places:
         return None
 
     def _only_value(self, slot: tuple[str, int], depth: int) -> str | None:
-        """The pointer that is ever written there: `this`, references and what lambdas capture are variables themselves."""
+        """The only pointer ever written there: `this`, references and lambda captures are variables themselves."""
         values: list[str] = []
         for i in self._writers[slot[0]]:
             value, pointer = store_parts(i) if i.opcode == "store" else ("", "")
@@ -166,6 +166,6 @@ def _written(i: Instruction, points_to: PointsTo) -> set[str]:
 
 
 def _length(i: Instruction) -> int | None:
-    """Of a copy or a filling, if it is constant."""
+    """Length of a copy or a fill, if constant."""
     match = _CONSTANT.match(operands(i.text[i.text.index("(", i.text.index("@")) + 1 : i.text.rindex(")")])[2])
     return int(match[1]) if match else None

@@ -1,7 +1,7 @@
-"""What each pointer of a function may point to: flow-insensitive, field-insensitive, after everything is inlined.
+"""Points-to sets of a function's pointers: flow-insensitive, field-insensitive, after full inlining.
 
-Enough to tell a thread's own variables (allocas, reached directly, through references, `this` or lambda captures) from memory
-that threads share.
+Precise enough to distinguish a thread's own variables (allocas, reached directly, through references, `this` or lambda
+captures) from memory that threads share.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 class _Kind(Enum):
-    """How an instruction hands pointers on."""
+    """How an instruction propagates pointers."""
 
     COPY = auto()  # its result points where its operands do
     ANSWER = auto()  # and to memory that somebody else knows
@@ -96,20 +96,20 @@ class PointsTo:
             self._values[name].add(EXTERNAL)
         for name in self.allocas:
             self._values[name].add(name)
-        # Read once, stepped through until nothing changes.
+        # Parsed once, iterated to a fixed point.
         flows = [flow for instruction in instructions if (flow := _flow(instruction)) is not None]
         while any([self._step(flow) for flow in flows]):  # noqa: C419 - every one takes its step
             pass
 
     def targets(self, text: str) -> set[str]:
-        """The objects that an operand (a name or a constant expression) may point to."""
+        """Objects that an operand (a name or a constant expression) may point to."""
         return set(self._targets(names_in(text)))
 
     def private_targets(self, text: str) -> set[str]:
         return self._targets(names_in(text)) & self.allocas
 
     def _targets(self, names: tuple[str, ...]) -> set[str]:
-        """Not to be changed: mostly there is one name, and what is known of it is handed out as it is."""
+        """Must not be modified: usually there is one name, and its set is returned without a copy."""
         if len(names) == 1 and names[0][0] != "@":
             return self._values[names[0]]
         found: set[str] = set()
@@ -157,7 +157,7 @@ class PointsTo:
 
 
 def _flow(instruction: Instruction) -> _Flow | None:
-    """What it hands on; None if that is nothing."""
+    """What the instruction propagates; None for nothing."""
     result = instruction.result or ""
     if instruction.opcode == "store":
         value, pointer = store_parts(instruction)

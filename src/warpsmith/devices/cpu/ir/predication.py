@@ -1,7 +1,7 @@
-"""Keeps threads that have left a kernel early walking from barrier to barrier.
+"""Makes threads that left a kernel early continue from barrier to barrier.
 
-The way out of a leaving thread ends not in a return but in a flag, after which the thread goes on along the walk (`walk`): the
-barriers and what decides about them stay as they are, for all threads; the work in between is guarded by the flag.
+A leaving thread sets a flag instead of returning, and then continues along the walk (`walk`): barriers and the conditions that
+control them are executed by all threads; the work in between is guarded by the flag.
 
     head:  br %late, %leave, %work             head:          br %late, %leave.out, %work
     leave: ret                                 leave.out:     store 0, %live; br %work
@@ -11,8 +11,8 @@ barriers and what decides about them stay as they are, for all threads; the work
                                                work.3:        …; br %work.4
                                                work.4:        ret
 
-Loops around barriers thus stay one loop, whose condition the runtime itself can see to be uniform. Where threads leave out of
-the loop itself, each after as many rounds as it likes, they ask at that branch, all together, whether anybody stays.
+So a loop around barriers stays one loop, with a condition that the runtime can recognise as uniform. If threads leave the loop
+itself in different trips, all of them vote at that branch on whether any thread stays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INCOMING = re.compile(rf"\[ (.*?), %({NAME}) \]")
 
 
 def predicated(uniformity: Uniformity) -> Function:
-    """The function with every barrier reached by every thread. Raises NotPredicable."""
+    """The function in which every thread reaches every barrier. Raises NotPredicable."""
     walk = Walk(uniformity)
     result = _Emission(uniformity, walk).function
     _ValuesThroughMemory(result).apply()
@@ -75,7 +75,7 @@ class _Emission:
         return _one(_relabel(terminator.text.strip(), {side: _out(side, label), stays: self._after(label, stays)}))
 
     def _after(self, label: str, stays: str) -> str:
-        """Where threads go after a branch that others leave at."""
+        """Where threads continue after a branch at which others leave."""
         return f"{label}.gathering" if label in self._walk.gathering else stays
 
     def _emit_gathering(self, label: str) -> None:
@@ -86,7 +86,7 @@ class _Emission:
         self._add(f"{place}.end", _parse("ret void"))
 
     def _emit_walked(self, block: Block) -> None:
-        """Splits the block into what all threads do and guarded work, in the original order."""
+        """Splits the block into the part for all threads and guarded work, in the original order."""
         number = 0
         label = block.label
         code: list[Instruction] = []
@@ -127,7 +127,7 @@ class _Emission:
         return is_barrier(instruction) or self._walk.is_shared(instruction)
 
     def _emit_way_out(self, label: str) -> None:
-        """A copy of the way from the branch to the return, which ends in the walk instead."""
+        """A copy of the path from the branch to the return, which ends in the walk instead."""
         side = self._leaving[label]
         way = Flow(self._function).reachable([side])
         own = {i.result for name in way for i in self._function.blocks[name].instructions if i.result is not None}
@@ -148,7 +148,7 @@ class _Emission:
             self._add(copy, code)
 
     def _complete_phis(self) -> None:
-        """Predecessors got new names, and new ones came along; threads from there do no work, so any value will do."""
+        """Predecessors were renamed, and new ones added; threads from there do no work, so any value is valid."""
         predecessors = Flow(self.function).predecessors
         for label in self._function.blocks:
             for index, instruction in enumerate(self._blocks[label].instructions):
@@ -162,7 +162,7 @@ class _Emission:
 
 
 class _ValuesThroughMemory:
-    """Guards cut the way from some values to their uses; those are stored where they are made and loaded where they are used."""
+    """Guards cut paths from some values to their uses; these are stored where they are defined and loaded where used."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -190,7 +190,7 @@ class _ValuesThroughMemory:
         self._store()
 
     def _phi(self, text: str, at_end: dict[str, list[Instruction]]) -> str:
-        """A phi uses its values at the end of the blocks they come from."""
+        """A phi uses its values at the end of their source blocks."""
         for value, source in _INCOMING.findall(text):
             if source in self._dominators and (load := self._cut_off((value,), source)):
                 at_end.setdefault(source, []).append(load[value])
@@ -198,7 +198,7 @@ class _ValuesThroughMemory:
         return text
 
     def _cut_off(self, names: Iterable[str], label: str) -> dict[str, Instruction]:
-        """Loads for those of the names that are not made on every way to the block."""
+        """Loads for those of the names that are not defined on every path to the block."""
         return {
             name: self._load(name) for name in names if name in self._home and self._home[name] not in self._dominators[label]
         }

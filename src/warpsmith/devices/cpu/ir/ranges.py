@@ -1,7 +1,7 @@
-"""Arithmetic on ranges of integers, as IR that computes them: whatever lies in the operands' ranges, the result's range holds it.
+"""Interval arithmetic on integers, emitted as IR: the result's range contains every result of operands in their ranges.
 
-Ranges are in signed order. One that would wrap around becomes the whole type. That takes a comparison when the program runs, save
-where it is known before that nothing can wrap.
+Ranges are in signed order. One that would wrap around becomes the whole type. That takes a comparison at run time, unless it is
+known statically that nothing can wrap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _EXACT_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`low` and `high` are operands of type `kind`; `least` and `most` is what is known of them before the program runs."""
+    """`low` and `high` are operands of type `kind`; `least` and `most` are their static bounds."""
 
     kind: str
     low: str
@@ -26,7 +26,7 @@ class Range:
 
     @classmethod
     def of_value(cls, kind: str, operand: str) -> Range:
-        """What is one value, known or not."""
+        """The range of a single value, known or not."""
         least, most = ends(kind)
         if operand.lstrip("-").isdigit():
             least = most = int(operand)
@@ -44,7 +44,7 @@ class Range:
 
 @dataclass(slots=True)
 class Code:
-    """Lines of IR under construction; `name` is what the names of new values begin with."""
+    """Lines of IR under construction; `name` is the prefix of new values."""
 
     name: str
     lines: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ def cast(code: Code, operation: str, operand: Range, kind: str) -> Range:
 
 
 def arithmetic(code: Code, operation: str, left: Range, right: Range) -> Range:
-    """One of the two must be one value; in divisions and shifts the right one. Shifts are by a number."""
+    """One of the two must be a single value; in divisions and shifts the right one. Shifts are by a constant."""
     kind = left.kind
     match operation:
         case "add":
@@ -100,7 +100,7 @@ def arithmetic(code: Code, operation: str, left: Range, right: Range) -> Range:
 
 
 def always(code: Code, predicate: str, left: Range, right: Range) -> str | None:
-    """A value that is true only if the comparison holds for all that lies in the ranges; None if there is no such question."""
+    """A value that is true only if the comparison holds for the whole ranges; None if it cannot be formed."""
     if predicate in {"sgt", "sge", "ugt", "uge"}:
         return always(code, _MIRRORED[predicate], right, left)
     holds = f"icmp {predicate} {left.kind} {left.high}, {right.low}"
@@ -108,7 +108,7 @@ def always(code: Code, predicate: str, left: Range, right: Range) -> str | None:
         return code.add(holds)
     if predicate not in _UNSIGNED or not (left.is_one_value or right.is_one_value):
         return None
-    # Where the range has no negative numbers, both orders are one.
+    # If the range has no negative numbers, both orders are equal.
     varying = right if left.is_one_value else left
     natural = code.add(f"icmp sge {varying.kind} {varying.low}, 0")
     return code.add(f"and i1 {natural}, {code.add(holds)}")
@@ -138,30 +138,30 @@ def _quotient(code: Code, operation: str, left: Range, right: Range) -> Range:
         return Range(kind, found.low, found.high, min(left.least, 0), max(left.most, 0))
     if operation == "sdiv":
         positive = code.add(f"icmp sgt {kind} {right.low}, 0")
-        # Not the divisor itself: the least number divided by -1 stops the program.
+        # Not the divisor itself: the least number divided by -1 traps.
         divisor = code.add(f"select i1 {positive}, {kind} {right.low}, {kind} 1")
         return _unless_wrong(code, positive, _same(code, f"sdiv {kind} {{}}, {divisor}", left, kind))
-    # udiv, lshr: the same as signed where there is no sign
+    # udiv, lshr: the same as signed for non-negative values
     natural = code.add(f"icmp sge {kind} {left.low}, 0")
     return _unless_wrong(code, natural, _same(code, f"{operation} {kind} {{}}, {right.low}", left, kind))
 
 
 def _same(code: Code, operation: str, operand: Range, kind: str) -> Range:
-    """Both ends through an operation that keeps their order."""
+    """Both ends through a monotonic operation."""
     low, high = (code.add(operation.format(end)) for end in (operand.low, operand.high))
     least, most = ends(kind)
     return Range(kind, low, high, max(operand.least, least), min(operand.most, most))
 
 
 def _ordered(code: Code, kind: str, low: str, high: str, least: int, most: int) -> Range:
-    """Both ends moved by the same amount: if one of them wrapped around and the other did not, they changed places."""
+    """Both ends moved by the same amount: if only one of them wrapped, their order is reversed."""
     if ends(kind)[0] <= least and most <= ends(kind)[1]:
         return Range(kind, low, high, least, most)
     return _unless_wrong(code, code.add(f"icmp sle {kind} {low}, {high}"), Range(kind, low, high, *ends(kind)))
 
 
 def _unless_wrong(code: Code, right: str, found: Range) -> Range:
-    """The range if it is right, otherwise everything."""
+    """The range if it is correct, otherwise the whole type."""
     least, most = ends(found.kind)
     low = code.add(f"select i1 {right}, {found.kind} {found.low}, {found.kind} {least}")
     high = code.add(f"select i1 {right}, {found.kind} {found.high}, {found.kind} {most}")

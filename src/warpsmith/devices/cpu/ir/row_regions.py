@@ -1,10 +1,9 @@
-"""Finds the code that only some threads of a row may execute, but mostly all do: what is worth a copy without masks.
+"""Finds code that usually all threads of a row execute, but not always: candidates for a copy without masks.
 
-A block-stride loop, of which some threads make one trip less:    for (i = threadIdx.x; i < n; i += blockDim.x) …
-A guard, which only the last row of threads does not pass whole:   if (blockIdx.x * blockDim.x + threadIdx.x < n) …
+A block-stride loop, in which some threads make one trip less:    for (i = threadIdx.x; i < n; i += blockDim.x) …
+A guard that only the last row of threads does not pass as a whole:   if (blockIdx.x * blockDim.x + threadIdx.x < n) …
 
-Nothing here decides about right or wrong, only about gain; except that regions have one way in, no barriers, and values that stay
-inside.
+This only decides about gain, not correctness; except that regions have one entry, no barriers, and no values used outside.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _INVERSE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt", "ult": "uge"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What holds for the threads that go on, as an instruction and in its parts."""
+    """The condition of the threads that continue, as an instruction and in parts."""
 
     instruction: Instruction
     predicate: str
@@ -37,7 +36,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`blocks` are what a copy has to hold: of a loop, also the one with the branch."""
+    """`blocks` are what a copy must contain: for a loop, also the one with the branch."""
 
     branch: str
     work: str
@@ -50,7 +49,7 @@ class Region:
 
 
 class Regions:
-    """`set_aside` are blocks that hold what is left over by copies made before."""
+    """`set_aside` are remainder blocks of earlier copies."""
 
     def __init__(self, uniformity: Uniformity, bounds: Bounds, set_aside: set[str]) -> None:
         self._uniformity = uniformity
@@ -60,7 +59,7 @@ class Regions:
         self._set_aside = set_aside
 
     def outermost(self, most_instructions: int) -> list[Region]:
-        """Regions that do not overlap, and have no more instructions than that together."""
+        """Regions that do not overlap and have no more instructions in total."""
         loops = self._flow.loops()
         candidates = (self._uniformity.divergent_branches & self._uniformity.postdominators.keys()) - self._set_aside  # reachable
         chosen: list[Region] = []
@@ -78,7 +77,7 @@ class Regions:
         return chosen
 
     def _guard(self, branch: str) -> Region | None:
-        """The one side of a branch that uses memory, up to where the sides meet."""
+        """The one side of a branch that uses memory, up to the join."""
         end = self._uniformity.postdominators[branch]
         sides = [frozenset(self._flow.reachable([side], end)) for side in self._flow.successors[branch]]
         working = [side for side in sides if self._uses_memory(side)]
@@ -90,7 +89,7 @@ class Regions:
         return None if self._is_trimmed(region) else region
 
     def _region(self, branch: str, blocks: frozenset[str]) -> Region | None:
-        """The region, if the branch is where threads of a row part and nothing else keeps a copy from doing without masks."""
+        """The region, if threads of a row diverge at the branch and nothing else prevents an unmasked copy."""
         targets = [target for target in self._flow.successors[branch] if target in blocks and target != branch]
         if len(targets) != 1 or blocks & self._uniformity.barriers or not self._uses_memory(blocks):
             return None
@@ -121,7 +120,7 @@ class Regions:
         return Comparison(found, match[1] if work == parts[2] else _INVERSE[match[1]], match[2], match[3], match[4])
 
     def _is_closed(self, branch: str, work: str, blocks: frozenset[str]) -> bool:
-        """Whether the only way in is through the branch, and values of the region are used outside only where ways meet."""
+        """Whether the branch is the only entry, and values of the region are used outside only in phis."""
         inside = blocks - {branch}
         if any(p not in blocks and (p != branch or label != work) for label in inside for p in self._flow.predecessors[label]):
             return False
@@ -139,11 +138,11 @@ class Regions:
         return (i for label in labels for i in self._function.blocks[label].instructions if i.opcode != "phi")
 
     def _masked(self, branches: set[str]) -> set[str]:
-        """The blocks that not all threads come to."""
+        """Blocks that not all threads reach."""
         return set[str]().union(*(self._uniformity.region(branch) for branch in branches))
 
     def _uses_memory(self, blocks: Collection[str]) -> bool:
-        """Whether more is read or written than the thread's own variables."""
+        """Whether it accesses more than the thread's own variables."""
         points_to = self._uniformity.points_to
         instructions = (i for label in blocks for i in self._function.blocks[label].instructions)
         return any(not points_to.targets(access.pointer) <= points_to.allocas for i in instructions for access in accesses(i))

@@ -41,7 +41,7 @@ def _written_out(line: str) -> list[str]:
     part = f"%sat.{match['name']}"
     new: list[str] = []
     if kind == "half":
-        # Its largest number is below most bounds, which half could not even express.
+        # Its largest number is below most bounds, which half cannot even represent.
         new.append(f"{part}.wide = fpext half {value} to float{rest}")
         value, kind = f"{part}.wide", "float"
     new += [

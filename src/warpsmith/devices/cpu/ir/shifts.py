@@ -1,6 +1,7 @@
-"""Gives shifts by too much the GPU's meaning: everything is shifted out. `(1u << 32) - 1` is all ones there; code counts on it.
+"""Gives oversized shifts the GPU's meaning: all bits are shifted out. There `(1u << 32) - 1` is all ones, and code relies on
+it.
 
-The processor, when it shifts scalars, takes the amount modulo the width instead; the compiler may assume that it never happens.
+The processor's scalar shifts take the amount modulo the width; the compiler may assume that it never happens.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MASKED = re.compile(rf"^  (%{NAME}) = and i(?:32|64) [^ ,]+, (\d+)")
 
 
 def saturate_shifts(module: Module) -> None:
-    """Changes the module in place. Amounts that are constant, or masked to less than the width, stay as they are."""
+    """Changes the module in place. Constant amounts, and those masked below the width, stay unchanged."""
     for name, lines in module.functions.items():
         if any(_SHIFT.match(line) for line in lines):
             module.replace(name, list(_saturated(lines)))

@@ -2,9 +2,9 @@
 
     a[blockIdx.x * n + i]        the sum is unsigned, for blockIdx is: zext to 64 bits, then getelementptr inbounds
 
-A 32-bit sum may wrap before it is widened. The vectoriser takes a sign-extended one not to, and a zero-extended one to do so: it
-then gathers, at a fifth of the speed. Both widenings are the same number below 2³¹, and an index inside its object is below that
-as long as no object has 2³¹ elements, which the device sees to (`MAX_BUFFER_BYTES`).
+A 32-bit sum may wrap before it is widened. The vectoriser assumes that a sign-extended one does not, and a zero-extended one may:
+it then gathers, at a fifth of the speed. Both extensions agree below 2³¹, and an index inside its object is below that as long as
+no object has 2³¹ elements, which the device ensures (`MAX_BUFFER_BYTES`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tells the runtime how large a thread index can be, so that 32-bit index arithmetic keeps its unit stride.
+"""Bounds the thread index for the runtime, so that 32-bit index arithmetic keeps its unit stride.
 
-The index comes as 64 bits and CUDA code cuts it to 32. Unless it is known to fit, a[threadIdx.x + m] may wrap as far as the
-vectoriser knows, and it gathers (16 gathers and 9 scatters against none in a shared-memory reduction, 15 % of its time). Neither
+The index is 64 bits and CUDA code truncates it to 32. Unless it is known to fit, the vectoriser must assume that a[threadIdx.x
++ m] may wrap, and gathers (16 gathers and 9 scatters against none in a shared-memory reduction, 15 % of its time). Neither
 `range` nor `assume` survives SPIR-V; a branch to `unreachable` does.
 """
 
@@ -16,7 +16,7 @@ _BOUND = 1 << 16  # no device has larger blocks
 
 
 def bound_thread_index(module: Module) -> None:
-    """Runs after all passes that look at control flow, which the branches would only make longer."""
+    """Runs after all passes that analyse control flow, which the branches would only slow down."""
     used: set[str] = set()
     for _, lines in module.pieces:
         for index, line in enumerate(lines):

@@ -1,12 +1,12 @@
-"""Shadows loop variables with copies: equal to them, but varying from thread to thread as far as the vectoriser can tell.
+"""Shadows loop variables with equal copies that the vectoriser must treat as varying between threads.
 
     before the loop        last = v; all = zero; own = v + zero
     after a write to v     all &= v; own += v - last + all; last = v
     behind the loop        v = own; last = own
 
-`zero` is something else for a thread beyond the end of the block: only we know that there is none. In the loop `v` stays what it
-is, the same for all threads where it was, and cheap. The twin depends on its own past, so it differs whatever an optimiser knows
-of `v`; and on all that was ever written, so nothing of that is moved out of the loop. Bits are added up, whatever they stand for.
+`zero` is non-zero only for a thread beyond the end of the block, which does not exist, but the compiler cannot know that. In the
+loop `v` is unchanged, uniform where it was, and cheap. The twin depends on its own history, so it varies whatever an optimiser
+knows about `v`; and on every written value, so that none is moved out of the loop. Bits are summed as integers for any type.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What threads take along out of one loop."""
+    """Values that threads carry out of one loop."""
 
     blocks: frozenset[str]
     entries: frozenset[Edge]
@@ -93,7 +93,7 @@ def _put_on_edge(function: Function, edge: Edge, code: list[Instruction], around
 
 
 class _Writer:
-    """Writes code for one part at a time; `of` says which of its places: the variable's own, `last` or `own`."""
+    """Writes code for one part at a time; `of` selects its place: the variable's own, `last` or `own`."""
 
     def __init__(self, numbers: dict[Part, int]) -> None:
         self._numbers = numbers
@@ -155,7 +155,7 @@ class _Writer:
         total = self._value(f"add {_integer(part)} {self._bits(part, value)}, {difference}")
         if part.kind == _integer(part):
             return total
-        # Not by stepping on from a pointer: what it then points to would be taken for a part of what it pointed to before.
+        # Not by stepping on from a pointer: its target would be taken for a part of the previous one.
         cast = "inttoptr" if part.kind.startswith("ptr") else "bitcast"
         return self._value(f"{cast} {_integer(part)} {total} to {part.kind}")
 
@@ -182,7 +182,7 @@ class _Writer:
 
 
 def _integer(part: Part) -> str:
-    """The type of integers of the same size."""
+    """The integer type of the same size."""
     if bits := scalar_bits(part.kind):
         return f"i{bits}"
     match = _VECTOR.match(part.kind)

@@ -36,7 +36,7 @@ _CASTS = frozenset(
 
 
 def result_type(instruction: Instruction) -> str | None:
-    """None where it would take more than a look at the text (aggregates by value)."""
+    """None if the text is not enough (aggregates by value)."""
     body = re.sub(r"(?:, ![\w.]+ !\d+)+$", "", instruction.body)
     opcode, _, rest = body.partition(" ")
     while match := _FLAGS.match(rest):
@@ -59,6 +59,6 @@ def result_type(instruction: Instruction) -> str | None:
 
 
 def leading_type(text: str) -> str | None:
-    """Of an operand as it is written: the type comes first."""
+    """Of a written operand: the type comes first."""
     match = _TYPE.match(text)
     return match["type"] if match else None

@@ -1,8 +1,8 @@
-"""Which values and branches are the same for all threads of a block, conservatively.
+"""Block-uniformity of values and branches, conservatively.
 
-A value is divergent if it depends on the thread (its index, its lane, an atomic's answer), or on a branch that does. Memory that
-threads share gives one value for one address: what differs between barriers would be a race in CUDA too. "All threads" are those
-that may still reach a barrier.
+A value is divergent if it depends on the thread (its index, its lane, an atomic's result), or on a divergent branch. Shared
+memory gives one value per address: a difference between barriers would be a race in CUDA too. "All threads" are those that may
+still reach a barrier.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _THREAD_SOURCE = re.compile(
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """A barrier of the whole block; one of a warp is not."""
+    """A barrier of the whole block; a warp's is not."""
     if instruction.opcode != "call":
         return False
     match = _BARRIER.search(instruction.text)
@@ -36,7 +36,7 @@ def is_barrier(instruction: Instruction) -> bool:
 
 
 def is_thread_source(instruction: Instruction) -> bool:
-    """Whether the instruction asks which thread this is, or something else that differs by thread."""
+    """Whether the instruction's result depends on which thread executes it."""
     return instruction.opcode == "call" and bool(_THREAD_SOURCE.search(instruction.callee or ""))
 
 
@@ -65,7 +65,7 @@ class Uniformity:
         return [label for label in self.function.blocks if label in self.leaving or label in inner]
 
     def is_uniform(self, label: str) -> bool:
-        """Whether all threads that stay come through the block together."""
+        """Whether all remaining threads pass the block together."""
         return label not in self._divergent_blocks
 
     def is_divergent(self, text: str) -> bool:
@@ -73,7 +73,7 @@ class Uniformity:
         return self._uses(text) or bool(_THREAD_SOURCE.search(text))
 
     def region(self, label: str) -> set[str]:
-        """The blocks that the branch at the end of `label` decides about."""
+        """The blocks controlled by the branch at the end of `label`."""
         if label not in self._regions:
             self._regions[label] = self.flow.reachable(self.flow.successors[label], self.postdominators.get(label))
         return self._regions[label]

@@ -63,7 +63,7 @@ def _whole_copy(match: re.Match[str], vectors: dict[str, _Vector], number: int) 
 
 
 def _vectors(lines: list[str]) -> dict[str, _Vector]:
-    """The names of local vectors that are only copied whole or used by component."""
+    """Names of local vectors that are only copied whole or used by component."""
     names = _declared(lines)
     if not names:
         return {}
@@ -82,7 +82,7 @@ def _vectors(lines: list[str]) -> dict[str, _Vector]:
 
 
 def _declared(lines: list[str]) -> dict[str, _Vector]:
-    """Every name of every local vector: its own, and those it gets by a change of address space."""
+    """Every name of every local vector: its own, and those from address space casts."""
     found = {
         name: _Vector(name, count, _ELEMENTS[kind]) for kind, count, name in _BY_VALUE.findall(lines[0]) if kind in _ELEMENTS
     }

@@ -1,7 +1,7 @@
-"""What threads that have left a kernel must still execute to meet the others at every barrier, and whether that can be known.
+"""The walk: what threads that have left a kernel must still execute to reach every barrier with the others.
 
-They follow the branches that decide about barriers, so the values behind those conditions are computed by all threads. These
-have to be uniform and free of side effects, and the walk has to end.
+They follow the branches that control barriers, so all threads compute those conditions. These have to be uniform and free of
+side effects, and the walk must terminate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PURE_CALL = re.compile(
 
 
 class NotPredicable(Exception):  # noqa: N818 - an answer, not a failure
-    """The walk cannot be decided without the work itself; the text says where it failed."""
+    """The walk cannot be separated from the work; the text says where."""
 
 
 class Walk:
@@ -57,11 +57,11 @@ class Walk:
             self.gathering |= gathering
 
     def is_shared(self, instruction: Instruction) -> bool:
-        """Whether gone threads execute it too."""
+        """Whether threads that have left execute it too."""
         return id(instruction) in self._shared
 
     def successors(self, label: str) -> tuple[str, ...]:
-        """Where gone threads go after a block; nowhere: they return."""
+        """Where threads that have left go after a block; empty: they return."""
         targets = self._flow.successors[label]
         if len(targets) < 2 or label in self.branches:
             return targets
@@ -94,7 +94,7 @@ class Walk:
             self._need_value(name)
 
     def _need_block(self, label: str) -> None:
-        """Whatever decides whether the block is reached takes part in the walk."""
+        """All conditions that control the block become part of the walk."""
         for other in self._covered:
             if other != label and len(self._flow.successors[other]) > 1 and label in self._uniformity.region(other):
                 self._need_branch(other)
@@ -132,7 +132,7 @@ class Walk:
 
     @cached_property
     def _writers(self) -> dict[str, list[tuple[str, Instruction]]]:
-        """Who may write a thread's variable, of the blocks that matter."""
+        """Instructions in relevant blocks that may write a thread's variable."""
         found: dict[str, list[tuple[str, Instruction]]] = {}
         for label in self._covered:
             for instruction in self._function.blocks[label].instructions:

@@ -1,12 +1,13 @@
-"""Keeps warps in step where lanes hand values to each other through shared memory without a barrier.
+"""Inserts warp barriers where lanes exchange values through shared memory without one.
 
     if (t < 32) { s[t] += s[t + 16];  s[t] += s[t + 8];  … }         if (lane == 0) s[warp] = x;  y = s[warp];
 
-Formally this needs `__syncwarp`, but lanes that move together have always made it work, and old code relies on it. So a write to
-shared memory gets a warp barrier before and after it, if
+Formally this needs `__syncwarp`, but lockstep execution made it work, and old code relies on it. So a write to shared memory gets
+a warp barrier before and after it, if
 
 * a read of the same object follows before any barrier and may give another lane's value (`own_slots`); or
-* a lane further up has read the place just before (`s[t] = s[t - 1]`): threads run upwards here, so it would be too late.
+* a higher lane has read the place just before (`s[t] = s[t - 1]`): threads run in ascending order here, so the lane
+  would read the new value.
 
 (The same for `volatile` memory: `warp_synchronous`.)
 """
@@ -27,7 +28,7 @@ _LANES = 32
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """An access that follows another one without a barrier between, and what has changed since of the first one's address."""
+    """An access that follows another without a barrier between, and changes since then to the first one's address."""
 
     place: tuple[str, int]
     access: Access
@@ -35,7 +36,7 @@ class _Later:
 
 
 def keep_exchanges_in_step(uniformity: Uniformity, shared: frozenset[str]) -> bool:
-    """Changes the analysed function in place, and says whether it did. `shared` are the names of objects in shared memory."""
+    """Changes the analysed function in place; whether it did. `shared` are the names of objects in shared memory."""
     function = uniformity.function
     slots = OwnSlots(uniformity, shared)
     barrier = Instruction.parse(IN_STEP)
@@ -78,7 +79,7 @@ def _overwrites(slots: OwnSlots, read: Access, later: _Later) -> bool:
 def _following(
     uniformity: Uniformity, slots: OwnSlots, first: Access, objects: set[str], start: tuple[str, int]
 ) -> Iterator[_Later]:
-    """The accesses to these objects from here on, before any barrier."""
+    """The accesses to these objects from here to the next barrier."""
     watched = slots.changing_names(first)
     seen: dict[str, frozenset[str]] = {}
     pending = [(*start, frozenset[str]())]

@@ -1,10 +1,10 @@
-"""Makes old warp-synchronous code right: reductions over `volatile` shared memory that rely on lanes moving together.
+"""Repairs old warp-synchronous code: reductions over `volatile` shared memory that rely on lockstep lanes.
 
     volatile float* v = shared;  v[t] += v[t + 16];  v[t] += v[t + 8];  …
 
 Between the loads and the store of such a line, and between lines, hardware kept the lanes in step; here a warp barrier does. It
-also tells the device that warps matter, so that they get their 32 lanes. The accesses lose `volatile`, which would keep the
-runtime from vectorising, and so from keeping the lanes together at all.
+also tells the device that the kernel uses warps, which then get 32 lanes. The accesses lose `volatile`, which would prevent
+vectorisation, and with it lockstep lanes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IN_STEP = f"  call spir_func void @{_BARRIER}(i32 3, i32 3, i32 264) convergent"
 
 
 def keep_warps_in_step(module: Module) -> bool:
-    """Changes the module in place, where there is shared memory and something volatile that is not a thread's own variable."""
+    """Changes the module in place, if it has shared memory and volatile accesses to more than a thread's own variables."""
     if not module.shared_objects:
         return False
     changed = False
@@ -37,7 +37,7 @@ def keep_warps_in_step(module: Module) -> bool:
 
 
 def declare_barrier(module: Module) -> None:
-    """Makes sure that the barrier of IN_STEP is declared."""
+    """Declares IN_STEP's barrier if necessary."""
     if not any(line.startswith("declare") and f"@{_BARRIER}(" in line for _, lines in module.pieces for line in lines):
         module.pieces.append((None, [f"declare spir_func void @{_BARRIER}(i32, i32, i32) convergent"]))
 

@@ -1,8 +1,8 @@
-"""Gives code that mostly all threads of a row execute a copy without masks.
+"""Adds an unmasked copy of code that usually all threads of a row execute.
 
-Where threads may differ about a branch, the runtime computes under masks what the branch decides about: for every vector of
-threads, in every trip of a loop. Masked stores and gathers are many times slower than plain ones; some machines do them in
-microcode. Yet nearly always all threads agree (`row_regions`), which shows in the bounds of what they compare (`bounds`):
+The runtime executes code under a divergent branch with masks: for every vector of threads, in every trip of a loop. Masked
+stores and gathers are many times slower than plain ones; some machines do them in microcode. Yet nearly always all threads
+agree (`row_regions`), which shows in the bounds of what they compare (`bounds`):
 
     head:  br (i < n), %body, %end               head.whole:  br (i.high < n), %body.whole, %head.rest
     body:  …; br %head                    →      body.whole:  …; br %head.whole
@@ -14,7 +14,7 @@ microcode. Yet nearly always all threads agree (`row_regions`), which shows in t
     end:   …                                     head.rest:   br (i < n), %work, %end
                                                  work:        as before
 
-`i.high` is the same for all threads of a row, and `i.high < n` implies `i < n`: each thread does the same work in the same order.
+`i.high` is uniform in a row, and `i.high < n` implies `i < n`: each thread does the same work in the same order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ROUNDS = 3  # regions in regions: each round finds those whose outer region no 
 
 
 def copy_whole_rows(function: Function, others: frozenset[str]) -> bool:
-    """Changes the function, which has everything inlined, and says whether it did. `others` are the functions it may call."""
+    """Changes the fully inlined function; whether it did. `others` are the functions it may call."""
     left = _MOST_COPIED
     set_aside: set[str] = set()
     for number in range(_ROUNDS):
@@ -64,7 +64,7 @@ class _Copying:
         self._tag = tag
 
     def apply(self, regions: list[Region]) -> set[str]:
-        """Returns the blocks that are left for what the copies do not do."""
+        """Returns the blocks for the remainder of the copies."""
         tests = {region.branch: self._test(region) for region in regions}  # first, for it asks for the bounds
         in_loops = {label for region in regions if region.is_loop for label in region.blocks}
         for label, block in self._function.blocks.items():
@@ -85,7 +85,7 @@ class _Copying:
         return f"{region.branch}.{self._tag}.rest"
 
     def _test(self, region: Region) -> tuple[str, list[str]]:
-        """A value that says whether all threads of the row go on, and the code for it."""
+        """A value for whether all threads of the row continue, and its code."""
         comparison = region.comparison
         code = Code(f"{comparison.instruction.result}.{self._tag}")
         left, right = (self._bounds.of(comparison.kind, operand) for operand in (comparison.left, comparison.right))
@@ -122,12 +122,12 @@ class _Copying:
             if label not in region.blocks:
                 _add_ways_in(block, new, new)
             elif any(target not in region.blocks for target in block.successors) or block.terminator.opcode == "ret":
-                # Two copies that end alike would be made one again, with a mask. This one is not the one that has to be fast.
+                # Two copies with the same tail would be merged again, with a mask. This one may be the slower one.
                 block.instructions[-1:-1] = _parsed([f"store volatile i32 0, ptr {_MARK}.{self._tag}"])
         self._insert(branch, made, before=False)
 
     def _insert(self, place: str, made: dict[str, list[Instruction]], *, before: bool) -> None:
-        """Next to the block that they belong to: blocks should come after those that dominate them."""
+        """Next to their original block: blocks should follow their dominators."""
         blocks: dict[str, Block] = {}
         for label, block in self._function.blocks.items():
             if label == place and not before:
@@ -148,7 +148,7 @@ class _Copying:
 
 
 def _add_ways_in(block: Block, sources: dict[str, str], values: dict[str, str]) -> None:
-    """Where ways meet, what comes from a block comes also from its copy."""
+    """Phis get the copies of their source blocks as further sources."""
     for index, instruction in enumerate(block.instructions):
         if instruction.opcode != "phi":
             break

@@ -1,1 +1,1 @@
-"""Inline PTX that means the same in C++: straight-line instructions, written out for clang."""
+"""Translates inline PTX to equivalent C++ for clang: straight-line instructions only."""

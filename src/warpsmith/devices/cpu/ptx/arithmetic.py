@@ -10,7 +10,7 @@ from warpsmith.devices.cpu.ptx.program import Instruction
 
 Handler = Callable[[Instruction, Registers], str]
 
-# How exact a result has to be at least: here it always is. Subnormal numbers stay what they are with `ftz` too.
+# Minimum accuracy of a result, always met here. Subnormal numbers are kept with `ftz` too.
 _PRECISION = frozenset({"rn", "ftz", "approx", "full"})
 _SINGLE = {
     "add": "__fadd_rn", "sub": "__fsub_rn", "mul": "__fmul_rn", "fma": "__fmaf_rn", "mad": "__fmaf_rn", "div": "__fdiv_rn",
@@ -84,7 +84,7 @@ def _whole(instruction: Instruction, kind: str, values: list[str]) -> str:
 
 
 def _mad_wide(instruction: Instruction, registers: Registers) -> str:
-    """What is added has twice the width."""
+    """The addend has twice the width."""
     if "wide" not in instruction.modifiers:
         return _calculation(instruction, registers)
     kind = instruction.modifiers[-1]
@@ -112,7 +112,7 @@ def _logic(instruction: Instruction, registers: Registers) -> str:
 
 
 def _bits(name: str, kinds: tuple[str, ...], *modifiers: tuple[str, ...]) -> Handler:
-    """A function of the prelude whose operands have these types, the first that of the result."""
+    """A prelude function of these operand types, with the first as its result."""
 
     def handler(instruction: Instruction, registers: Registers) -> str:
         if instruction.modifiers not in modifiers:
@@ -180,7 +180,7 @@ def _convert(instruction: Instruction, registers: Registers) -> str:
 
 
 def _convert_pair(rounding: tuple[str, ...], kinds: tuple[str, str], to: str, given: list[str], registers: Registers) -> str:
-    """Of two numbers the first becomes the upper one."""
+    """The first of two numbers becomes the upper one."""
     match kinds, rounding:
         case (("f16x2" | "bf16x2") as kind, "f32"), ("rn",) if len(given) == 2:
             one = registers.type(kind.removesuffix("x2"))

@@ -1,4 +1,4 @@
-"""Moves, loads, stores, exchanges within a warp, and what only concerns order or speed."""
+"""Moves, loads, stores, warp exchanges, and instructions that only affect order or speed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warpsmith.devices.cpu.ptx.arithmetic import operands as exactly
 from warpsmith.devices.cpu.ptx.operands import Registers, UnknownPtxError, is_literal
 from warpsmith.devices.cpu.ptx.program import Instruction
 
-# Which cache, and for how long: nothing that a result depends on.
+# Cache hints, which no result depends on.
 _CACHING = re.compile(r"global|nc|ca|cg|cs|lu|cv|wb|wt|weak|L[12]::(?:no_allocate|evict_\w+|\d+B)")
 _ADDRESS = re.compile(r"\[\s*(?P<base>[^\s+\]]+)\s*(?:\+\s*(?P<offset>\d+|0x[0-9a-fA-F]+))?\s*\]|\[\s*(?P<named>%\[\w+\])\s*\]")
 _ELEMENTS = {"v2": 2, "v4": 4, "v8": 8}
@@ -46,7 +46,7 @@ def _place(operand: str, registers: Registers) -> str:
 
 
 def _access(instruction: Instruction) -> tuple[str, int]:
-    """The type, and how many there are. Not of shared memory, whose addresses are no numbers here, nor where order counts."""
+    """Type and number of elements. Not shared memory, whose addresses are not numbers here, nor ordered accesses."""
     *how, kind = instruction.modifiers or ("",)
     counts = [_ELEMENTS[word] for word in how if word in _ELEMENTS]
     if any(word not in _ELEMENTS and not _CACHING.fullmatch(word) for word in how):
@@ -115,7 +115,7 @@ HANDLERS: dict[str, Handler] = {
     "membar": _always("__threadfence();", "gl", "sys", "cta"),
     "fence": _always("__threadfence();", "acq_rel.gpu", "acq_rel.sys", "sc.gpu", "sc.sys"),
     "trap": _always("__trap();"),
-    # One grid runs at a time here.
+    # Only one grid runs at a time here.
     "griddepcontrol": _always(";", "wait", "launch_dependents"),
     "prefetch": _always(";"),
     "prefetchu": _always(";"),

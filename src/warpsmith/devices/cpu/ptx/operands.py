@@ -37,7 +37,7 @@ _MACHINE = {
 
 
 class UnknownPtxError(Exception):
-    """What has no translation; its text is the instruction, where it is one."""
+    """PTX without a translation; its text is the instruction, if there is one."""
 
 
 class Registers:
@@ -58,7 +58,7 @@ class Registers:
         return variable
 
     def variable(self, name: str) -> str:
-        """To be assigned to, or a predicate."""
+        """As an assignment target, or a predicate."""
         if name not in self._variables:
             raise UnknownPtxError
         return self._variables[name]

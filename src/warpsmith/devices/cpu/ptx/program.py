@@ -1,4 +1,4 @@
-"""PTX text as instructions: registers that it declares, and for each instruction its guard, its dotted name and its operands."""
+"""Parses PTX text: declared registers, and each instruction's guard, dotted name and operands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Program:
 
 
 def parsed(text: str) -> Program | None:
-    """None where it is more than a sequence of instructions: labels, nested scopes."""
+    """None for more than a sequence of instructions: labels, nested scopes."""
     text = _COMMENT.sub(" ", text).strip()
     if text.startswith("{") and text.endswith("}") and not _is_vector(text):
         text = text[1:-1]
@@ -51,5 +51,5 @@ def _is_vector(text: str) -> bool:
 
 
 def _split(operands: str) -> list[str]:
-    """At commas outside of braces."""
+    """Splits at commas outside braces."""
     return re.split(r",(?![^{]*\})", operands) if operands else []

@@ -1,4 +1,4 @@
-"""One `asm` statement: its PTX, and the C++ expressions that go in and come out."""
+"""Parses one `asm` statement: its PTX, and its C++ input and output expressions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Statement:
 
 
 def parsed(tokens: Sequence[Token]) -> Statement | None:
-    """What stands between the brackets; None where it is not plainly a string and its operands."""
+    """Parsed contents of the parentheses; None unless it is a string and its operands."""
     if any(token.kind is Kind.DIRECTIVE for token in tokens):
         return None
     template, *sections = _parts(tokens, ":")
@@ -50,7 +50,7 @@ def parsed(tokens: Sequence[Token]) -> Statement | None:
 
 
 def _parts(tokens: Sequence[Token], separator: str) -> Iterator[Sequence[Token]]:
-    """Split where the separator is in no bracket. `::` is two empty colons between operands."""
+    """Splits at the separator outside brackets. `::` is two empty colons between operands."""
     depth, start = 0, 0
     for index, token in enumerate(tokens):
         depth += token.text in {"(", "[", "{"}
@@ -74,7 +74,7 @@ def _literal(token: Token) -> str | None:
 
 
 def _operand(tokens: Sequence[Token]) -> Operand | None:
-    """`[name] "=r"(expression)`, the name left out as a rule."""
+    """`[name] "=r"(expression)`, usually without the name."""
     texts = [token.text for token in tokens]
     name = ""
     if len(texts) > 2 and texts[0] == "[" and texts[2] == "]":

@@ -1,6 +1,6 @@
-"""An `asm` statement as C++: registers become variables that hold bits, instructions calls of the prelude's functions.
+"""Translates an `asm` statement to C++: registers become variables that hold bits, instructions calls of prelude functions.
 
-Whatever is not known here, down to the last modifier, is left to be refused: PTX that is read wrong computes wrong numbers.
+Anything unknown, down to the last modifier, is refused: misread PTX would compute wrong numbers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _REGISTER = {"16": "unsigned short", "32": "unsigned int", "64": "unsigned long"
 _REGISTER_TYPE = re.compile(r"[busf](16|32|64)|b?f(16)|b?f(16x2)")
 
 
-# By what shows in a text that it needs one of them.
+# Words in a text that require one of them.
 HEADERS = {"warpsmith/ptx.h": "__warpsmith::ptx::", "warpsmith/ptx_small_floats.h": "/* small floats */"}
 
 
 def translated(statement: Statement) -> str:
-    """One statement without its semicolon. Raises UnknownPtxError with the instruction that is not known, if it is one."""
+    """One statement without its semicolon. Raises UnknownPtxError with the unknown instruction, if it is one."""
     parsed = program.parsed(statement.text)
     if parsed is None:
         raise UnknownPtxError
@@ -65,7 +65,7 @@ def _after(statement: Statement, registers: Registers) -> Iterator[str]:
 def _bits(kind: str, expression: str) -> str:
     if kind in _FLOATS:
         return f"__warpsmith::bit_cast<{_STORAGE[kind]}>(({_FLOATS[kind]})({expression}))"
-    # What an address is made of stays a pointer: from a number, nobody could tell any more where it points.
+    # An address operand stays a pointer: a number would lose its object.
     return f"({expression})" if kind in {"l", "n"} else f"({_STORAGE[kind]})({expression})"
 
 

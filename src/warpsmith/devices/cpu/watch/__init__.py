@@ -1,1 +1,1 @@
-"""Watched kernels: every access of memory that threads share is reported, so that races are found which no output shows."""
+"""Watched kernels report every access of shared memory and buffers, to find races that no output shows."""

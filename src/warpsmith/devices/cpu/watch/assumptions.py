@@ -1,6 +1,6 @@
-"""What a kernel tells the compiler to rely on: `__builtin_assume`, `__builtin_assume_aligned`, `__builtin_unreachable`.
+"""Checks a kernel's promises to the compiler: `__builtin_assume`, `__builtin_assume_aligned`, `__builtin_unreachable`.
 
-Where it does not hold, any code is right: one compiler makes nothing of it, and another leaves out a check.
+If one does not hold, any code is valid: one compiler ignores it, another removes a check.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _ALIGNED = re.compile(
 
 
 def broken(instruction: Instruction, before: Instruction | None, value: Callable[[str], str]) -> str | None:
-    """A truth value of the thread: what is assumed here does not hold. `value` names what an operation gives.
+    """A per-thread boolean: the assumption does not hold. `value` names an operation's result.
 
-    Behind a call is what the call does not return from: a trap, an assertion.
+    Code after a call is reached only if the call returns: a trap or a failed assertion does not.
     """
     if instruction.opcode == "unreachable":
         return None if before is not None and before.opcode == "call" else "true"

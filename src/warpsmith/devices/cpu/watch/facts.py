@@ -1,4 +1,4 @@
-"""What a watched binary's program has to know; it travels with the binary."""
+"""Data about a watched binary that travels with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Where the accesses are in the source, and what they go to."""
+    """Source positions of the accesses, and their objects."""
 
     granule: int  # bytes: no access is narrower
     is_ordering: bool  # blocks may hand each other results in order

@@ -1,7 +1,7 @@
-"""Has a thread's own variables begin with what the host says, so that what depends on uninitialised ones shows in the outputs.
+"""Initialises a thread's own variables with a host-chosen pattern, so that uses of uninitialised ones show in the outputs.
 
-Scalars and small arrays and structures, element by element, so that the runtime can still keep them in registers; the stores of
-variables that are initialised before they are read are dead, and go away. Pointers are left alone, and so is what is large.
+Scalars and small arrays and structures are filled by element, so that the runtime can still keep them in registers; stores to
+variables that are initialised before they are read are dead and removed. Pointers and large variables are not filled.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _Path = tuple[int, ...]
 
 
 def type_names(module: Module) -> dict[str, str]:
-    """Of structures: what is in them."""
+    """Members of structures, by type name."""
     lines = (lines[0] for _, lines in module.pieces)
     return {match[1]: match[2] for match in map(_TYPE.match, lines) if match}
 
 
 class Fills:
-    """`value` adds an instruction to the code and returns its result's name. `names` are those that were filled, in order."""
+    """`value` adds an instruction to the code and returns its result's name. `names` are the filled variables, in order."""
 
     def __init__(self, types: Mapping[str, str], code: list[str], value: Callable[[str], str]) -> None:
         self._types = types
@@ -59,7 +59,7 @@ class Fills:
                 self._code.append(f"  store {scalar} {known[scalar]}, ptr {place}, align 1")
 
     def _pattern(self, number: int, fill: str, other: str, begin: str, end: str) -> str:
-        """Written out, for whatever nobody reads goes away again."""
+        """Emitted inline, because unused code is removed again."""
         behind, before = self._value(f"icmp ule i64 {begin}, {number}"), self._value(f"icmp ugt i64 {end}, {number}")
         return self._value(f"select i1 {self._value(f'and i1 {behind}, {before}')}, i64 {fill}, i64 {other}")
 
@@ -74,7 +74,7 @@ class Fills:
         return parts[0], found if self._collect(parts[0], (), found) else []
 
     def _collect(self, kind: str, path: _Path, found: list[tuple[_Path, str]]) -> bool:
-        """Whether all of it can be filled; pointers and what is not known are left out."""
+        """Whether all of it can be filled; pointers and unknown types are left out."""
         kind = self._types.get(kind, kind)
         if kind in _BITS:
             found.append((path, kind))

@@ -1,4 +1,4 @@
-"""What watched launches found, in words."""
+"""Formats the findings of watched launches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Place:
 
 
 def races(words: Sequence[int], places: Sequence[Place], lines: Sequence[int], blocks: Sequence[int], block: Dim3) -> list[str]:
-    """One sentence for each pair of places in the source. `words` is what the device wrote: how many, then the findings."""
+    """One sentence per pair of source positions. `words` is the device's output: a count, then the findings."""
     found: dict[tuple[int, ...], str] = {}
     for kind, earlier, later, place, offset in _findings(words):
         first, second = _Access.of(earlier, lines), _Access.of(later, lines)
@@ -40,14 +40,14 @@ def races(words: Sequence[int], places: Sequence[Place], lines: Sequence[int], b
 
 
 def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: Sequence[int], block: Dim3) -> list[str]:
-    """One sentence for each place in the source that reaches outside of what it is meant for, or not where its type may lie."""
+    """One sentence per source position with an out-of-bounds or misaligned access."""
     found: dict[tuple[int, ...], str] = {}
     for kind, tag, nbytes, place, raw in _findings(words):
         access = _Access.of(tag, watch.lines)
         at = f" at line {access.line}" if access.line else ""
         who = _thread(access.thread, block) + (f" of block {blocks[access.watched_block]}" if len(blocks) > 1 else "")
         if kind == hooks.STRAY_OWN and access.site in watch.assumptions:
-            found.setdefault((kind, access.line), f"{who} comes to what the compiler was told never to happen{at}")
+            found.setdefault((kind, access.line), f"{who} violates an assumption given to the compiler{at}")
             continue
         if kind == hooks.STRAY_OWN:
             found.setdefault((kind, access.line), f"an array of the thread's own: {who} indexes it out of bounds{at}")
@@ -59,7 +59,7 @@ def strays(words: Sequence[int], places: Sequence[Place], watch: Watch, blocks: 
             continue
         if kind == hooks.MISALIGNED:
             last = offset + (nbytes & hooks.MOST_BYTES) - 1
-            told = f"{places[place]}: {who} accesses bytes {offset} to {last}{at}, as what must be aligned to {nbytes >> 32}"
+            told = f"{places[place]}: {who} accesses bytes {offset} to {last}{at}, misaligned: the type requires {nbytes >> 32}"
             found.setdefault((kind, access.line, place), told)
             continue
         size = places[place].nbytes
@@ -112,7 +112,7 @@ def _thread(number: int, block: Dim3) -> str:
 
 
 def variable_name(symbol: str) -> str:
-    """As the source has it: `_ZZ5shiftPfE4tile` is `tile`, OpenCL's `shift.tile` too."""
+    """The source name: `_ZZ5shiftPfE4tile` is `tile`, OpenCL's `shift.tile` too."""
     if symbol.startswith("_Z"):
         for match in reversed(list(_LOCAL_NAME.finditer(symbol))):
             length = int(match[1])

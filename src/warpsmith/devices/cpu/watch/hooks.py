@@ -1,4 +1,4 @@
-"""The functions that a watched kernel calls (`include/warpsmith/watch.h`), compiled once and linked into its module."""
+"""Functions that a watched kernel calls (`include/warpsmith/watch.h`), compiled once and linked into its module."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Has a kernel report what it does to memory that threads share: a call before each access, a count of the barriers passed.
+"""Instruments a kernel to report its accesses of memory that threads share: a call before each access, and a count of barriers.
 
-In two steps, for what makes a kernel right here (`convergence`) also puts barriers where the kernel has none and forgets what was
-volatile: `mark_meetings` comes before, `instrumented` after.
+In two steps, because making a kernel safe here (`convergence`) also adds barriers and drops `volatile`: `mark_meetings` comes
+before, `instrumented` after.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SPREAD = 6364136223846793005  # odd, with bits all over: sequences of meetings 
 
 @dataclass(slots=True)
 class Watched:
-    """A module that is being instrumented, and what is learnt on the way."""
+    """A module that is being instrumented, and the data collected."""
 
     module: Module
     keeps_state: bool
@@ -91,7 +91,7 @@ class Watched:
 
 
 def mark_meetings(module: Module) -> None:
-    """Puts a mark after every place where the threads of a block or a warp meet, and on what is volatile. In place."""
+    """Marks every point where the threads of a block or a warp meet, and volatile accesses. In place."""
     for name, lines in module.functions.items():
         marked: list[str] = []
         for line in lines:
@@ -105,7 +105,7 @@ def mark_meetings(module: Module) -> None:
 
 
 def instrumented(module: Module, kernels: list[str]) -> Watched:
-    """The module with all calls in place; the functions that are called come by linking."""
+    """The module with all calls in place; the called functions are linked in."""
     flat = flattened(module, kernels)
     part_loop_exits(flat, ENTRY)
     function = Function.parse(flat.functions[ENTRY])
@@ -128,7 +128,7 @@ class _Instrument:
         matches = (_SHARED_VARIABLE.match(lines[0]) for _, lines in watched.module.pieces)
         self._shared = [match for match in matches if match is not None][: hooks.MAX_SHARED]
         watched.shared += [match["name"] for match in self._shared]
-        # Where ranges are, by the object: variables in shared memory first, then the arguments.
+        # Address ranges by object: shared memory variables first, then the arguments.
         self._places = {f"@{match['name']}": place for place, match in enumerate(self._shared)}
         self._places |= {name: hooks.MAX_SHARED + i for i, name in enumerate(parameters)}
         self._places = {name: place for name, place in self._places.items() if place < hooks.MAX_RANGES}
@@ -159,7 +159,7 @@ class _Instrument:
         _put_first(self._function, [*map(Instruction.parse, asking)], [*map(Instruction.parse, self._code)], leaves=bool(leave))
 
     def _nobody_watches(self) -> list[str]:
-        """%watch.leave, without a call of ours: so the runtime sees that all threads of a block agree, and skips the rest."""
+        """%watch.leave, without a hook call: the runtime then sees that all threads of a block agree, and skips the rest."""
         pieces = self._watched.module.pieces
         pieces.append((None, [f"@{hooks.STATE} = external addrspace(1) global [{hooks.BLOCKS_AT + hooks.MAX_BLOCKS} x i64]"]))
         for name in (_GROUP, _GROUPS):
@@ -231,7 +231,7 @@ class _Instrument:
         self._code.append(f"  store {kind} {value}, ptr %watch.{variable}")
 
     def _report(self, instruction: Instruction, access: Access) -> Instruction:
-        """The instruction as it is to be: its accesses go where the device says."""
+        """The instrumented instruction: its accesses go where the hooks say."""
         pointer = pointer_of(access)
         width = access.width or width_of(instruction, access)
         if pointer is None or pointer[0] == OWN_MEMORY or width is None:
@@ -273,13 +273,13 @@ class _Instrument:
         )
 
     def _who(self, instruction: Instruction, access: Access, origins: frozenset[str]) -> str:
-        """Who it is, and what came before: the first arguments of every report."""
+        """The thread and its history: the first arguments of every report."""
         who, progress, steps = (self._variable(*v) for v in (("who", "i64"), ("progress", "i32"), ("steps", "i64")))
         is_atomic = access.is_atomic or _ATOMIC_ACCESS.match(instruction.body) is not None
         flags = (hooks.ATOMIC if is_atomic else 0) | (hooks.VOLATILE if _WAS_VOLATILE in instruction.text else 0)
         if flags:
             who = self._value(f"or i64 {who}, {flags}")
-            # By such an operation a block may learn that it is the last one: the others have to run, too.
+            # Such an operation may tell a block that it is the last one: the others have to run, too.
             self._watched.is_ordering |= not all(origin[0] == "@" and origin in self._places for origin in origins)
         return f"i64 {who}, i32 {progress}, i64 {steps}"
 
@@ -290,10 +290,10 @@ class _Instrument:
         return places.pop() if len(places) == 1 else hooks.ANY_PLACE
 
     def _bytes(self, instruction: Instruction, access: Access, pointer: tuple[str, str]) -> str:
-        """Where the bytes to be written are: in a variable of our own, or where they are copied from."""
+        """Location of the bytes to write: a spill variable, or the source of a copy."""
         if access.value is None:
             source = pointer_of(next(iter(accesses(instruction))))
-            # Constant memory has no generic address: what is overwritten tells as well whether threads write alike.
+            # Constant memory has no generic address: the overwritten bytes show as well whether threads write the same.
             return self._generic(pointer if source is None or source[0] == CONSTANT_MEMORY else source)
         value = stored(access.value)
         spill = f"%watch.spill{len(self._variables)}"
@@ -321,7 +321,7 @@ class _Instrument:
 
 
 def _put_first(function: Function, asking: list[Instruction], opening: list[Instruction], *, leaves: bool) -> None:
-    """Before everything else. Where blocks may leave, those that nobody watches do so at once: nobody needs their results."""
+    """Inserted before everything else. If blocks may leave, unwatched ones do so at once: their results are not needed."""
     entry = function.blocks[function.entry]
     own = [i for i in entry.instructions if i.opcode == "alloca"]  # variables stay in the first block
     others = [i for i in entry.instructions if i.opcode != "alloca"]

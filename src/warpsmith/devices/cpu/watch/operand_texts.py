@@ -1,4 +1,4 @@
-"""The pointers, values and widths of accesses, read from an instruction's text, and another pointer written into it."""
+"""Parses the pointers, values and widths of accesses from an instruction's text, and replaces its pointer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pointer_of(access: Access) -> tuple[str, str] | None:
 
 
 def alignment_of(instruction: Instruction, access: Access) -> int:
-    """What the type that is accessed asks for; 1 where nothing is said."""
+    """The accessed type's required alignment; 1 if none is given."""
     found = _ALIGNMENT.findall(access.pointer if instruction.opcode == "call" else instruction.text)
     return int(found[-1]) if found else 1
 
@@ -46,7 +46,7 @@ def typed(pointer: tuple[str, str]) -> str:
 
 
 def led_to(instruction: Instruction, access: Access, old: str, new: str) -> Instruction:
-    """The instruction with another pointer: the last operand of that name, or of a call or an atomic operation the first."""
+    """The instruction with another pointer: the last operand of that name; for a call or an atomic operation the first."""
     text = instruction.text
     pattern = re.compile(rf"(?<=[ ]){re.escape(old)}(?![\w.$-])")
     matches = list(pattern.finditer(text))
@@ -62,7 +62,7 @@ def stored(value: str) -> str:
 
 
 def width_of(instruction: Instruction, access: Access) -> int | None:
-    """Where the analyses do not need it: of constant vectors, of atomic operations."""
+    """Width where the analyses do not need it: constant vectors, atomic operations."""
     if access.value is not None:
         kind = leading_type(stored(access.value))
         return size_of(kind) if kind is not None else None

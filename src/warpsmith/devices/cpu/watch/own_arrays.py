@@ -1,4 +1,6 @@
-"""Indices into arrays of a thread's own, and how long those are: what strays there is seen by the index, without an address."""
+"""Indices into a thread's own arrays, and their lengths: an out-of-bounds access there is detected by index, without an
+address.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _INDEX = re.compile(r"^(i\d+) (%.+)$")
 
 
 class OwnArrays:
-    """Arrays of one dimension: of several, an index too large for one may still be inside the whole. `types` are by name."""
+    """One-dimensional arrays: an index too large for one dimension of several may still be inside the whole. `types` are by
+    name.
+    """
 
     def __init__(self, function: Function, origins: Origins, types: Mapping[str, str]) -> None:
         self._found: dict[str, tuple[str, str, int]] = {}
@@ -36,10 +40,10 @@ class OwnArrays:
                 self._found[instruction.result] = index[1], index[2], int(array[1])
 
     def bound(self, pointer: str) -> tuple[str, str, int] | None:
-        """(the index' type, the index, the length), where the pointer is that of an element with an index of the program's."""
+        """(index type, index, length) for a pointer to an element with a computed index."""
         return self._found.get(pointer)
 
 
 def _written_out(text: str, types: Mapping[str, str]) -> str:
-    """With what is in structures."""
+    """With structure types expanded."""
     return _NAMED.sub(lambda match: _written_out(types.get(match[0], ""), types), text)

@@ -1,4 +1,4 @@
-"""A watched kernel at work: chooses the blocks to watch, gives the hooks memory for what they see, and reads what they found."""
+"""Runs a watched kernel: chooses the blocks to watch, allocates memory for the hooks, and reads their findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arguments = tuple[memoryview | bytes | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """What accesses are checked against. Where variables in shared memory are, the kernel finds out."""
+    """An address range that accesses are checked against. The kernel fills in those of shared memory variables."""
 
     place: Place
     begin: int = 0
@@ -47,7 +47,7 @@ class WatchedProgram:
         self._program = self._loaded()
 
     def launch(self, arguments: Arguments, geometry: Geometry) -> int:
-        """As CpuProgram does, several times. Raises ChecksFailed with what was found."""
+        """As CpuProgram's, several times. Raises ChecksFailed with the findings."""
         watch = self._watch
         blocks = watched_blocks(geometry.grid)
         ranges = self._ranges(arguments, geometry)
@@ -65,7 +65,7 @@ class WatchedProgram:
         }
 
         def again(fill: Fill) -> list[str]:
-            """What goes wrong with other contents, in the words of `strays`."""
+            """Findings with other initial contents, as from `strays`."""
             if watch.keeps_state:
                 self._program = self._loaded()
             try:
@@ -84,17 +84,17 @@ class WatchedProgram:
         self._program.set_constants(values)
 
     def _loaded(self) -> CpuProgram:
-        """With the device's variables as they are in the source."""
+        """With the device's variables at their initial values."""
         program = CpuProgram(self._session, self._binary)
         self._begin, self._end = (program.kernel(name) for name in (hooks.BEGIN, hooks.END))
         program.set_constants(self._constants)
         return program
 
     def _ranges(self, arguments: Arguments, geometry: Geometry) -> list[_Range]:
-        """By the numbers that the kernel has for them."""
+        """By the kernel's numbers for them."""
         watch = self._watch
         sized = [name for name in watch.shared if name == DYNAMIC_SHARED or name.startswith(LOCAL_PARAMETER)]
-        # How several share what a launch is given is the host's secret.
+        # How several share the launch's memory is known only to the host.
         exact = dict.fromkeys(sized, geometry.shared_bytes) if len(sized) == 1 else {}
         found = [
             _Range(Place(name, is_shared=True), nbytes=exact.get(name, _UNLIMITED), cell_bytes=watch.shared_bytes)
@@ -110,7 +110,7 @@ class WatchedProgram:
         return found
 
     def _watched(self, arguments: Arguments, geometry: Geometry, state: list[int]) -> tuple[int, tuple[list[int], list[int]]]:
-        """Nanoseconds, and what the hooks wrote: races, and strays."""
+        """Nanoseconds, and the hooks' findings: races, and strays."""
         self._run(self._begin, state)
         nanoseconds = self._program.launch(arguments, geometry)
         words = self._run(self._end, [0] * _OUT_WORDS)
@@ -124,7 +124,7 @@ class WatchedProgram:
 
 
 def _state(watch: Watch, blocks: Sequence[int], ranges: Sequence[_Range], cells: Sequence[int], fill: Fill) -> list[int]:
-    """As the header lays it out. Without cells, races are not looked for."""
+    """As laid out in the header. Without cells, races are not checked."""
     buffers = range(min(len(watch.arguments), hooks.MAX_RANGES - hooks.MAX_SHARED))
     inputs = sum(1 << hooks.MAX_SHARED + i for i in buffers if i not in watch.written)
     state = [watch.granule, len(ranges), len(blocks), int(watch.is_ordering and any(cells)), inputs, *fill.words]
@@ -135,7 +135,7 @@ def _state(watch: Watch, blocks: Sequence[int], ranges: Sequence[_Range], cells:
 
 
 class _Cells:
-    """Memory for the cells of every range, empty. Ranges that there are not addresses enough for have none."""
+    """Empty shadow cells of every range. A range that is too large for the address space has none."""
 
     def __init__(self, granule: int, sizes: Sequence[int]) -> None:
         self._maps: list[mmap.mmap] = []
@@ -158,7 +158,7 @@ class _Cells:
 
 
 def watched_blocks(grid: Dim3) -> list[int]:
-    """Numbers of blocks at the beginning, in the middle and at the end of the grid, each with its neighbours."""
+    """Blocks at the beginning, in the middle and at the end of the grid, each with its neighbours."""
     x, y, z = grid
     count = x * y * z
     middle = (x // 2) + x * (y // 2 + y * (z // 2))

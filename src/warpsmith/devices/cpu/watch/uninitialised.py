@@ -1,8 +1,9 @@
-"""Uninitialised values that reach an output: the launch is repeated with other contents, and has to come to the same.
+"""Detects uninitialised values that reach an output: the launch is repeated with other initial contents and must give the same
+result.
 
-Shared memory, the threads' own variables and the outputs begin with one byte over and over, another one in each launch. Outputs
-that are not the same then depend on it; what nobody wrote has the byte itself, and is no one's concern here. Which variable it is
-comes out by giving only some of them the other contents.
+Shared memory, the threads' own variables and the outputs begin with one repeated byte, different in each launch. Outputs that
+differ depend on it; elements that nobody wrote have the byte itself and are ignored here. Filling only some variables
+differently identifies the variable.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SUFFIX = re.compile(r"(?:\.i\d*|\.n\d*|(?<=\D)\d+)*$")  # what compilers put be
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The byte that the variables from `begin` to `end` begin with, and the other ones' (`hooks.FILL`). Outputs come last."""
+    """The initial byte of the variables from `begin` to `end`, and of the others (`hooks.FILL`). Outputs come last."""
 
     byte: int
     other: int
@@ -49,7 +50,7 @@ class Fill:
 
 
 class Uninitialised:
-    """Of one launch: `prepare` before it, `found` after it, which launches again."""
+    """For one launch: `prepare` before it, `found` after it, which launches again."""
 
     def __init__(self, watch: Watch, arguments: Sequence[memoryview | bytes | None]) -> None:
         self._watch = watch
@@ -57,7 +58,7 @@ class Uninitialised:
         self._data: dict[int, Array] = {
             i: np.frombuffer(buffer, np.uint8) for i, buffer in buffers.items() if isinstance(buffer, memoryview)
         }
-        # Outputs hold nothing: what is in them is the fill's.
+        # Outputs have no initial contents: what is in them is the fill's.
         self._before = {i: data.copy() for i, data in self._data.items() if i not in watch.outputs}
 
     def prepare(self, fill: Fill) -> None:
@@ -68,7 +69,7 @@ class Uninitialised:
                 data.fill(self._in_output(i, fill))
 
     def found(self, launch: Callable[[Fill], list[str]], known: Sequence[str], *, thorough: bool) -> list[str]:
-        """`launch` says what goes wrong; `known` is what did the first time. `thorough` takes another launch."""
+        """`launch` returns the findings; `known` are those of the first time. `thorough` takes another launch."""
         first = self._results()
 
         def told(fill: Fill) -> list[str]:
@@ -97,7 +98,7 @@ class Uninitialised:
                 yield f"{self._watch.arguments[i]!r}: element {places[0] // size} (of {len(np.unique(places // size))})"
 
     def _narrowed(self, byte: int, depends: Callable[[Fill], bool]) -> str:
-        """In words, one of the variables whose contents alone make a difference; all if it takes several."""
+        """In words: a variable that alone changes the result; all if it takes several."""
         begin, end = 0, self._count
         while end - begin > 1:
             middle = (begin + end) // 2

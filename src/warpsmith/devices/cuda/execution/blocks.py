@@ -1,7 +1,7 @@
-"""Which blocks of a launch stand for the others: one in the middle, those at the edges of the grid, and neighbours.
+"""Sample blocks that represent a launch: one in the middle, those at the edges of the grid, and neighbours.
 
-Where blocks at an edge do something else, they are as many as the edge is long. Where blocks depend on data, several from all
-over the grid stand for it.
+Blocks at an edge are weighted by its length if they behave differently. If blocks depend on data, several from all over the
+grid are sampled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SPREAD = (1 / 7, 6 / 7)  # of the grid, beside its middle
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`rows` are the whole launch's; `cycles` those of a warp by itself, in a block of the middle.
+    """`rows` are the whole launch's; `cycles` those of a single warp in a middle block.
 
     `shared` are the sectors of such a block by who else touches them: only the block, its neighbour along x, that along y, both.
     """
@@ -61,7 +61,7 @@ def sample(grid: Dim3, run: Callable[[Place], Tally], memory: GlobalMemory) -> S
 
 
 def _at(grid: Dim3, part: float) -> Place:
-    """Never the last along an axis, which may have less to do, unless it is the only one."""
+    """Never the last along an axis, which may have less work, unless it is the only one."""
     x, y, z = (int((extent - 1) * part) for extent in grid)
     return x, y, z
 

@@ -1,7 +1,7 @@
 """Instructions of a kernel, read from its cubin.
 
-An instruction has 16 bytes; what they mean does not depend on their place, apart from how long the issue waits, which the
-topmost bits say. So the disassembler serves as a dictionary: it is started for words that this process has not met yet.
+An instruction has 16 bytes; their meaning does not depend on their position, except for the issue delay in the topmost bits. So
+the disassembler is used as a dictionary: it is started only for words that this process has not seen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _known: dict[tuple[int, int, int], Instruction] = {}
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """When an instruction may be issued: so many cycles before the next; which barriers it sets, and those that it waits for."""
+    """Issue control: cycles until the next instruction; barriers that it sets, and those that it waits for."""
 
     stall: int
     sets_result: int | None
@@ -45,7 +45,7 @@ class Issue:
 
 @dataclass(frozen=True)
 class Instruction:
-    """`name` is what stands before the first dot, `modifiers` what follows. A jump's target is relative to its own place."""
+    """`name` is the part before the first dot, `modifiers` the rest. A jump's target is relative to its own position."""
 
     text: str
     name: str
@@ -63,7 +63,7 @@ class Instruction:
 
     @cached_property
     def access_bytes(self) -> int:
-        """Of one thread's access to memory."""
+        """Size of one thread's access to memory."""
         for modifier, width in (("128", 16), ("64", 8), ("U8", 1), ("S8", 1), ("8", 1), ("U16", 2), ("S16", 2), ("16", 2)):
             if modifier in self.modifiers:
                 return width
@@ -75,7 +75,7 @@ class Instruction:
 
     @cached_property
     def target(self) -> int | None:
-        """How many instructions away from itself it goes."""
+        """Distance of the target in instructions."""
         if self.name not in _RELATIVE:
             return None
         return next((operand.value for operand in reversed(self.operands) if operand.form is Form.NUMBER), None)
@@ -83,7 +83,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Code:
-    """One kernel's instructions, and when each may be issued."""
+    """One kernel's instructions, and their issue control."""
 
     instructions: tuple[Instruction, ...]
     issues: tuple[Issue, ...]
@@ -91,7 +91,7 @@ class Code:
 
 
 def read_instructions(cubin: bytes, kernel: str) -> Code:
-    """Raises ValueError for bytes that are no cubin with that kernel, UnsupportedFeature for what cannot be read."""
+    """Raises ValueError if it is not a cubin with that kernel, UnsupportedFeature if it cannot be read."""
     elf = Elf(cubin)
     section = elf.section(f".text.{kernel}")
     if section is None:
@@ -120,7 +120,7 @@ def _learn(number: int, words: Mapping[tuple[int, int, int], tuple[int, int]]) -
             _known[unknown[place // BYTES]] = _parsed(re.sub(r"\s+", " ", match[2]), place)
     missing = [key for key in unknown if key not in _known]
     if missing:
-        raise UnsupportedFeature(f"nvdisasm did not read {len(missing)} instructions")
+        raise UnsupportedFeature(f"nvdisasm did not decode {len(missing)} instructions")
 
 
 def _parsed(text: str, place: int) -> Instruction:
@@ -147,6 +147,6 @@ def _parsed(text: str, place: int) -> Instruction:
 
 
 def _issue(bits: int) -> Issue:
-    """Four bits of cycles, one that yields, the barriers set on result and on having read, and those waited for."""
+    """Four bits of cycles, a yield bit, barriers set on result and on operands read, and barriers waited for."""
     result, read = bits >> 5 & 7, bits >> 8 & 7
     return Issue(bits & 15, result if result < 6 else None, read if read < 6 else None, bits >> 11 & 63)

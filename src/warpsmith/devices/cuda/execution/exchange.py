@@ -1,4 +1,4 @@
-"""What threads of a warp tell each other: shuffles and votes. And what a thread is told of itself."""
+"""Warp shuffles and votes, and special registers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARP = 32
 
 
 def specials(geometry: Geometry, threads: int) -> dict[str, Words]:
-    """Special registers of a block's threads, which are counted along x first; those past its end are the last warp's filling."""
+    """Special registers of a block's threads, which are counted along x first; those beyond its end pad the last warp."""
     number = np.arange(threads, dtype=np.uint32)
     x, y, _ = (np.uint32(size) for size in geometry.block)
     lane = number % np.uint32(WARP)
@@ -88,7 +88,7 @@ def shuffle(instruction: Instruction, constants: Constants) -> Step:
 
 
 def vote(instruction: Instruction, _constants: Constants) -> Step:
-    """VOTE: a ballot in a register, and whether any, or all, or all alike."""
+    """VOTE: a ballot in a register, and any, all, or all equal."""
     registers = [o for o in instruction.operands if o.form is Form.REGISTER]
     predicates = [o for o in instruction.operands if o.form is Form.PREDICATE]
     source, decided = predicates[-1], predicates[:-1]

@@ -1,4 +1,4 @@
-"""Floating point and conversions, where an address or a branch depends on them: divided indices, computed shifts.
+"""Floating point and conversions, for addresses and branches that depend on them: divided indices, computed shifts.
 
 Fused operations are rounded once, through double precision.
 """
@@ -55,7 +55,7 @@ def arithmetic(instruction: Instruction, constants: Constants) -> Step:
 
 
 def rounded(exact: NDArray[np.float64], towards: str) -> NDArray[np.float32]:
-    """To single precision: to the nearest, towards zero, down or up."""
+    """To single precision: to nearest, towards zero, down or up."""
     value = exact.astype(np.float32)
     wide = value.astype(np.float64)
     match towards:
@@ -161,7 +161,7 @@ def _write_double(state: State, target: Operand, value: NDArray[np.float64], mas
 
 
 def extreme(instruction: Instruction, constants: Constants) -> Step:
-    """FMNMX: the smaller one where the predicate holds, else the larger."""
+    """FMNMX: the minimum if the predicate holds, else the maximum."""
     target, first, second, condition = instruction.operands
     one, two = single(first, constants), single(second, constants)
 

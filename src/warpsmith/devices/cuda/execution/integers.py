@@ -1,4 +1,4 @@
-"""Integer instructions, as steps on vectors of threads."""
+"""Integer instructions, as operations on vectors of threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def signed(value: Words) -> NDArray[np.int64]:
 
 
 def pair(operand: Operand, constants: Constants) -> Callable[[State], Longs]:
-    """64 bits from two registers; a number is extended by its sign."""
+    """64 bits from two registers; a number is sign-extended."""
     if operand.form is Form.NUMBER:
         value = np.array([operand.value & 0xFFFFFFFFFFFFFFFF], np.uint64)
         return lambda _state: value
@@ -56,7 +56,7 @@ def _value(make: Callable[..., Words], *readers: Reader) -> Callable[[Operand], 
 
 
 def _split(instruction: Instruction) -> tuple[Operand, tuple[Operand, ...], tuple[Operand, ...], tuple[Operand, ...]]:
-    """The register written, the predicates written, the sources, and the predicates that come last."""
+    """Destination register, destination predicates, sources, and trailing predicates."""
     written, count = results(instruction)
     target = next((o for o in written if o.form is Form.REGISTER), Operand(Form.REGISTER, RZ))
     decided = tuple(o for o in written if o.form is Form.PREDICATE)
@@ -87,7 +87,7 @@ def add(instruction: Instruction, constants: Constants) -> Step:
 
 
 def _term(operand: Operand, constants: Constants) -> Callable[[State], Longs]:
-    """A negated term is its complement and one more, whose carry counts."""
+    """A negated term is its complement plus one, whose carry counts."""
     read = raw(operand, constants)
     if operand.negative:
         return lambda state: np.uint64(1 << 32) - read(state).astype(np.uint64)
@@ -235,7 +235,7 @@ _TABLES: dict[int, Callable[[Words, Words, Words], Words]] = {
 
 
 def looked_up(table: int, a: Words, b: Words, c: Words) -> Words:
-    """A function of three bits, for all bits of words."""
+    """LOP3: a function of three bits, for all bits of words."""
     known = _TABLES.get(table)
     if known is not None:
         return known(a, b, c)
@@ -267,7 +267,7 @@ def permute(instruction: Instruction, constants: Constants) -> Step:
 
 
 def half_constant(instruction: Instruction, constants: Constants) -> Step:
-    """HFMA2 of nothing and two halves: a compiler's way to set a register where the integer units are busy."""
+    """HFMA2 of zero and two halves: a compiler's way to set a register when the integer units are busy."""
     target, *rest = instruction.operands
     halves = [o for o in rest if o.form in {Form.FLOAT, Form.NUMBER}]
     if len(halves) != 2 or any(o.form is Form.REGISTER and o.index != RZ for o in rest):
@@ -291,7 +291,7 @@ def select(instruction: Instruction, constants: Constants) -> Step:
 
 
 def extreme(instruction: Instruction, constants: Constants) -> Step:
-    """The smaller one where the predicate holds, else the larger."""
+    """The minimum if the predicate holds, else the maximum."""
     target, _, sources, conditions = _split(instruction)
     one, two = (integer(o, constants) for o in sources)
     kind = np.uint32 if "U32" in instruction.modifiers else np.int32
@@ -305,7 +305,7 @@ def extreme(instruction: Instruction, constants: Constants) -> Step:
 
 
 def sum_extreme(instruction: Instruction, constants: Constants) -> Step:
-    """VIADDMNMX: the smaller of a sum and a third where the predicate holds, else the larger."""
+    """VIADDMNMX: the minimum of a sum and a third operand if the predicate holds, else the maximum."""
     target, _, sources, conditions = _split(instruction)
     one, two, three = (integer(o, constants) for o in sources)
     kind = np.uint32 if "U32" in instruction.modifiers else np.int32
@@ -324,7 +324,7 @@ def absolute(instruction: Instruction, constants: Constants) -> Step:
 
 
 def sign_extend(instruction: Instruction, constants: Constants) -> Step:
-    """SGXT: so many bits, by their sign unless it says otherwise."""
+    """SGXT: extends a field of the given width, by its sign unless unsigned."""
     target, _, sources, _ = _split(instruction)
     one, bits = (raw(o, constants) for o in sources)
 
@@ -356,7 +356,7 @@ def population(instruction: Instruction, constants: Constants) -> Step:
 
 
 def leading_one(instruction: Instruction, constants: Constants) -> Step:
-    """FLO: the number of the highest bit, all ones where there is none."""
+    """FLO: the number of the highest set bit, all ones if there is none."""
     target, _, sources, _ = _split(instruction)
     is_unsigned, from_above = "U32" in instruction.modifiers, "SH" in instruction.modifiers
 

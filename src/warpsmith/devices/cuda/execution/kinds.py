@@ -1,6 +1,6 @@
-"""What instructions are: the unit that executes them, and the class that NVIDIA's profiler counts them in.
+"""The execution unit of each instruction, and its class in NVIDIA's profiler.
 
-A table of names. An instruction that is not in it is refused by name: counts without it would be wrong.
+A table of names. An instruction that is missing is refused by name: counts without it would be wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Pipe(StrEnum):
-    """The units of a multiprocessor's partition, as NVIDIA's profiler calls them."""
+    """Units of a multiprocessor's partition, as named by NVIDIA's profiler."""
 
     FMA = "fma"  # floating point in single precision, and multiplication of integers
     FMA_HEAVY = "fmaheavy"  # the half of it that multiplies integers

@@ -1,9 +1,9 @@
-"""Loops whose steps are alike are not followed to their end: two or three steps tell what the others will count.
+"""Extrapolates regular loops: two or three iterations determine the counts of the others.
 
-What decides (registers that live at the loop's head, as far as anything depends on them) has to change by the same amount from
-step to step; then every comparison of the steps to come is known, and the first that comes out otherwise ends the stretch that
-is foretold. Where something depends on values that are loaded in the loop, a stretch is a part of it, so that steps from all
-over the loop are followed.
+The deciding values (registers live at the loop's head that control flow or addresses depend on) have to change by a constant
+amount per iteration; then every comparison of later iterations is known, and the first with a different result ends the
+extrapolated stretch. If something depends on values loaded in the loop, a stretch covers only part of it, so that iterations
+from all over the loop are executed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Loop:
 
 
 class Loops:
-    """Of one block's run. `targets` are places that something jumps to."""
+    """Loops of one block's run. `targets` are jump targets."""
 
     def __init__(self, slice_: Slice, instructions: Sequence[Instruction]) -> None:
         self._slice = slice_
@@ -65,7 +65,7 @@ class Loops:
     def came_by(
         self, last: int, first: int, mask: Mask, state: State, tally: Tally, timeline: Timeline, memory: GlobalMemory
     ) -> None:
-        """At the jump back from `last` to `first`: goes on by as many steps as can be foretold."""
+        """At the jump back from `last` to `first`: skips as many iterations as can be extrapolated."""
         loop = self._loops.setdefault(last, _Loop())
         if len(state.compared) > _MOST_COMPARED:
             state.compared.clear()
@@ -105,14 +105,16 @@ class Loops:
             return
 
     def _depends_on_data(self, first: int, last: int) -> bool | None:
-        """Whether values loaded in the loop decide something; None where what it stores does, and no step may be left out."""
+        """Whether values loaded in the loop decide something; None if values that it stores do, and no iteration may be
+        skipped.
+        """
         inside = [(place, self._instructions[place]) for place in range(first, last + 1) if self._slice.needed[place]]
         if any(is_store(i.name) or is_atomic(i.name) or i.name == "LDGSTS" for _, i in inside):
             return None
         return any(is_load(i.name) or _is_looked_up(i) for _, i in inside)
 
     def _changes(self, first: int, before: _Visit, middle: _Visit, now: _Visit) -> dict[int, Words] | None:
-        """By how much registers that decide something change; None where one does not change evenly."""
+        """Change of deciding registers per iteration; None if one does not change by a constant."""
         found: dict[int, Words] = {}
         for index in _bits(self._slice.live[first]):
             if index >= REGISTERS + PREDICATES:  # a word of local memory, which the loop does not write
@@ -132,7 +134,7 @@ class Loops:
         return found
 
     def _alike(self, middle: _Visit, now: _Visit, before: _Visit, state: State) -> int:
-        """How many further steps compare as the last one did."""
+        """Number of further iterations whose comparisons equal the last one's."""
         earlier, later = state.compared[before.compared : middle.compared], state.compared[middle.compared : now.compared]
         if [place for place, _, _ in earlier] != [place for place, _, _ in later]:
             return 0
@@ -175,7 +177,7 @@ class Loops:
 
 
 def _is_looked_up(instruction: Instruction) -> bool:
-    """Whether it loads from a table of constants."""
+    """Whether it loads from a constant table."""
     return instruction.name == "LDC" and any(o.form is Form.CONSTANT and o.index != RZ for o in instruction.operands)
 
 
@@ -184,7 +186,7 @@ def _wide(value: Words) -> NDArray[np.int64]:
 
 
 def _step(new: Words, old: Words) -> NDArray[np.int64]:
-    """The change, which may pass the end of the numbers' range."""
+    """The change, which may wrap around."""
     return (new.view(np.uint32) - old.view(np.uint32)).view(np.int32).astype(np.int64)
 
 

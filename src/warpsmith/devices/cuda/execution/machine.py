@@ -1,7 +1,6 @@
-"""A block of threads that executes a kernel's code: all its warps in step, the threads that are furthest behind first.
+"""Executes a kernel's code for a block of threads: all warps in lockstep, the threads that are furthest behind first.
 
-So threads that parted meet again, as a compiler for GPUs arranges it, and each part of the way is counted for the warps that
-take it.
+So divergent threads reconverge, as the compiler arranges it, and each path is counted for the warps that take it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _MOST_STEPS = 3_000_000  # more is a loop that nothing can be foretold of
 
 
 Action: TypeAlias = Callable[[Mask, Mask], None]
-"""For the threads whose guard holds, and all that came by."""
+"""For the threads whose guard holds, and all that reached the instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Program:
 
 
 class Machine:
-    """For the blocks of one launch, one after another."""
+    """For one launch's blocks, one after another."""
 
     def __init__(self, program: Program, memory: GlobalMemory, cached_sectors: float, latencies: Latencies) -> None:
         threads = program.geometry.threads_per_block
@@ -71,7 +70,7 @@ class Machine:
         self._everyone = self._state.everyone if everyone.all() else everyone
 
     def run(self, block: Dim3) -> Tally:
-        """What the block executes. Raises UnsupportedFeature."""
+        """Execute the block. Raises UnsupportedFeature."""
         self._state.reset()
         self._tally.rows.fill(0.0)
         self._timeline.reset()
@@ -92,13 +91,13 @@ class Machine:
         return self._everyone if bool((both == self._everyone).all()) else both
 
     def _pass(self, first: int, mask: Mask) -> list[tuple[int, Mask]]:
-        """One basic block, from `first`; where its threads go."""
+        """One basic block, from `first`; where its threads continue."""
         if first not in self._blocks:
             self._blocks[first] = self._compiled(first)
         last, steps = self._blocks[first]
         self._steps += last - first + 1
         if self._steps > _MOST_STEPS:
-            raise UnsupportedFeature("the kernel's loops are too long to be followed, and nothing could be foretold of them")
+            raise UnsupportedFeature("the kernel's loops are too long to execute, and could not be extrapolated")
         per_warp = mask.reshape(-1, WARP)
         threads = int(mask.sum())
         self._tally.executed(first, last, int(per_warp.any(axis=1).sum()), threads)
@@ -223,7 +222,7 @@ class Machine:
         return copy
 
     def _values(self, place: int, instruction: Instruction) -> Callable[[Places, Mask], None] | None:
-        """What an access does beyond being counted, where something depends on it."""
+        """Effects of an access beyond counting, if something depends on it."""
         program, state, name, width = self._program, self._state, instruction.name, instruction.access_bytes
         if not program.slice.needed[place]:
             return None
@@ -248,7 +247,7 @@ class Machine:
             assert isinstance(memory, OwnMemory)
             return lambda addresses, inside: memory.store(addresses, inside, width, [read(state) for read in readers])
         what = "an atomic operation" if is_atomic(name) else "an asynchronous copy"
-        raise UnsupportedFeature(f"an address or a branch depends on what {what} leaves ({instruction.text})")
+        raise UnsupportedFeature(f"an address or a branch depends on the result of {what} ({instruction.text})")
 
     def _address(self, operand: Operand) -> Callable[[State], Places]:
         index, uniform, offset, scale = operand.index, operand.uniform, operand.value, operand.scale

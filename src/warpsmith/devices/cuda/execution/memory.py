@@ -1,4 +1,4 @@
-"""The memories of a launch: where buffers lie, what is in them as far as anything depends on it, which sectors were touched."""
+"""Memory of a launch: buffer positions, contents as far as anything depends on them, and touched sectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BYTES = (1 << 32) - (1 << 24)
 _NEVER = -(1 << 40)
 
 Contents = Callable[[str], bytes]
-"""What a buffer holds before the launch, by name. Raises UnsupportedFeature where that is nobody's to know."""
+"""A buffer's contents before the launch, by name. Raises UnsupportedFeature if they are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Placed:
 
 
 class GlobalMemory:
-    """Buffers one after another. Their contents are asked for when something depends on them."""
+    """Buffers one after another. Their contents are requested only if something depends on them."""
 
     def __init__(self, sizes: Mapping[str, int], contents: Contents) -> None:
         self.buffers: dict[str, Placed] = {}
@@ -47,7 +47,7 @@ class GlobalMemory:
         self._last = np.full((place - self._begin) // SECTOR + 1, _NEVER, np.int64)
 
     def forget(self) -> None:
-        """What was touched: the next block finds cold caches."""
+        """Forget touched sectors: the next block finds cold caches."""
         self._last.fill(_NEVER)
         self.filled = 0
 
@@ -58,7 +58,7 @@ class GlobalMemory:
             raise UnsupportedFeature(f"an access outside of all buffers, at {wrong:#x} ({text})")
 
     def touch(self, first: int, distinct: Places, within: float) -> tuple[int, int]:
-        """How many of these sectors were not in a cache that keeps so many of them, and how many were never touched before."""
+        """How many of these sectors miss in a cache of that size, and how many were never touched before."""
         places = distinct + (first - self._begin // SECTOR)
         last = self._last[places]
         missed = self.filled - last > within
@@ -69,7 +69,7 @@ class GlobalMemory:
 
     @property
     def is_asked(self) -> bool:
-        """Whether something depends on what is in a buffer."""
+        """Whether something depends on the buffer's contents."""
         return bool(self._held)
 
     def touched(self) -> NDArray[np.bool_]:
@@ -77,7 +77,7 @@ class GlobalMemory:
         return touched
 
     def load(self, addresses: Places, mask: Mask, width: int) -> list[Words]:
-        """The words of each thread, the sign left aside."""
+        """The words of each thread, unsigned."""
         result = np.zeros((len(addresses), max(4, width)), np.uint8)
         for buffer in self.buffers.values():
             here = mask & (addresses >= buffer.first) & (addresses < buffer.first + buffer.nbytes)
@@ -88,7 +88,7 @@ class GlobalMemory:
         return [np.ascontiguousarray(words) for words in result.view(np.uint32).T]
 
     def written(self, addresses: Places, mask: Mask) -> None:
-        """Notes which buffer a store goes to; which values, nobody asks."""
+        """Records which buffer a store goes to; the values are not needed."""
         place = int(addresses[mask.argmax()])
         name = next((b.name for b in self.buffers.values() if b.first <= place < b.first + b.nbytes), "")
         self._written.add(name)

@@ -1,4 +1,4 @@
-"""Counts under the names that NVIDIA's profiler (ncu) gives them, where they mean the same."""
+"""Counts named as in NVIDIA's profiler (ncu), where they mean the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 
 
 def metrics(instructions: Sequence[Instruction], rows: Rows) -> dict[str, float]:
-    """Of rows of counts, each of the instruction beside it."""
+    """From rows of counts, each with its instruction."""
     warps, threads = float(rows[:, Column.WARPS].sum()), float(rows[:, Column.THREADS].sum())
     found = {
         "smsp__inst_executed.sum": warps,

@@ -1,4 +1,4 @@
-"""An operand as the disassembler writes it: a register, a predicate, a constant, a number, or an address."""
+"""Parses operands as the disassembler writes them: a register, a predicate, a constant, a number, or an address."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the accesses of a warp come to: sectors of global memory, wavefronts of shared memory.
+"""Sectors of global memory and wavefronts of shared memory for a warp's accesses.
 
-Most accesses repeat a pattern somewhere else, so what a pattern comes to is remembered.
+Most accesses repeat a pattern at another place, so results are cached by pattern.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """By one instruction of a block. `distinct` are the sectors that it touches, from that of the lowest address on."""
+    """By one instruction of a block. `distinct` are the sectors touched, relative to that of the lowest address."""
 
     requests: int
     sectors: int
@@ -38,7 +38,7 @@ class Patterns:
     _shared: dict[Any, int] = field(default_factory=dict)
 
     def touched(self, addresses: Places, mask: Mask, width: int) -> tuple[Touched, int]:
-        """And the number of the first sector."""
+        """Together with the number of the first sector."""
         lowest = int(addresses.min(where=mask, initial=np.iinfo(np.int64).max))
         first = lowest // LINE * LINE
         relative = np.where(mask, addresses - first, -1)
@@ -51,7 +51,7 @@ class Patterns:
         return found, first // SECTOR
 
     def wavefronts(self, addresses: Places, mask: Mask, width: int) -> int:
-        """Of shared memory: the words that the busiest bank has to give."""
+        """Of shared memory: the number of words in the busiest bank."""
         lowest = int(addresses.min(where=mask, initial=np.iinfo(np.int64).max))
         relative = np.where(mask, addresses - lowest // 16 * 16, -1)
         key = (relative.tobytes(), width)
@@ -78,7 +78,7 @@ def _touched(relative: Places, width: int) -> Touched:
 
 
 def _distinct(rows: Places) -> Places:
-    """How many different values each row has, negative ones apart."""
+    """Number of distinct values in each row, ignoring negative ones."""
     ordered = np.sort(rows, axis=1)
     changes = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     counts: Places = changes.sum(axis=1) + (ordered[:, 0] >= 0)

@@ -1,4 +1,4 @@
-"""Comparisons, and what is made of their results."""
+"""Comparisons and predicate logic."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _COMBINE: dict[str, Compare] = {"AND": operator.and_, "OR": operator.or_, "XOR":
 
 
 def comparison(instruction: Instruction) -> tuple[Compare, type[np.signedinteger[Any] | np.unsignedinteger[Any]]]:
-    """Of integers: which, and of what type."""
+    """Kind and type of an integer comparison."""
     return COMPARISONS[instruction.modifiers[0]], np.uint32 if "U32" in instruction.modifiers else np.int32
 
 
 def compare(instruction: Instruction, constants: Constants, place: int) -> Step:
-    """ISETP. What is compared is noted."""
+    """ISETP. The compared values are recorded."""
     first, second, *sources = instruction.operands
     if instruction.modifiers[0] not in COMPARISONS:
         raise refuse(instruction)
@@ -58,7 +58,7 @@ def compare(instruction: Instruction, constants: Constants, place: int) -> Step:
 
 
 def compare_floats(instruction: Instruction, constants: Constants) -> Step:
-    """FSETP; comparisons whose name ends in U hold for what is not a number, too."""
+    """FSETP; comparisons whose name ends in U also hold for NaN."""
     first, second, *sources = instruction.operands
     name = instruction.modifiers[0]
     unordered = len(name) == 3 and name.endswith("U")
@@ -100,7 +100,7 @@ def combine_predicates(instruction: Instruction, _constants: Constants) -> Step:
 
 
 def to_register(instruction: Instruction, constants: Constants) -> Step:
-    """P2R: predicates as the lowest bits of a register, or of the byte that is named."""
+    """P2R: predicates as the lowest bits of a register, or of the given byte."""
     target, _, other, which = instruction.operands
     read, keep = raw(other, constants), raw(which, constants)
     byte = next((int(m[1]) for m in target.text.split(".") if m[:1] == "B"), 0)

@@ -1,4 +1,4 @@
-"""A launch, executed without a GPU: a few of its blocks, and what they count."""
+"""A launch, executed without a GPU: a few of its blocks, and their counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VARIABLES = (".nv.global", ".nv.global.init")  # sections with the source's own
 _STACK = 0x28  # in the constants of a launch: where the stack begins, at its upper end
 _RESERVED_BYTES = 1 << 10  # of shared memory, below the kernel's own from compute capability 9.0 on
 _LOCAL_BYTES = 1 << 12
-"""Of the stack, beside what the kernel asks for."""
+"""Stack bytes beyond the kernel's request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _bytes(argument: Pointer | bytes, memory: GlobalMemory) -> bytes:
 
 
 def _filled(data: bytes, constants: Mapping[str, bytes], elf: Elf) -> bytes:
-    """The image of user's constants, with those that the harness fills."""
+    """The image of user constants, with those that the harness fills."""
     image = bytearray(data)
     for symbol in elf.symbols:
         value = constants.get(symbol.name)

@@ -1,7 +1,7 @@
-"""Which values decide what a kernel does: where it goes and what it touches. Only these have to be computed.
+"""Backward slice of a kernel: the values that control flow and addresses depend on. Only these have to be computed.
 
-Backwards from addresses, branches and guards: an instruction is needed where what it makes is. The results of a matrix
-multiplication are not; the numbers of its rows are.
+Starting from addresses, branches and guards, an instruction is needed if its result is. The results of a matrix multiplication
+are not; its row indices are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DOUBLE = frozenset(["DADD", "DMUL", "DFMA", "DMNMX"])
 
 
 def results(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
-    """The operands that are written, and how many operands those are."""
+    """Destination operands, and their number."""
     if instruction.name in _NO_RESULT:
         return (), 0
     operands = instruction.operands
@@ -82,7 +82,7 @@ def results(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
 
 
 def result_registers(instruction: Instruction) -> int:
-    """How many registers in a row it writes."""
+    """Number of consecutive registers that it writes."""
     name, modifiers = instruction.name, instruction.modifiers
     if is_load(name) or name in {"LDC", "ULDC"} or is_atomic(name):
         return max(1, instruction.access_bytes // 4)
@@ -102,7 +102,7 @@ def _to_wide(name: str, modifiers: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Registers and predicates as bits of a number: those read, those written, and those read for an address alone."""
+    """Registers and predicates as bits of a number: those read, those written, and those read only for an address."""
 
     reads: int
     writes: int
@@ -110,7 +110,7 @@ class Effect:
 
 
 def effect(instruction: Instruction, has_slots: bool) -> Effect:
-    """`has_slots`: local memory is reached by the stack's pointer alone, so that its words are as good as registers."""
+    """`has_slots`: local memory is addressed only through the stack pointer, so its words can be treated as registers."""
     written, count = results(instruction)
     slot = _slot(instruction) if has_slots and space(instruction.name) == "local" else 0
     writes = slot if is_store(instruction.name) else 0
@@ -181,7 +181,7 @@ def _bits(operand: Operand, width: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`needed` instructions are computed, the others counted. `live` are what of registers and predicates is needed before each.
+    """`needed` instructions are computed, the others only counted. `live` are the registers and predicates needed before each.
 
     `spaces` are the memories whose contents count.
     """
@@ -261,7 +261,7 @@ def _joined(found: Sequence[_Live]) -> _Live:
 
 
 def _before(after: _Live, guard: Operand | None, reads: int, writes: int) -> _Live:
-    """Under a guard an old value stays for those alone who do not have the same guard."""
+    """Under a guard the old value survives only for threads with a different guard."""
     key = None if guard is None or guard.index % UNIFORM_PREDICATES == PT else (guard.index, guard.inverted)
     found = dict(after)
     for other, bits in after.items():
@@ -280,12 +280,12 @@ def _always(instruction: Instruction, spaces: frozenset[str]) -> bool:
     if name in _BRANCHES:
         return True
     where = "shared" if name == "LDGSTS" else space(name)
-    # What is stored to global memory cannot be told from what other blocks store there: the machine refuses to load it.
+    # A value stored to global memory may conflict with other blocks' stores: the machine refuses to load it.
     return (is_store(name) or is_atomic(name) or name == "LDGSTS") and where in spaces - {"global"}
 
 
 def _reached(following: Sequence[Sequence[int]]) -> list[int]:
-    """Places that can be come to, the last first: the slow ways of divisions cannot."""
+    """Reachable instructions, the last first: the slow paths of divisions are unreachable."""
     found, waiting = {0}, [0]
     while waiting:
         new = [place for place in following[waiting.pop()] if place not in found]
@@ -318,7 +318,7 @@ def _following(place: int, instructions: Sequence[Instruction], returns: tuple[i
 
 
 def _is_checked(place: int, guard: Operand, instructions: Sequence[Instruction]) -> bool:
-    """Whether the guard is what a division's check says, which is false."""
+    """Whether the guard is a division's check, which is false."""
     for before in range(place - 1, max(place - _NEAR, -1), -1):
         written, _ = results(instructions[before])
         if any(o.form is Form.PREDICATE and o.index == guard.index for o in written):

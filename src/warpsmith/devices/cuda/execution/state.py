@@ -1,4 +1,4 @@
-"""Registers and predicates of a block's threads, a vector each; and how operands are read."""
+"""Registers and predicates of a block's threads, one vector each; reading of operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIGN = np.uint32(0x80000000)
 
 @dataclass(slots=True)
 class State:
-    """`compared` has what comparisons were given, in order: loops are foretold by it."""
+    """`compared` has the operands of comparisons, in order, from which loops are extrapolated."""
 
     threads: int
     registers: list[Words] = field(default_factory=list)
@@ -61,7 +61,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The banks of constants as a launch finds them, and which bytes of each are known."""
+    """Constant banks at the start of a launch, and which bytes of each are known."""
 
     banks: dict[int, bytes]
 
@@ -84,7 +84,7 @@ def constant(value: int) -> Words:
 
 
 def raw(operand: Operand, constants: Constants, above: int = 0) -> Reader:
-    """The bits of an operand, or of the register `above` it, without its signs."""
+    """The bits of an operand, or of the register `above` it, without sign modifiers."""
     match operand.form:
         case Form.REGISTER:
             index = operand.index if operand.index in {RZ, URZ} else operand.index + above

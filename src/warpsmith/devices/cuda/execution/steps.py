@@ -1,4 +1,4 @@
-"""From an instruction to the step that executes it."""
+"""Maps an instruction to the function that executes it."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def _load_constant(instruction: Instruction, constants: Constants) -> Step:
 
 
 def _known(constants: Constants, bank: int, offset: int) -> Words:
-    """What lies between parameters (the descriptor of memory) decides nothing."""
+    """The bytes between parameters (the memory descriptor) decide nothing."""
     data = constants.banks.get(bank, b"")
     return constant(int.from_bytes(data[offset : offset + 4].ljust(4, b"\0"), "little"))

@@ -1,4 +1,4 @@
-"""What was counted, by instruction: a row each."""
+"""Counts by instruction, one row each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = NDArray[np.float64]
 
 
 class Column(IntEnum):
-    """Of an instruction. Of shared memory SECTORS are wavefronts."""
+    """Columns of an instruction. For shared memory SECTORS are wavefronts."""
 
     WARPS = 0
     THREADS = 1
@@ -27,7 +27,7 @@ class Column(IntEnum):
 
 @dataclass(slots=True)
 class Tally:
-    """`cycles` is how long one warp takes by itself."""
+    """`cycles` is a single warp's time."""
 
     rows: Rows
     cycles: float = 0.0
@@ -40,7 +40,7 @@ class Tally:
         self.rows[first : last + 1, :3] += (warps, threads, threads)
 
     def idle(self, place: int, threads: int) -> None:
-        """Of those that `executed` told of: they came by, and their guard did not hold."""
+        """Of those that `executed` recorded: the instruction was reached, but its guard did not hold."""
         self.rows[place, Column.ACTIVE] -= threads
 
     def accessed(self, place: int, requests: int, sectors: int, lines: int, missed: int, first: int) -> None:

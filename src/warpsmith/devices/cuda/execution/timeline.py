@@ -1,4 +1,4 @@
-"""How long one warp takes by itself: what the compiler wrote into each instruction about stalls and barriers, and latencies."""
+"""Time of a single warp, from the compiler's stall counts and barriers in each instruction, and from latencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ = 12  # cycles until an access to memory has read its registers
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """In cycles, from an instruction to its result: found in the first cache, in the second, in shared memory; others."""
+    """In cycles, from an instruction to its result: from L1, L2, shared memory; others."""
 
     first_cache: float
     second_cache: float
@@ -24,7 +24,7 @@ class Latencies:
 
 
 class Timeline:
-    """`time` is when the warp may issue next; it is moved on as the warp passes instructions."""
+    """`time` is when the warp may issue next; it advances as the warp executes instructions."""
 
     def __init__(self, issues: Sequence[Issue], pipes: Sequence[Pipe], latencies: Latencies) -> None:
         self.time = 0.0

@@ -1,5 +1,5 @@
-"""Runs a Kernel Tuner script inside a confined worker, with a stand-in for Kernel Tuner that records what it is called with.
+"""Runs a Kernel Tuner script in a confined worker, with a substitute for Kernel Tuner that records its calls.
 
-What the script computes is real; which variables a length was computed from is traced beside it (`tracing`), and what fails, for
-want of a module, a file or a GPU, becomes an `Unknown` while the rest goes on (`rewriting`).
+The script really computes its values; `tracing` records which variables a length was computed from. A statement that fails
+because a module, a file or a GPU is missing gives an `Unknown`, and the rest continues (`rewriting`).
 """

@@ -1,4 +1,4 @@
-"""Values of a script as plain data: numbers with their terms, arrays with dtype, shape and filling instead of their elements."""
+"""Describes a script's values as plain data: numbers with terms, arrays with dtype, shape and fill instead of elements."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def value_of(value: Any) -> configuration.Value | None:
 
 
 def number_of(value: Any, tracing: Tracing) -> ScriptNumber | None:
-    """A number with its term; a quotient's is only kept once it is rounded."""
+    """A number with its term; a quotient's is kept only if it is rounded."""
     plain = value_of(value)
     if plain is None or isinstance(plain, str):
         return None
@@ -47,7 +47,7 @@ def number_of(value: Any, tracing: Tracing) -> ScriptNumber | None:
 
 
 def passed(value: Any, tracing: Tracing, file: str, line: int) -> Passed:
-    """An argument. `line` is that of the call, for what has none of its own."""
+    """An argument. `line` is the call's, for values without their own."""
     place = f"{file}:{line}"
     if value is None:
         return Passed(place, is_null=True)

@@ -1,7 +1,7 @@
-"""How an array's values could have been drawn, told from the values: the word for them that kernel.toml has.
+"""Infers from an array's values how they were drawn, as a kernel.toml `init`.
 
-A distribution is taken where the values fit it by Kolmogorov and Smirnov's test. That tells uniform from normal values from some
-thirty elements on; for fewer it is a guess, as any word for a handful of numbers is.
+A distribution is accepted if the values pass a Kolmogorov-Smirnov test. That distinguishes uniform from normal values from
+about thirty elements on; for fewer it is a guess.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def _is_permutation(flat: np.ndarray[Any, Any]) -> bool:
 
 
 def _is_in_order(values: np.ndarray[Any, Any]) -> bool:
-    """Whether neighbours are alike, as in a ramp, a sum that grows or a picture: values that are drawn are not."""
+    """Whether neighbours are similar, as in a ramp, a cumulative sum or a picture: random values are not."""
     spread = values - values.mean()
     total = float((spread * spread).sum())
     return total == 0 or float((spread[1:] * spread[:-1]).sum()) / total > _MOST_ALIKE / math.sqrt(values.size)
 
 
 def _whole(values: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> ArrayFill:
-    """The bounds are those that were seen: another number could be an index that leads outside."""
+    """The bounds are the observed ones: a larger number could be an out-of-bounds index."""
     low, high = int(flat.min()), int(flat.max()) + 1
     below = np.searchsorted(values, values, side="right") / values.size
     expected = (values - low + 1) / (high - low)  # the part of what can be drawn that is no larger
@@ -72,13 +72,13 @@ def _whole(values: np.ndarray[Any, Any], flat: np.ndarray[Any, Any]) -> ArrayFil
 
 
 def _distance(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> float:
-    """Kolmogorov's and Smirnov's. `values` in order, `expected` the distribution's share below each."""
+    """The Kolmogorov-Smirnov distance. `values` are sorted, `expected` is the distribution's share below each."""
     steps = np.arange(values.size + 1) / values.size
     return float(max(np.abs(expected - steps[:-1]).max(), np.abs(expected - steps[1:]).max()))
 
 
 def _round_up(value: float, gap: float) -> float:
-    """The number with the fewest digits that is not below the value, and not so far above that others would lie between."""
+    """The number with the fewest digits that is not below the value, and so close that no other such number lies between."""
     if value == 0 or gap <= 0:
         return value
     exponent = math.floor(math.log10(max(abs(value), gap)))

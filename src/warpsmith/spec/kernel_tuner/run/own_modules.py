@@ -1,6 +1,6 @@
-"""Modules beside a script, which are watched as it is.
+"""Imports modules next to a script, which are traced like the script.
 
-Looked for by name: where a folder has hidden entries, a confined worker may read the others but not list them.
+Looked up by name: where a folder has hidden entries, a confined worker may read the others but not list them.
 """
 
 from __future__ import annotations

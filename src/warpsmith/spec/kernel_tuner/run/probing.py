@@ -1,4 +1,4 @@
-"""A condition that no expression says, asked for every configuration: which values of which parameters it admits."""
+"""Evaluates a condition that no expression describes for every configuration: the parameter values that it admits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 2000
 
 
 def probed(condition: Callable[..., Any], parameters: Sequence[ScriptTunable]) -> str | None:
-    """None where there are too many to ask, where it fails, or where the answer is too long to read."""
+    """None if there are too many configurations, a call fails, or the answer is too long to read."""
     named = _named_by(condition, [p.name for p in parameters])
     asked = set(named or ())
     while True:  # until all that it looks at is varied
@@ -43,7 +43,7 @@ def _admitted(
     *,
     by_name: bool,
 ) -> list[tuple[configuration.Value, ...]]:
-    """Values of the used parameters, the others at their first."""
+    """Values of the used parameters, with the others at their first value."""
     found = []
     for row in product(*(p.values for p in used)):
         chosen = {p.name: value for p, value in zip(used, row, strict=True)}
@@ -54,7 +54,7 @@ def _admitted(
 
 
 class _Watched(dict[str, Any]):
-    """A configuration that tells what of it is looked at."""
+    """A configuration that records which of its parameters are read."""
 
     def __init__(self, values: Mapping[str, Any], seen: set[str]) -> None:
         super().__init__(values)
@@ -78,7 +78,7 @@ class _Watched(dict[str, Any]):
 
 
 def _named_by(condition: Callable[..., Any], parameters: Sequence[str]) -> set[str] | None:
-    """The parameters by whose names it is called; None where it takes a dictionary of them."""
+    """The parameters whose names are its arguments; None if it takes a dictionary."""
     try:
         names = set(inspect.signature(condition).parameters)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A call of `tune_kernel` and the values it was given → a `RecordedCall`. Whether the values were computed or read is all one."""
+"""Converts a `tune_kernel` call and its values, computed or read, into a `RecordedCall`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_KEPT = (  # noqa: SIM905 - as words they can be read
 
 @dataclass(frozen=True)
 class Recorder:
-    """`opened` gives the name of a file that the script opened and that has this text, `unread` is one that it could not open."""
+    """`opened` gives the name of a file that the script opened and that has this text, `unread` one that it could not open."""
 
     site: CallSite
     tracing: Tracing
@@ -107,7 +107,7 @@ class Recorder:
         return found
 
     def _defines(self, given: Any, line: int, parameters: set[str]) -> dict[str, configuration.Value]:
-        """What `defines` has besides the parameters, which are defined anyway."""
+        """Names in `defines` other than the parameters, which are defined anyway."""
         found: dict[str, configuration.Value] = {}
         for name, value in _entries(given):
             known = value_of(value)

@@ -1,7 +1,7 @@
-"""Rewrites a script so that it can be watched: its calls, operators and assignments go through `Runtime`.
+"""Instruments a script: its calls, operators and assignments go through `Runtime`.
 
-A statement on the way to `tune_kernel` that fails does not end the script: the names it would have given a value are unknown, and
-the next one is run. Inside a script's own `try`, and in functions that have nothing to do with tuning, errors stay what they are.
+A failing statement before `tune_kernel` does not end the script: the names it would have assigned become unknown, and the next
+statement runs. Inside a script's own `try`, and in functions unrelated to tuning, errors propagate as usual.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEFT_ALONE = (ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue)
 
 
 def rewritten(tree: ast.Module, nodes: list[ast.AST]) -> ast.Module:
-    """`nodes` takes what the runtime asks for by number: calls and functions as they were written."""
+    """`nodes` collects the calls and functions that the runtime refers to by number."""
     missing = dict(_never_bound(tree))
     Rewriting(nodes, on_the_way(tree)).visit(tree)
     first = next((i for i, s in enumerate(tree.body) if not _comes_first(s)), len(tree.body))
@@ -164,7 +164,7 @@ def _helper(name: str, line: int) -> ast.expr:
 
 
 def _ask(name: str, line: int, *values: object) -> ast.Call:
-    """The runtime's method, with the line first."""
+    """A call of the runtime's method, with the line first."""
     given = [value if isinstance(value, ast.expr) else ast.Constant(value) for value in (line, *values)]  # type: ignore[arg-type]
     return ast.Call(_helper(name, line), given, [], lineno=line, col_offset=0)
 
@@ -178,8 +178,8 @@ def _naming(name: str, line: int, others: tuple[str, ...]) -> ast.stmt:
 
 
 def _failing(node: ast.stmt) -> list[ast.stmt]:
-    """What stands in the place of a statement that failed."""
-    # What a missing module would have given is unknown where it is used.
+    """The replacement for a statement that failed."""
+    # Names of a missing module are unknown where they are used.
     line = 0 if isinstance(node, ast.Import | ast.ImportFrom) else node.lineno
     if isinstance(node, ast.Return):
         return [ast.Return(_ask("failed", line))]
@@ -193,7 +193,7 @@ def _failing(node: ast.stmt) -> list[ast.stmt]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a statement gives a value, in its own scope."""
+    """Names that a statement assigns in its own scope."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -206,7 +206,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _never_bound(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Names that are used and nothing gives a value: what a star import would have given, or nobody."""
+    """Names that are used and never assigned: from a star import, or undefined."""
     known = {HELPER, *dir(builtins), "__file__"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -224,7 +224,7 @@ def _never_bound(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def on_the_way(tree: ast.Module) -> frozenset[str]:
-    """`tune_kernel`, its other names, and the functions that call it or one of those."""
+    """`tune_kernel`, its aliases, and the functions that call any of them."""
     aliases = (a for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for a in node.names if a.name == TUNE)
     found = frozenset({TUNE, *(alias.asname or alias.name for alias in aliases)})
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

@@ -1,4 +1,4 @@
-"""What a rewritten script calls in the place of its own calls, operators and assignments: they are done, and traced."""
+"""Runtime of a rewritten script: performs its calls, operators and assignments, and traces them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_REASON = 100
 
 
 class Runtime:
-    """One for a script and the modules beside it. `site` is the call under way, `conditions` the lines of unknown ones."""
+    """One for a script and its own modules. `site` is the call in progress, `conditions` the lines of unknown ones."""
 
     caught = (Exception, SystemExit)
 
@@ -93,7 +93,7 @@ class Runtime:
         return bool(value) or (tunes and self.takes_every_branch)
 
     def named(self, line: int, name: str, value: Any, others: Sequence[str]) -> Any:
-        """A number out of a dictionary, such as the largest value of a parameter, is not the variable's own."""
+        """A number read from a dictionary, such as a parameter's largest value, is not named after the variable."""
         if isinstance(value, int | np.integer) and others and not self.tracing.is_traced(value):
             frame = sys._getframe(1)  # noqa: SLF001 - the script's
             if any(isinstance(frame.f_locals.get(other, frame.f_globals.get(other)), dict) for other in others):
@@ -103,11 +103,11 @@ class Runtime:
         return self.tracing.named(name, value, line)
 
     def mapping(self, line: int, value: Any) -> Mapping[str, Any]:
-        """What `**value` passes; something unknown under no name of Python's."""
+        """What `**value` passes; an unknown value gets a name that Python cannot have."""
         return value if isinstance(value, Mapping) else {"**": value if isinstance(value, Unknown) else Unknown(line)}
 
     def function(self, line: int, index: int) -> Callable[[_Function], _Function]:  # noqa: ARG002 - all are asked with a line
-        """Keeps how a function is written."""
+        """Records how a function is written."""
 
         def noted(found: _Function) -> _Function:
             node = self.nodes[index]
@@ -125,19 +125,19 @@ class Runtime:
         return Unknown(line)
 
     def failed(self, line: int) -> Unknown:
-        """What the statement of this line was to give. Asked while its error is handled."""
+        """The value that this line's failed statement was to give. Called while its error is handled."""
         error = sys.exc_info()[1]
         said = on_one_line(str(error))[:_MAX_REASON]
         return Unknown(line, f"{type(error).__name__}: {said}" if said else type(error).__name__)
 
     def _keeps(self, function: Any) -> bool:
-        """Whether it does with a traced number what Python does with an int, and hands it on."""
+        """Whether the operation treats a traced number like an int and passes it on."""
         owner = getattr(function, "__self__", None)
         return isinstance(owner, _CONTAINERS) or getattr(function, "__module__", None) in self.modules
 
 
 def _not_wrapped(result: Any, sign: str, left: Any, right: Any) -> Any:
-    """As NumPy 1 has it, which many scripts were written for: an int32 times an int is wide enough for the product."""
+    """As in NumPy 1, which many scripts were written for: an int32 times an int does not overflow the product."""
     exact = _SIGNS[sign](int(left), int(right)) if isinstance(left, int) != isinstance(right, int) else int(result)
     return np.int64(exact) if exact != int(result) and abs(exact) < 2**63 else result
 

@@ -28,7 +28,7 @@ _SOURCES = frozenset({".cu", ".cuh", ".hip", ".cl", ".opencl"})
 
 
 class TimeIsUpError(BaseException):
-    """Not an Exception: no handler of the script's is to keep it."""
+    """Not an Exception, so that the script's handlers do not catch it."""
 
 
 class ScriptRun:
@@ -49,7 +49,7 @@ class ScriptRun:
         return Recording(tuple(self._calls.values()), self._problem)
 
     def run(self) -> None:
-        """Twice, if it came to no call: then into every branch that has one."""
+        """Run again, entering every branch that has a call, if the first run had none."""
         try:
             self._run()
             if not self._calls:
@@ -74,10 +74,10 @@ class ScriptRun:
         code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
 
-    # ── what nobody called: tests, what a command line chooses ──
+    # ── functions that were not called: tests, choices of a command line ──
 
     def _not_called(self, names: dict[str, Any]) -> Iterator[Callable[..., Any]]:
-        """The last first: they call those before them."""
+        """The last first: later functions call earlier ones."""
         values = list(names.values())[::-1]
         on_the_way_there = on_the_way(self._tree)
         members = [v for c in values if isinstance(c, type) and c.__module__ == "__main__" for v in vars(c).values()]
@@ -94,7 +94,7 @@ class ScriptRun:
         with contextlib.suppress(*self._runtime.caught):  # it does not come to the call then
             function(*(Unknown(code.co_firstlineno) for _ in range(required)), **missing)
 
-    # ── the stand-in ──
+    # ── the substitute for Kernel Tuner ──
 
     def _tune_kernel(self, *args: Any, **kwargs: Any) -> tuple[Unknown, Unknown]:
         site = self._runtime.site
@@ -133,12 +133,12 @@ class ScriptRun:
             self._opened.append(args[0])
 
     def _unread(self) -> str | None:
-        """The last source that it tried to open and could not: one in a folder that is not its own."""
+        """The last source that it tried to open and could not, because its folder is not accessible."""
         names = [name for name in self._opened if Path(name).suffix in _SOURCES]
         return names[-1] if names and not _can_be_read(names[-1]) else None
 
     def _file_of(self, text: str) -> str | None:
-        """Of the files that the script opened, the one that has this text."""
+        """Of the files that the script opened, the one with this text."""
         return next((name for name in list(dict.fromkeys(self._opened)) if _has_text(name, text)), None)
 
 
@@ -152,7 +152,7 @@ def _can_be_read(name: str) -> bool:
 
 def _has_text(name: str, text: str) -> bool:
     try:
-        # A character has four bytes at most; a file of data may be as large as the memory.
+        # A character has at most four bytes; a data file may be as large as memory.
         is_possible = Path(name).is_file() and len(text) <= Path(name).stat().st_size <= 4 * len(text)
         return is_possible and Path(name).read_text(encoding="utf-8", errors="replace") == text
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A call of `tune_kernel` as it is written: on which line each argument stands, and where a parameter gets its values."""
+"""The source of a `tune_kernel` call: the line of each argument, and where a parameter gets its values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARAMETERS = (  # noqa: SIM905 - as words they can be read
 
 @dataclass
 class CallSite:
-    """`tree` is the file that the call is in. `notes` are what the head of the kernel.toml is to say."""
+    """`tree` is the file with the call. `notes` go to the head of the kernel.toml."""
 
     file: str
     tree: ast.Module
@@ -33,20 +33,20 @@ class CallSite:
         self.notes.append(f"FILL IN: {name} at {self.place(line)} could not be followed")
 
     def nodes(self) -> dict[str, ast.expr]:
-        """The arguments by the names of Kernel Tuner's parameters."""
+        """The arguments by Kernel Tuner's parameter names."""
         named = {k.arg: k.value for k in self.call.keywords if k.arg is not None}
         if any(isinstance(argument, ast.Starred) for argument in self.call.args):
             return named
         return dict(zip(PARAMETERS, self.call.args, strict=False)) | named
 
     def lines(self, given: Mapping[str, Any]) -> dict[str, int]:
-        """Where each argument stands, or where what is unknown in it is from."""
+        """The line of each argument, or the origin of what is unknown in it."""
         nodes = self.nodes()
         found = {name: nodes[name].lineno if name in nodes else self.call.lineno for name in PARAMETERS}
         return found | {name: value.line for name, value in given.items() if isinstance(value, Unknown) and value.line}
 
     def key_line(self, key: str) -> int:
-        """The last line before the call where a dictionary gets this key: the one that is passed, if that can be told."""
+        """The last line before the call where a dictionary gets this key; of the passed dictionary, if known."""
         table = self.nodes().get("tune_params")
         own = table.id if isinstance(table, ast.Name) else None
         found = [(o == own, line) for node in ast.walk(self.tree) for o, line in _entries(node, key) if line <= self.call.lineno]
@@ -54,7 +54,7 @@ class CallSite:
 
 
 def _entries(node: ast.AST, key: str) -> list[tuple[str | None, int]]:
-    """Lines where a dictionary gets the key, and its name where it is said."""
+    """Lines where a dictionary gets the key, and the dictionary's name if known."""
     match node:
         case ast.Subscript(value=owner, slice=ast.Constant(value=name), ctx=ast.Store()) if name == key:
             return [(owner.id if isinstance(owner, ast.Name) else None, node.lineno)]
@@ -69,7 +69,7 @@ def _entries(node: ast.AST, key: str) -> list[tuple[str | None, int]]:
 
 
 def shown(node: ast.AST) -> str:
-    """As it is written, on one line."""
+    """Its source, on one line."""
     try:
         text = " ".join(ast.unparse(node).split())
     except RecursionError:

@@ -1,4 +1,4 @@
-"""The space and the launch that a call of `tune_kernel` was given: parameters, restrictions, sizes, divisors."""
+"""The space and the launch of a `tune_kernel` call: parameters, restrictions, sizes, divisors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warpsmith.spec.kernel_tuner.run.tracing import Tracing
 from warpsmith.spec.kernel_tuner.run.unknown import Unknown
 
 Written: TypeAlias = tuple[ast.FunctionDef | ast.Lambda, Callable[[ast.expr], Known | None]]
-"""A function as it is written, and what an expression in it stands for."""
+"""A function's source, and the value of an expression in it."""
 
 
 def tunables(table: Any, site: CallSite, line: int) -> tuple[ScriptTunable, ...]:
@@ -45,7 +45,7 @@ def _tunable(name: str, given: Any, site: CallSite) -> ScriptTunable:
 
 @dataclass(frozen=True)
 class SpaceRecorder:
-    """`written` gives a script's function as it is written; None for everything else."""
+    """`written` gives the source of a script's function; None for everything else."""
 
     parameters: Sequence[ScriptTunable]
     site: CallSite
@@ -89,7 +89,7 @@ class SpaceRecorder:
         return ScriptNumber(number.value, number.term)
 
     def divisors(self, name: str, value: Any, line: int) -> tuple[str, ...] | None:
-        """None where Kernel Tuner takes the block's own extent."""
+        """None where Kernel Tuner uses the block's own extent."""
         if value is None:
             return None
         found = []
@@ -109,7 +109,7 @@ class SpaceRecorder:
 
 
 def _axes(function: ast.FunctionDef | ast.Lambda) -> list[ast.Lambda]:
-    """Of a function that gives the size for a configuration, functions for its axes."""
+    """For a function that gives the size for a configuration: functions for its axes."""
     body = function.body[-1] if isinstance(function, ast.FunctionDef) and len(function.body) == 1 else function.body
     value = body.value if isinstance(body, ast.Return) else body
     parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]

@@ -1,6 +1,6 @@
-"""What scripts import that must not be the real thing here: Kernel Tuner records, CuPy is NumPy, command lines are empty.
+"""Substitutes for modules that scripts import: Kernel Tuner records, CuPy is NumPy, command lines are empty.
 
-Other modules that are missing stay missing: what a script wanted from them is unknown.
+Other missing modules stay missing: values from them are unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_ARRAYS = {"asnumpy": np.asarray, "get_array_module": lambda *_: np}
 
 
 class StandIn(ModuleType):
-    """Has what it was given; everything else in it is unknown."""
+    """Has the given attributes; all others are unknown."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -33,7 +33,7 @@ class StandIn(ModuleType):
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Modules of these names, and all that are in them."""
+    """Modules of these names and all their submodules."""
 
     def __init__(self, contents: dict[str, dict[str, Any]]) -> None:
         self._contents = contents
@@ -50,7 +50,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(tune_kernel: Callable[..., Any]) -> None:
-    """For the whole process, which has only scripts to run."""
+    """Installed for the whole process, which only runs scripts."""
     kernel_tuner = {
         "tune_kernel": tune_kernel,
         "run_kernel": lambda *_, **__: Unknown(0),
@@ -59,7 +59,7 @@ def install(tune_kernel: Callable[..., Any]) -> None:
     sys.meta_path.insert(0, StandInFinder({"kernel_tuner": kernel_tuner, "cupy": _OF_ARRAYS}))
     argparse.ArgumentParser.parse_args = _defaults  # type: ignore[method-assign,assignment]
     argparse.ArgumentParser.parse_known_args = lambda self, *_, **__: (_defaults(self), [])  # type: ignore[method-assign,assignment]
-    # The same script gives the same kernel.toml, and memory that nobody filled is not what happened to be there.
+    # The same script must give the same kernel.toml: uninitialised memory must not show.
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - which is what scripts draw from
     drawing = np.random.default_rng
@@ -70,7 +70,7 @@ def install(tune_kernel: Callable[..., Any]) -> None:
 
 
 def _repeated(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Draws some millions of numbers, and more of them only as copies: what is told of them is told from the first."""
+    """Draws a few million numbers and repeats them beyond that: the fill is inferred from the first ones."""
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
         shape = kwargs.get("size", args if draw.__name__ in {"rand", "randn"} else None)
@@ -84,7 +84,7 @@ def _repeated(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _defaults(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> argparse.Namespace:
-    """What an empty command line gives; what it would refuse to do without is unknown."""
+    """Defaults of an empty command line; required options are unknown."""
     found = argparse.Namespace()
     for action in parser._actions:  # noqa: SLF001 - there is no other way to list them
         if action.dest in {"help", argparse.SUPPRESS}:

@@ -1,4 +1,4 @@
-"""What Python's operators make of two terms, in the words that kernel.toml has."""
+"""Applies Python's operators to terms, as far as kernel.toml can express them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SIGNS = {"+": "+", "-": "-", "*": "*", "//": "/", "%": "%", "<<": "<<", ">>": "
 
 
 def term_of_operation(sign: str, left: SizeTerm, right: SizeTerm, *, is_negative: bool = False) -> SizeTerm | None:
-    """None where kernel.toml has no word for it. `is_negative`: the left number is, and Python's `//` goes down from there."""
+    """None if kernel.toml cannot express it. `is_negative`: the left number is, so Python's `//` rounds down."""
     if has_floats(left) or has_floats(right):
         return None
     match sign:

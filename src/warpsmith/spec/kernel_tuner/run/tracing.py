@@ -1,7 +1,7 @@
-"""Which variables a number or an array's length was computed from, kept beside the values while the script runs.
+"""Traces which variables a number or an array's length was computed from while a script runs.
 
-A whole number carries its term (`spec.host.terms`) in a subclass of int. NumPy's scalars and arrays cannot carry anything, so a
-table has what is known of them. A term that does not give the value it stands beside is dropped.
+An integer carries its term (`spec.host.terms`) in a subclass of int. NumPy's scalars and arrays cannot carry one, so a table
+has theirs. A term whose value differs from the traced value is dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TracedInt(int):
 
 
 class TracedFloat(float):
-    """A quotient, which may yet be rounded to a whole number."""
+    """A quotient, which may later be rounded to an integer."""
 
     term: SizeTerm
 
@@ -48,10 +48,10 @@ class Tracing:
     _arrays: dict[int, KnownArray] = field(default_factory=dict)
     _scalars: dict[int, tuple[Any, SizeTerm]] = field(default_factory=dict)
 
-    # ── what is known of a value ──
+    # ── lookup ──
 
     def term_of(self, value: Any) -> SizeTerm | None:
-        """A plain whole number is its own term."""
+        """A plain integer is its own term."""
         if isinstance(value, TracedInt | TracedFloat):
             return value.term
         if type(value) is int:
@@ -77,10 +77,10 @@ class Tracing:
         term = self.term_of(value)
         return term is not None and not isinstance(term, int)
 
-    # ── what computing makes of it ──
+    # ── propagation ──
 
     def named(self, name: str, value: Any, line: int) -> Any:
-        """A plain whole number is named after its variable, those of a tuple after their axis."""
+        """A plain integer is named after its variable, a tuple's after their axis."""
         if type(value) is int or isinstance(value, np.integer):
             return value if value < 0 or self.is_traced(value) else self._with(value, self._root(name, int(value), line))
         if type(value) in {tuple, list} and 1 < len(value) <= len(_AXES) and all(_is_whole(item) for item in value):
@@ -101,7 +101,7 @@ class Tracing:
         return self._with(result, term_of_operation(sign, first, second, is_negative=left < 0))
 
     def carried(self, function: Any, inputs: Sequence[Any], result: Any, line: int) -> Any:
-        """What a call gives: lengths and numbers that are equal to some that it was given are taken to be those."""
+        """A call's result: lengths and numbers equal to one of its inputs are taken to be that input."""
         if isinstance(result, np.ndarray):
             return self.noted(result, inputs, line)
         if type(result) not in {int, float} and not isinstance(result, np.integer | np.floating):
@@ -165,7 +165,7 @@ class Tracing:
 
 
 def plain(value: Any) -> Any:
-    """As libraries expect it: NumPy gives other types to what it makes of a subclass of int."""
+    """Plain values for libraries: NumPy infers other types from a subclass of int."""
     if isinstance(value, TracedInt):
         return int(value)
     if isinstance(value, TracedFloat):

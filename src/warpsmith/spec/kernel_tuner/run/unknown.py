@@ -1,4 +1,4 @@
-"""What a script could not compute: stands in for any value, so that the statements that need something else still run."""
+"""Placeholder for a value that a script could not compute, so that statements that do not need it still run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPERATORS = (  # noqa: SIM905 - as words they can be read
 
 
 class Unknown:
-    """`line` is where it comes from, `reason` the error behind it. To make a text or a number of it fails."""
+    """`line` is its origin, `reason` the error behind it. Converting it to text or a number fails."""
 
     __array_ufunc__ = None  # NumPy leaves operators to us
 
@@ -62,7 +62,7 @@ for _name in _OPERATORS:
 
 
 def unknown_in(values: Any) -> Unknown | None:
-    """The first among them, or inside a list, tuple or dictionary of them."""
+    """The first unknown among the values, or inside a list, tuple or dictionary of them."""
     for value in values:
         if isinstance(value, Unknown):
             return value

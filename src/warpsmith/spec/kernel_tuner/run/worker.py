@@ -32,7 +32,7 @@ def _run(job: RunScript, blobs: tuple[bytes, ...], _fds: tuple[int, ...]) -> tup
 
 
 class _Interruptions:
-    """The first ones end a statement that takes too long, which is then one that failed; the last one ends the run."""
+    """The first ones end a statement that takes too long, which then counts as failed; the last one ends the run."""
 
     def __init__(self) -> None:
         self._count = 0
