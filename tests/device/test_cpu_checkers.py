@@ -143,8 +143,8 @@ MISALIGNED = {
 }
 ASSUMED = {
     "__builtin_assume(t < 7); out[t] = in[t];": "thread 7 violates an assumption given to the compiler at line 3",
-    "const float* p = (const float*)__builtin_assume_aligned(in + t, 16); out[t] = p[0];": "thread 1 comes to what",
-    "if (t > 3) __builtin_unreachable(); out[t] = in[t];": "thread 4 comes to what",
+    "const float* p = (const float*)__builtin_assume_aligned(in + t, 16); out[t] = p[0];": "thread 1 violates an assumption",
+    "if (t > 3) __builtin_unreachable(); out[t] = in[t];": "thread 4 violates an assumption",
 }
 HOLDS = [
     "__builtin_assume(t < 64); out[t] = in[t];",

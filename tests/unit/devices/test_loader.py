@@ -18,9 +18,9 @@ from warpsmith.devices._clruntime import loader
             "Linux",
             "aarch64",
             "Linux on x86-64 only; this is Linux on aarch64",
-            "works here: init, extract, check, analyze --target",
+            "work here: init, extract, check, analyze --target",
         ),
-        ("Darwin", "arm64", "this is Darwin on arm64", "works in a Linux container: init, extract"),
+        ("Darwin", "arm64", "this is Darwin on arm64", "work in a Linux container: init, extract"),
     ],
 )
 def test_a_missing_runtime_names_what_works_on_this_machine(monkeypatch, system: str, machine: str, said: str, hint: str):

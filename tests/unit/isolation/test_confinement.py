@@ -302,7 +302,7 @@ def test_it_is_refused_once_there_are_threads():
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        with pytest.raises(RuntimeError, match="one thread"):
+        with pytest.raises(RuntimeError, match="a single thread"):
             confine(Policy(Path.home(), Path(), (), may_start_processes=False))
     finally:
         done.set()

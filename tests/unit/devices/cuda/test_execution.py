@@ -192,7 +192,7 @@ def test_indices_that_are_clamped(target: str) -> None:
 
 
 def test_what_cannot_be_followed_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedFeature, match="what an atomic operation leaves"):
+    with pytest.raises(UnsupportedFeature, match="depends on the result of an atomic operation"):
         counted("in_turn", 1, 32, buffer("out", 64))
     with pytest.raises(UnsupportedFeature, match=r"HMMA \(tensor cores\)"):
         counted("tensor", 1, 32, buffer("out", 64))
