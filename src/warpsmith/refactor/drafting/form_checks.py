@@ -99,7 +99,7 @@ def _check_signature(source: str, kernel: Kernel, before: Variant) -> None:
     try:
         theirs = parse_kernel(source, kernel.language, before.entry)
     except InputError as error:
-        raise Faulty(f"cannot find the entry {before.entry!r} in the source: {error.message}") from None
+        raise Faulty(f"the source has no entry {before.entry!r} that can be read: {error.message}") from None
     wanted, found = ([f"{p.type} {p.name}".strip() for p in k.parameters] for k in (ours, theirs))
     if [p.depth for p in ours.parameters] != [p.depth for p in theirs.parameters]:
         raise Faulty(f"the entry takes ({', '.join(found)}); it must take what the original takes: ({', '.join(wanted)})")
