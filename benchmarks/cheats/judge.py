@@ -34,7 +34,7 @@ _SAYS = {
     "the limits": re.compile("no combination of its values is feasible"),
     "reading": re.compile(
         r"(?:line \d+: )?a form |the source |the file |clang |assembly |a macro hides|'##' hides|this is code for the host|it is nested"
-        r"|.* (?:would outlive a launch|is mutable|is declared and not defined)"
+        r"|.* (?:would outlive the launch|is mutable|is declared but not defined)"
     ),
 }
 

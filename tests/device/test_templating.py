@@ -78,7 +78,7 @@ def test_only_what_is_proved_enters_where_that_is_asked_for(kernel: Kernel, lab:
     right = Replacing(LINE, choice=GUESSED, others={1: "out[i] = in[i] + in[i];"})
     found = templatize(kernel, lab, passes=[right], folder=tmp_path, effort=Effort(0, proved_only=True))
     assert not found.parameters
-    assert found.applications[0].reason == f"not proved, only right if {GUESSED.assumes}"
+    assert found.applications[0].reason == f"not proved: correct only if {GUESSED.assumes}"
 
 
 RACING = f"__shared__ float seen[1024]; seen[threadIdx.x] = 1.0f; {LINE[:-1]} * (seen[threadIdx.x ^ 1] > 2.0f ? 2.0f : 1.0f);"

@@ -129,4 +129,4 @@ def test_forms_that_share_names_keep_their_values_and_their_results(author: Auth
     applied = plans[-1].report["applied"]
     assert {"block_size", "block_size@1", "whole_tiles@2"} <= set(applied)
     assert author.told[-1].rounds[-1].refused.keys() == {"sweeps@1"}
-    assert "no loop carries a maximum" in author.told[-1].rounds[-1].refused["sweeps@1"]
+    assert "no loop carries a running maximum" in author.told[-1].rounds[-1].refused["sweeps@1"]

@@ -18,7 +18,7 @@ from warpsmith.spec.kernel import Launch
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-REQUIRED_BLOCK = "the source itself requires a size of work-group (reqd_work_group_size)"
+REQUIRED_BLOCK = "the source fixes the work-group size (reqd_work_group_size)"
 _SHOWN = 40  # characters of what is not understood
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -93,7 +93,7 @@ def require_readable(subject: Subject) -> None:
     """The whole kernel is understood, and what its statements are does not depend on macros."""
     source = subject.source
     require_parsed(source)
-    require(not has_directives(source.body), "the kernel has #if branches of its own, so its statements depend on macros")
+    require(not has_directives(source.body), "the kernel has #if branches, so its statements depend on macros")
 
 
 def names_of(subject: Subject) -> Names:

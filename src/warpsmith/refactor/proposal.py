@@ -105,7 +105,7 @@ class ProposedForms:
     """All proposals of a run as one pass. It comes before every other, so that it finds the kernel untouched."""
 
     name = PROPOSALS
-    summary = "whole forms of the kernel that an agent wrote"
+    summary = "complete forms of the kernel written by an agent"
     stage = Stage.LIFT
     priority = -100
     concerns = frozenset(Concern)
@@ -119,5 +119,5 @@ class ProposedForms:
         plain = subject.variant
         forms = {p.number: p.variant(plain.entry) for p in self._proposals}
         said = "; ".join(f"{p.number}: {' '.join(p.hypothesis.split())}" for p in self._proposals)
-        choice = Tunable(FORM, (0, *forms), 0, f"which form of the kernel; 0: the original; {said}")
+        choice = Tunable(FORM, (0, *forms), 0, f"form of the kernel; 0: the original; {said}")
         return Rewrite(plain, choice, forms)

@@ -24,11 +24,13 @@ def insertion_point(source: KernelSource, *names: str) -> int | Declined:
     for use in uses:
         parent = use.parent
         if parent is None or parent.type != "call_expression" or field(parent, "function") != use:
-            return Declined(f"{text_of(use)} is more than a function that is called", source.line_of(use))
+            return Declined(f"{text_of(use)} is used other than in a call", source.line_of(use))
     at = max((node.end_byte for node in includes), default=0)
     early = next((use for use in uses if use.start_byte < at), None)
     if early is not None:
-        return Declined(f"{text_of(early)} is used before the last #include, which a macro would reach", source.line_of(early))
+        return Declined(
+            f"{text_of(early)} is used before the last #include, whose contents a macro would change", source.line_of(early)
+        )
     if any(a.type.startswith("preproc_if") for node in includes if node.end_byte == at for a in ancestors(node)):
         return Declined("the last #include stands under an #if")
     if not includes:

@@ -73,17 +73,17 @@ class ColumnWork:
     def _loop_objection(self, loop: Loop) -> str | None:
         name, names = loop.variable, self._names
         if Polynomial.of(loop.bound, names) != Polynomial.of(self._group[0].bound, names):
-            return f"an array of the thread's columns is also gone over by {name}, which does not count to the same number"
+            return f"an array of the thread's columns is also indexed by {name}, whose range differs"
         for use in self._uses(loop):
             in_column = any(is_within(first, s) and is_within(use, s) for first in self._firsts for s in self._sums_around(use))
             if self._dimension(use) is None and not in_column:
-                return f"{name} is used for more than a column and the thread's own arrays (line {names.source.line_of(use)})"
+                return f"{name} is used for more than a column index and per-thread arrays (line {names.source.line_of(use)})"
         for node in of_kind(loop.body, "assignment_expression", "update_expression"):
             target = unwrapped(field(node, "left" if node.type == "assignment_expression" else "argument"))
             if not self._is_of_column(target, loop):
-                return f"line {names.source.line_of(node)} changes something that other columns share"
+                return f"line {names.source.line_of(node)} changes a value that other columns share"
         if any(not is_pure(call, names.source) for call in of_kind(loop.body, "call_expression")):
-            return f"the loop over {name} calls a function that is not looked into"
+            return f"the loop over {name} calls a function that is not analysed"
         return None
 
     def _sums_around(self, use: Node) -> Iterator[Node]:
@@ -146,10 +146,10 @@ class ColumnWork:
             ]
             for part in (loop.body, loop.bound, *parts):
                 if self._tells(part, thread, told):
-                    return f"the loop over {loop.variable} depends on {thread} other than through the column"
+                    return f"the loop over {loop.variable} depends on {thread} other than by the column index"
         for node in of_kind(self._names.source.body, "return_statement", "break_statement", "continue_statement"):
             if any(self._tells(c, thread, told) for c in _conditions_around(node)):
-                return f"threads leave early by {thread} (line {self._names.source.line_of(node)})"
+                return f"threads return early depending on {thread} (line {self._names.source.line_of(node)})"
         return None
 
     def _telling(self, thread: str) -> set[int]:

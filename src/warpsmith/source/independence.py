@@ -32,7 +32,7 @@ def dependence(loops: Sequence[Loop], names: Names) -> str | None:
         return "the kernel updates memory atomically"
     writes = list(written_places(body, names))
     problems = (problem for w in writes if (problem := _misplaced(w, loops, names)) is not None)
-    changed = (f"{name} is carried from one step of {o.variable} to the next" for o in loops for name in carried(o, names))
+    changed = (f"{name} is carried between iterations over {o.variable}" for o in loops for name in carried(o, names))
     return next(problems, None) or next(changed, None) or _read_elsewhere(body, writes, loops, names)
 
 
@@ -48,11 +48,11 @@ def _misplaced(write: Place, loops: Sequence[Loop], names: Names) -> str | None:
     line = names.source.line_of(write.node)
     loop = next((o for o in loops if is_within(write.node, o.body)), None)
     if loop is None:
-        return f"line {line} writes memory outside the loops that threads share"
+        return f"line {line} writes memory outside the distributed loops"
     if "?" in write.roots:
-        return f"what line {line} writes to is not clear"
+        return f"cannot tell what line {line} writes to"
     if not all(follows(address, loop) for address in write.addresses):
-        return f"line {line} does not write to a place of its own in every step of {loop.variable}"
+        return f"cannot prove that line {line} writes disjoint elements in each iteration over {loop.variable}"
     return None
 
 
@@ -80,7 +80,7 @@ def _read_elsewhere(body: Node, writes: Sequence[Place], loops: Sequence[Loop], 
             same_loop = any(is_within(write.node, o.node) and is_within(read.node, o.node) for o in loops)
             same_thread = same_loop or (len(ranges) == 1 and not any(names.is_assigned(root, body) for root in write.roots))
             if not (in_loops and same_thread and _of_any_loop(read, loops) == _of_any_loop(write, loops)):
-                return f"line {line} reads what another step may write"
+                return f"line {line} may read what another iteration writes"
     return None
 
 

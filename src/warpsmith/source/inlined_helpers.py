@@ -190,7 +190,7 @@ class _Inlining:
         is_reference = any(True for _ in of_kind(parameter, "reference_declarator"))
         if is_reference and _PLACE.fullmatch(value):
             if set(re.findall(r"\w+", value)) & self._changed_in(body, own) and not value.isidentifier():
-                raise NotWritable(f"{value} may become another place")
+                raise NotWritable(f"{value} may refer to another object later")
             own.said[name] = value
             own.types[name] = self._type(argument, frame)
             return
@@ -241,7 +241,7 @@ class _Inlining:
                     direct = child(part, "declarator") if part.type == "init_declarator" else part
                     names.add(text_of(next(of_kind(direct, "identifier"))))
             if any(text_of(c) in {"static", "extern", "__shared__"} for c in node.children):
-                raise NotWritable("a variable that outlives the call")
+                raise NotWritable("a static variable")
         return names
 
     def _sequence(self, statements: Sequence[Node], frame: Frame) -> Iterator[str]:
@@ -316,7 +316,7 @@ class _Inlining:
         for parameter, argument in zip(functor.parameters, given, strict=True):
             value = self._text(argument, frame)
             if not _PLACE.fullmatch(value) and not re.fullmatch(r"[\w.]+", value):
-                raise NotWritable("an argument that would be computed again")
+                raise NotWritable("an argument that would be evaluated more than once")
             own.said[text_of(list(of_kind(parameter, "identifier"))[-1])] = value
         return f"({self._text(only.named_children[0], own)})"
 
@@ -331,7 +331,7 @@ class _Inlining:
             raise NotWritable("mutable")
         captured = [c.strip() for c in text_of(capture).strip("[]").split(",")]
         if "=" in text_of(capture) and captured != ["="]:
-            raise NotWritable("captures with values")
+            raise NotWritable("captures with initialisers")
         copied = {text_of(n) for n in of_kind(functor.body, "identifier")} if captured == ["="] else set(captured)
         for name in copied:
             later = (a for a in self._source.scopes.assignments(name, self._source.body) if a.start_byte > capture.start_byte)
@@ -351,7 +351,7 @@ class _Inlining:
                 and self._is_local(text_of(use))
                 and text_of(use) not in template_parameters(function)
             ):
-                raise NotWritable(f"{text_of(use)} is another thing in the kernel")
+                raise NotWritable(f"{text_of(use)} names another variable in the kernel")
 
     def _is_local(self, name: str) -> bool:
         """Whether the kernel declares a variable of that name somewhere."""

@@ -63,21 +63,21 @@ class KeptRow:
 def kept_row(array: Array, names: Names, strided: Sequence[Loop]) -> KeptRow:
     """Raises NotKept. `strided` are the loops whose steps are distributed over the threads of a block."""
     if named_in_macros(array.name, names):
-        raise NotKept(f"a macro mentions {array.name}, so not all of its uses can be seen", array.declarator)
+        raise NotKept(f"a macro mentions {array.name}, so some of its uses may be hidden", array.declarator)
     writes, reads = _elements(array, names)
     if len(writes) != 1 or not reads:
         raise NotKept(f"{array.name} is not written in one place and read in others", array.declarator)
     assignment = writes[0]
     write = _placed(array, field_of(assignment, "left"), names, strided)
     if not is_unconditional(assignment, write):
-        raise NotKept(f"{array.name} is not written in every step", assignment)
+        raise NotKept(f"{array.name} is not written in every iteration", assignment)
     index = _index(write, names)
     _require_own(array, index, write, names)
     found = tuple(_placed(array, element, names, strided) for element in reads)
     for use in found:
         _require_same_steps(array, write, use, names)
         if _index(use, names) != index:
-            raise NotKept(f"{array.name} is read elsewhere than where the same thread wrote it", use.element)
+            raise NotKept(f"{array.name} is also read where another thread wrote it", use.element)
     assert assignment.parent is not None
     return KeptRow(array, assignment.parent, field_of(assignment, "right"), write, found)
 
@@ -111,7 +111,7 @@ def _elements(array: Array, names: Names) -> tuple[list[Node], list[Node]]:
         elif parent.type in _BY_VALUE or (parent.type == "argument_list" and _takes_values(parent, names)):
             reads.append(element)
         else:
-            raise NotKept(f"an element of {array.name} is used by more than its value", use)
+            raise NotKept(f"an element of {array.name} is used other than by its value", use)
     return writes, reads
 
 
@@ -134,9 +134,9 @@ def _takes_values(arguments: Node, names: Names) -> bool:
 def _placed(array: Array, element: Node, names: Names, strided: Sequence[Loop]) -> Use:
     loop = next((o for o in strided if is_within(element, o.body)), None)
     if loop is None:
-        raise NotKept(f"{array.name} is used outside the loops whose steps the threads of a block share", element)
+        raise NotKept(f"{array.name} is used outside block-stride loops", element)
     if loop.jumps() or loop.changes_variable(names):
-        raise NotKept(f"a step of {loop.variable} can be left, or changes {loop.variable}", loop.node)
+        raise NotKept(f"an iteration over {loop.variable} can be left, or changes {loop.variable}", loop.node)
     inner = [a for a in ancestors(element) if a.type in LOOPS and is_within(a, loop.body)]
     if not inner:
         return Use(element, loop, None)
@@ -175,14 +175,14 @@ def _require_own(array: Array, index: Polynomial, write: Use, names: Names) -> N
 def _require_same_steps(array: Array, write: Use, read: Use, names: Names) -> None:
     first, second = write.loop, read.loop
     if read.element.start_byte < write.element.start_byte or first.node.parent != second.node.parent:
-        raise NotKept(f"{array.name} is not read after it was written, whenever it is", read.element)
+        raise NotKept(f"cannot prove that every read of {array.name} follows a write", read.element)
     if not all(is_invariant(n, names.source.body, names) for o in (first, second) for n in (o.start, o.bound, o.step) if n):
         raise NotKept(f"the range of {second.variable} may have changed since {array.name} was written", second.node)
     if first.ends_below != second.ends_below or _range(first, names) != _range(second, names):
         raise NotKept(f"{array.name} is read in a loop with another range than the one that writes it", second.node)
     lanes = [None if use.lane is None else Polynomial.of(use.lane.bound, names) for use in (write, read)]
     if lanes[0] != lanes[1]:
-        raise NotKept(f"the steps that write and read {array.name} have different numbers of elements", read.element)
+        raise NotKept(f"the iterations that write and read {array.name} have different numbers of elements", read.element)
 
 
 def _range(loop: Loop, names: Names) -> list[Polynomial]:

@@ -212,7 +212,7 @@ def parse_kernel(text: str, language: Language, entry: str) -> KernelSource:
     if declared is not None:
         raise InputError(
             f"the declaration of {plain!r} cannot be parsed (line {text.count(chr(10), 0, declared.end()) + 1})",
-            hint="an #if between __global__ and the parameters is not understood",
+            hint="an #if between __global__ and the parameters cannot be parsed",
         )
     raise InputError(f"no kernel {plain!r} in this source", hint="an entry is the name of a __global__ or __kernel function")
 

@@ -11,7 +11,7 @@ become
     r = *p;
 
 in the kernel and in the functions of the file that it reaches. What is left out are hints: which caches keep a line. A load that
-is not `.nc` stays where threads may wait for what others write.
+is not `.nc` stays where threads may wait for values that other threads write.
 """
 
 from __future__ import annotations

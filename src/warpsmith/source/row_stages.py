@@ -105,7 +105,7 @@ class _Staging:
         strided = [(p, loop) for p, loop in strided if loop.kind is LoopKind.BLOCK_STRIDE]
         same = [(p, loop) for p, loop in strided if _header(loop) == _header(strided[0][1])]
         if len(same) < 2:
-            raise Unstaged("a row is not gone over more than once by loops over the same range")
+            raise Unstaged("no row is traversed more than once by loops over the same range")
         return same
 
     def _after(self, number: int) -> list[Piece]:
@@ -178,9 +178,9 @@ class _Staging:
         names = self._names
         for piece in self._before:
             plain = piece.node.type == "declaration" and is_pure(piece.node, names.source)
-            _require(plain, "something else than declarations stands before the first sweep over the row", piece.node)
+            _require(plain, "a statement other than a declaration precedes the first sweep over the row", piece.node)
             given = all(d.type == "init_declarator" for d in declarators(piece.node))
-            _require(given, "a variable is declared without a value before the first sweep over the row", piece.node)
+            _require(given, "a variable without an initialiser precedes the first sweep over the row", piece.node)
         for _, sweep in self._sweeps:
             self._check_sweep(sweep)
         for number in range(1, len(self._sweeps) + 1):
@@ -190,14 +190,14 @@ class _Staging:
 
     def _check_sweep(self, sweep: Loop) -> None:
         name, names = sweep.variable, self._names
-        _require(not sweep.jumps(), f"a step of the loop over {name} can leave it or skip its rest", sweep.node)
-        _require(not sweep.changes_variable(names), f"a step changes {name}", sweep.node)
-        _require(not waits(sweep.body, names), f"a step of the loop over {name} waits for other threads", sweep.node)
+        _require(not sweep.jumps(), f"an iteration of the loop over {name} can break or continue", sweep.node)
+        _require(not sweep.changes_variable(names), f"the loop body changes {name}", sweep.node)
+        _require(not waits(sweep.body, names), f"the loop over {name} contains a barrier", sweep.node)
         _require(not declares_shared(sweep.body, names), f"the loop over {name} declares shared memory", sweep.node)
         header = [n for n in (sweep.start, sweep.bound, sweep.step) if n is not None]
         steady = all(is_invariant(n, names.source.body, names) for n in header)
         own = any(self._used(header)) or any(is_within(b, n) for b in self._blocks for n in header)
-        _require(steady and not own, f"the range of {name} differs from row to row", sweep.node)
+        _require(steady and not own, f"the range of {name} is not the same for all rows", sweep.node)
 
     def _check_shared(self) -> None:
         """What is in shared memory must not outlive a stage: the next one to come is another row's."""
@@ -222,7 +222,7 @@ class _Staging:
         simple = not kinds & {"array_declarator", "reference_declarator", "function_declarator", "placeholder_type_specifier"}
         needed = f"{variable.name} is needed after the next sweep"
         _require(alone, f"{needed}, and declared together with others", variable.piece.node)
-        _require(simple, f"{needed}, and of a type that is not copied", variable.piece.node)
+        _require(simple, f"{needed}, and its type cannot be copied", variable.piece.node)
 
 
 def variable_of(use: Node, variables: Sequence[RowVariable], names: Names) -> RowVariable | None:

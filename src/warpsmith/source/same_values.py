@@ -45,7 +45,7 @@ def twin_of(row: KeptRow, names: Names) -> Twin:
     found = next(iter((*finder.stored(), *finder.loaded(row.value))), None)
     if found is None:
         reason = (
-            f"what {row.array.name} keeps is neither stored to global memory nor loaded from there, unrounded, in the same step"
+            f"the values of {row.array.name} are not stored to or loaded from global memory, unrounded, in the same iteration"
         )
         raise NotKept(reason, row.statement)
     place = place_of(found.target, names)
@@ -53,14 +53,14 @@ def twin_of(row: KeptRow, names: Names) -> Twin:
         raise NotKept(f"the buffer with the values of {row.array.name} is not a parameter", found.target)
     for written in written_places(names.source.body, names):
         if written.node != found.target and (written.roots & place.roots or "?" in written.roots):
-            raise NotKept(f"the memory that has the values of {row.array.name}, too, may be written again", written.node)
+            raise NotKept(f"the global memory that also holds the values of {row.array.name} may be overwritten", written.node)
     if any(use.loop.node == row.write.loop.node for use in row.reads):
-        raise NotKept(f"{row.array.name} is read in the step that writes it", row.write.element)
+        raise NotKept(f"{row.array.name} is read in the iteration that writes it", row.write.element)
     hidden = next(
         (n for n in (*place.roots, *map(text_of, of_kind(found.target, "identifier"))) if named_in_macros(n, names)), None
     )
     if hidden is not None:
-        raise NotKept(f"a macro mentions {hidden}, so not all that is written can be seen", found.target)
+        raise NotKept(f"a macro mentions {hidden}, so some writes may be hidden", found.target)
     for node in of_kind(found.target, "identifier"):
         of_launch = node.parent is not None and names.builtin(node.parent) is not None
         if text_of(node) not in finder.own_variables and not names.definition(node).is_fixed and not of_launch:

@@ -84,11 +84,11 @@ class Teamwork:
     def described(self) -> str:
         """For a reason: what stands in the way, the most telling first."""
         if self.library:
-            return f"uses {self.library.strip()}, whose threads work together in ways not looked into"
+            return f"uses {self.library.strip()}, whose threads cooperate in ways that are not analysed"
         if self.exchanges:
             return f"exchanges values inside a warp ({text_of(field_of(self.exchanges[0], 'function'))})"
         if self.lanes:
-            return "asks for the thread's lane (%laneid)"
+            return "reads the lane index (%laneid)"
         if self.shared:
             return "uses shared memory"
         return "has barriers"

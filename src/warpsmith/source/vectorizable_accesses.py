@@ -69,15 +69,15 @@ class PackedSteps:
         source = self._names.source
         for statement in self._statements:
             if any(True for _ in of_kind(statement, *_JUMPS)):
-                return f"a step of {self._variable} can end early, so not all of its accesses are made"
+                return f"an iteration over {self._variable} can end early, so some of its accesses may be skipped"
             if any(True for _ in of_kind(statement, "reference_declarator", "lambda_expression", "gnu_asm_expression")):
-                return f"a step of {self._variable} may write through references"
+                return f"an iteration over {self._variable} may write through references"
             for name, call in called_functions(statement):
                 element = any(place_of(a, self._names) is not None for a in field(call, "arguments").named_children)
                 if element and not (is_pure_call(call, source) or self._takes_values(name)):
-                    return f"{name} may change an element that it is given"
+                    return f"{name} may change an element passed to it"
         unclear = next((w for w in self._writes if "?" in w.roots), None)
-        return f"what line {source.line_of(unclear.node)} writes to is not clear" if unclear is not None else None
+        return f"cannot tell what line {source.line_of(unclear.node)} writes to" if unclear is not None else None
 
     def packs(self) -> list[Pack]:
         """In the order of their first access."""

@@ -16,9 +16,9 @@ _CLOCKS_OF_ASSEMBLERS = re.compile(r"%+(?:clock|globaltimer|pm\d)\w*|\bs_(?:mem(
 _HEAP = re.compile(r"_*(?:malloc|calloc|realloc|free|aligned_alloc|alloc)|__nv_(?:aligned_device_malloc)")
 _PRINTERS = re.compile(r"(?:__\w+_)?v?f?printf(?:_\w+)?|puts|putchar|fputs")
 _REFUSED = (
-    (_CLOCKS, "what a launch does may not depend on when it runs"),
-    (_HEAP, "what is allocated would outlive a launch"),
-    (_PRINTERS, "what is printed would outlive a launch"),
+    (_CLOCKS, "the result of a launch must not depend on when it runs"),
+    (_HEAP, "allocated memory would outlive the launch"),
+    (_PRINTERS, "printed output would outlive the launch"),
 )
 _NAMING = frozenset({"DeclRefExpr", "UnresolvedLookupExpr"})
 CALLS = _NAMING | {"CXXNewExpr"}
@@ -28,7 +28,7 @@ def call_facts(node: Node) -> Iterator[Fact]:
     """Of an expression of one of the kinds that are `CALLS`."""
     if node["kind"] == "CXXNewExpr":
         if not node.get("isPlacement"):
-            yield Fact("a form may not say new: what is allocated would outlive a launch", "new")
+            yield Fact("a form may not use new: allocated memory would outlive the launch", "new")
         return
     meant = node.get("referencedDecl", node)
     name = str(meant.get("name", ""))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from warpsmith.refactor.allowed.fact import Fact
 
 _READ_DIFFERENTLY = {
-    "a carriage return that ends no line": re.compile(r"\r(?!\n)"),  # a new line to clang, a blank to others
+    "a carriage return that does not end a line": re.compile(r"\r(?!\n)"),  # a new line to clang, a blank to others
     "a control character": re.compile(r"[\x00-\x08\x0e-\x1f\x7f]"),
-    "a backslash, and blanks up to the end of the line": re.compile(r"\\[ \t\f\v]+\r?(?:\n|$)"),  # goes on for some
+    "a backslash followed by trailing blanks": re.compile(r"\\[ \t\f\v]+\r?(?:\n|$)"),  # goes on for some
     "a trigraph": re.compile(r"\?\?[/=]"),  # a backslash or a hash in strict modes
 }
 

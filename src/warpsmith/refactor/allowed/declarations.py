@@ -53,8 +53,7 @@ _IN_PTX = frozenset(
 _UNNAMED = re.compile(r"\((?:unnamed|anonymous|lambda)[^()]*(?:\([^()]*\)[^()]*)*\)")
 _HINT_HOST = "this is code for the host"
 _OUTLIVES = (
-    "would outlive a launch, which nothing of the original does: a kernel works with its arguments, shared memory and"
-    " registers only"
+    "would outlive the launch, and the original has no such state: a kernel uses its arguments, shared memory and registers only"
 )
 
 
@@ -73,10 +72,10 @@ def declaration_facts(view: View) -> Iterator[Fact]:
             if any(child.get("kind") == "CompoundStmt" for child in node.get("inner", ())):
                 defined.add(node["name"])
             # A runtime that compiles for its own process finds there what others have: anything of C libraries.
-            declared[node["name"]] = Fact(f"{node['name']} is declared and not defined", f"{node['name']} without a body")
+            declared[node["name"]] = Fact(f"{node['name']} is declared but not defined", f"{node['name']} without a body")
         elif kind in _OF_PROGRAMS:
             what = kind.removesuffix("Attr").lower()
-            yield Fact(f"a form may not say {what!r}: that is about programs, not kernels", f"{what} {_path((*around, node))}")
+            yield Fact(f"a form may not contain {what!r}: it concerns programs, not kernels", f"{what} {_path((*around, node))}")
         elif kind == "FileScopeAsmDecl":
             text = _Place(node, around, file, unit).text
             yield Fact(f"assembly outside of functions: {_short(text)!r}", text)
@@ -119,14 +118,14 @@ class _Place:
 def _of_variable(at: _Place, *, is_opencl: bool) -> Iterator[Fact]:
     node, type_ = at.node, _type_of(at.node)
     if node["kind"] == "FieldDecl":
-        yield Fact(f"{node.get('name')} is mutable, so that it {_OUTLIVES}", at.name)
+        yield Fact(f"{node.get('name')} is mutable, so it {_OUTLIVES}", at.name)
         return
     if not _is_static(at) or "CUDASharedAttr" in at.marks or type_.startswith("__local"):
         return
     is_hosts = not is_opencl and at.function is None and node["kind"] in _VARIABLES and not at.marks & _FOR_DEVICE
     lasts = _can_change(type_) or bool(node.get("tls"))
     if lasts and not is_hosts:
-        what = node.get("name") or "what has no name here"
+        what = node.get("name") or "unnamed declaration"
         yield Fact(f"{what} {_OUTLIVES}", f"{at.name}: {node.get('type', {}).get('qualType')}")
     elif lasts or (_has_to_be_set_up(at, is_opencl=is_opencl) and (is_hosts or at.function is not None)):
         yield Fact(f"{_HINT_HOST}: {_short(at.text)!r}", at.text)
@@ -159,7 +158,7 @@ def _of_function(at: _Place) -> Iterator[Fact]:
     symbol = node.get("mangledName", "")
     is_for_host = "CUDAHostAttr" in at.marks and "CUDAGlobalAttr" not in at.marks
     if is_for_host and symbol and (not symbol.startswith("_Z") or _NAMES_OF_ALL.fullmatch(symbol) or at.name == "main"):
-        yield Fact(f"{_HINT_HOST}, by a name that programs have: {_short(at.text)!r}", at.text)
+        yield Fact(f"{_HINT_HOST}, under a name reserved for programs: {_short(at.text)!r}", at.text)
 
 
 def _of_assembly(at: _Place) -> Iterator[Fact]:
@@ -168,13 +167,13 @@ def _of_assembly(at: _Place) -> Iterator[Fact]:
     written = _ASSEMBLY.match(text)
     outermost = next((each for each in at.around if each["kind"] in _FUNCTIONS), at.node)
     if any(child.get("kind") == "CUDAHostAttr" for child in outermost.get("inner", ())):
-        yield Fact(f"assembly in a function that is for the host, too: {_short(text)!r}", text)
+        yield Fact(f"assembly in a function that is also compiled for the host: {_short(text)!r}", text)
     elif written is None:
-        yield Fact(f"a macro hides what is assembled: {_short(text)!r}", text)
+        yield Fact(f"a macro hides the assembly text: {_short(text)!r}", text)
     elif set(_DIRECTIVE.findall(re.sub(r"\\[a-z]", " ", re.sub(r'" "', "", written[1])))) - _IN_PTX:
-        yield Fact(f"assembly that declares something: {_short(text)!r}", text)
+        yield Fact(f"assembly with declarations: {_short(text)!r}", text)
     elif clock := clock_in_assembly(written[1]):
-        yield Fact(f"a form may not read {clock}: what a launch does may not depend on when it runs", clock)
+        yield Fact(f"a form may not read {clock}: the result of a launch must not depend on when it runs", clock)
 
 
 def _is_table(at: _Place) -> bool:

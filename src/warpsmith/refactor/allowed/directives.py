@@ -26,7 +26,7 @@ _ASKS = re.compile(
     r"|__builtin_(?:FILE|FILE_NAME|LINE|COLUMN|FUNCTION|FUNCSIG|source_location)|source_location|NV_(?:IF|DISPATCH|IS|PROVIDES|HAS)\w*"
 )
 _ALWAYS_KNOWN = frozenset({"defined", "true", "false", "and", "or", "not"})
-_ELSEWHERE = "another compiler would read another kernel than the one that is verified"
+_ELSEWHERE = "another compiler could see a different kernel from the verified one"
 
 
 def directive_facts(view: View, parameters: Collection[str]) -> Iterator[Fact]:
@@ -37,10 +37,10 @@ def directive_facts(view: View, parameters: Collection[str]) -> Iterator[Fact]:
     directives = directives_of(view.tokens)
     pastes = [directive for directive in directives if any(token.kind == "hashhash" for token in directive)]
     if view.language is not Language.OPENCL:  # where `float##N` is how vector types are written
-        yield from (Fact(f"'##' hides what a form says: {shown(directive)!r}", shown(directive)) for directive in pastes)
+        yield from (Fact(f"'##' hides part of the form: {shown(directive)!r}", shown(directive)) for directive in pastes)
     if pastes:
         made = (name for name in compiler_names(view.language) | {"__FILE__", "__DATE__", "__TIME__", "__COUNTER__", "_Pragma"})
-        yield from (Fact(f"'##' can make {name} of what is there", name) for name in made if _can_be_glued(name, view.words))
+        yield from (Fact(f"'##' can form the token {name}", name) for name in made if _can_be_glued(name, view.words))
     for directive in directives:
         yield from _of_directive(directive)
     yield from _conditions(directives, parameters)
@@ -69,13 +69,13 @@ def _of_directive(directive: Sequence[Token]) -> Iterator[Fact]:
     words = [*(token.text for token in directive), "", ""]
     text = shown(directive)
     if words[0] not in _KNOWN:
-        yield Fact(f"a form may not say {text!r}", text)
+        yield Fact(f"a form may not contain {text!r}", text)
     if words[0] == "pragma" and not _is_of_kernels(words[1:]):
-        yield Fact(f"a form may not say {text!r}: that is about programs or compilers, not kernels", text)
+        yield Fact(f"a form may not contain {text!r}: it concerns programs or compilers, not kernels", text)
     if words[0] == "include":
         target = "".join(words[1:])
         if target[:1] not in {'"', "<"}:
-            yield Fact(f"a macro hides what a form includes: {text!r}", text)
+            yield Fact(f"a macro hides the included file: {text!r}", text)
         elif target[1:2] in {"/", "~", "\\"} or ".." in target or ":" in target:
             yield Fact(f"a form includes only what the original could include; found {text!r}", target)
 
@@ -88,7 +88,7 @@ def _pragma_operators(tokens: Sequence[Token]) -> Iterator[Fact]:
             is_plain = (opened, said[:1], said[-1:], closed) == ("(", '"', '"', ")")
             if not is_plain or not _is_of_kernels([*said[1:-1].split(), "", ""]):
                 text = f"_Pragma{opened}{said}{closed}" if is_plain else "_Pragma"
-                yield Fact(f"a form may not say {text!r}: that is about programs or compilers, not kernels", text)
+                yield Fact(f"a form may not contain {text!r}: it concerns programs or compilers, not kernels", text)
 
 
 def _is_of_kernels(pragma: Sequence[str]) -> bool:
@@ -111,9 +111,9 @@ def _conditions(directives: Sequence[Sequence[Token]], parameters: Collection[st
         own = guards[-1] if guards else ""
         if word in _CONDITIONS or word == "else":
             if own and word not in {"if", "ifndef"} and own not in parameters:
-                yield Fact(f"what is compiled may not depend on {own}, which the form gives a value itself", own)
+                yield Fact(f"conditional compilation may not depend on {own}, which the form itself defines", own)
             for name in _named(names[1:], bodies) - known - {own}:
-                yield Fact(f"a form may not depend on {name}, which is no parameter of it: {_ELSEWHERE}", name)
+                yield Fact(f"a form may not depend on {name}, which is not one of its parameters: {_ELSEWHERE}", name)
         if word == "define" and len(names) > 1:
             bodies.setdefault(names[1], set()).update(_body(directive))
 

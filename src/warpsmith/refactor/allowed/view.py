@@ -87,7 +87,7 @@ class View:
         try:
             root: Node = json.loads(self._parsed[1])
         except RecursionError:
-            raise InputError("it is nested too deeply to be looked at", hint="write simpler expressions") from None
+            raise InputError("it is nested too deeply to analyse", hint="write simpler expressions") from None
         except ValueError:
             said = self._parsed[2].strip().splitlines()
             raise InputError(f"clang cannot read it: {said[0][:200] if said else 'no reason given'}") from None
@@ -128,7 +128,9 @@ def _unless(missing: set[str], include: re.Match[str]) -> str:
 @lru_cache(maxsize=4)  # the original and what is beside it; long sources have megabytes of tokens
 def _tokens(text: str) -> list[Token]:
     if "Loc=<" in text.replace("\\\n", ""):  # as clang ends each of its lines
-        raise InputError("it has 'Loc=<' in it, which cannot be told from the compiler's own words", hint="write it otherwise")
+        raise InputError(
+            "it contains 'Loc=<', which cannot be distinguished from the compiler's own output", hint="write it otherwise"
+        )
     found: list[Token] = []
     is_first = is_apart = True
     for kind, spelled in _RAW.findall(clang.raw_tokens(text).log):

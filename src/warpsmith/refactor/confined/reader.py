@@ -76,7 +76,7 @@ class _Reader:
             try:
                 return self._asked(job, pickle.dumps(beside), frozenset(folders))
             except WorkerTimedOut as late:
-                self._unreadable[key] = f"that takes longer than {late.limit_s:g} s"
+                self._unreadable[key] = f"reading it took longer than {late.limit_s:g} s"
             except WorkerDied as died:
                 self._unreadable[key] = died.reason
             raise Unreadable(self._unreadable[key])

@@ -18,7 +18,7 @@ from warpsmith.source.lane_strides import lane_accesses
 Blobs: TypeAlias = tuple[bytes, ...]
 Answer: TypeAlias = tuple[Any, tuple[bytes, ...]]
 
-_TOO_DEEP = "it is nested too deeply to be read: write simpler expressions and statements"
+_TOO_DEEP = "it is nested too deeply to parse: write simpler expressions and statements"
 
 
 def _check_form(job: CheckForm, blobs: Blobs, _fds: tuple[int, ...]) -> Answer:

@@ -90,7 +90,7 @@ class _Applying:
         listed = [c.name for c in choices] + [tunable.name for branch in branches for tunable in branch.variant.tunables]
         added = [parameter for parameter in dict.fromkeys(listed) if parameter not in draft.origins]
         if not added:
-            return draft.not_applied(name, "; ".join(["there is nothing to choose here", *self._notes]))
+            return draft.not_applied(name, "; ".join(["the choice has only one value here", *self._notes]))
         done = Application(name, tuple(added), notes=tuple(dict.fromkeys(self._notes)))
         foreign = [used_identifiers(form.text) for found in forms for form in found.values()] if name == PROPOSALS else []
         return replace(
@@ -138,7 +138,7 @@ class _Applying:
     def _answer(self, branch: Branch) -> Answer:
         draft = self._draft
         if draft.hidden is not None:
-            return Declined(f"what the kernel does is hidden behind a macro that cannot be written out: {draft.hidden}")
+            return Declined(f"the kernel uses a macro that cannot be expanded: {draft.hidden}")
         answer = (looked_at if _form_of(branch) else look)(draft, self._pass, branch.variant)
         if isinstance(answer, Rewrite) and answer.choice is not None:
             try:

@@ -50,7 +50,7 @@ def _check_tunable(kernel: Kernel, text: str, tunable: Tunable, strangers: froze
     if name in strangers:
         raise Faulty(f"another pass has a parameter {name}")
     if name in taken_names(kernel, text) - lifted:
-        raise Faulty(f"the name {name} already means something in the source or in kernel.toml")
+        raise Faulty(f"the name {name} is already used in the source or in kernel.toml")
     if tunable.default not in tunable.values:
         raise Faulty(f"the default {tunable.default} of {name} is not among its values {list(tunable.values)}")
     if len(set(tunable.values)) < len(tunable.values):

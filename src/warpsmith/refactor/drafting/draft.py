@@ -112,7 +112,7 @@ class Draft:
     def as_written(self) -> Draft:
         """The untouched kernel with its macros as they stand, for one that cannot do without them."""
         plain = self.with_text(read_source(self.kernel.source))
-        return replace(plain, hidden=self.hidden or "one of its macros means something else once written out")
+        return replace(plain, hidden=self.hidden or "expanding one of its macros would change its meaning")
 
     def with_text(self, text: str) -> Draft:
         """The kernel in other words, before any pass has seen it."""
@@ -179,7 +179,7 @@ class Draft:
         for name in self.conjectures:
             draft = draft.without_parameter(name)
         assumed = "; ".join(dict.fromkeys(self.conjectures.values()))
-        return draft.tidied(f"not proved, only right if {assumed}") if assumed else draft
+        return draft.tidied(f"not proved: correct only if {assumed}") if assumed else draft
 
     def without_form(self, guard: Mapping[str, int]) -> Draft:
         """The draft without one form, which is not the default's."""

@@ -33,7 +33,7 @@ def template_text(found: Refactored) -> str:
     headed = [parameter for parameter in found.parameters if parameter.name in used]
     intro = (
         f"{found.draft.kernel.source.name} as a template: its choices are the constants below, which -DNAME=value sets."
-        " Their defaults leave the kernel as it was."
+        " Their defaults leave the kernel unchanged."
     )
     lines = [f"// {line}" for line in textwrap.wrap(intro, _WIDTH)]
     for parameter in headed:

@@ -97,18 +97,18 @@ def _require_seen(names: Names, functions: list[_Function], meeting: tuple[Node,
     source = names.source
     for node in meeting:
         if not any(is_within(node, f.node) for f in functions):
-            raise Unmet("lanes meet in a function that is called in a way not followed", node)
+            raise Unmet("lanes exchange values in a function whose call cannot be followed", node)
     for body in source.reached():
         for name, uses in launch_uses(body, names).items():
             if name.startswith(("threadIdx.x", "blockDim.x", "threadIdx.*", "blockDim.*")):
                 for use in uses:
                     if name.endswith("*") or not any(is_within(use, f.node) for f in functions):
-                        raise Unmet(f"a function that the kernel calls uses {text_of(use)}", use)
+                        raise Unmet(f"a called function uses {text_of(use)}", use)
     for function in functions:
         name = text_of(child(next(of_kind(function.node, "function_declarator")), "declarator"))
         meanings = [f for f in source.functions(name) if not _is_method(f)]
         if function.node != source.function and len(meanings) > 1:
-            raise Unmet(f"{name} has several meanings", function.node)
+            raise Unmet(f"{name} is declared more than once", function.node)
 
 
 def _is_method(function: Node) -> bool:

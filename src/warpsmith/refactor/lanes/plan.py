@@ -123,7 +123,7 @@ class Planner:
             if block == self.lanes.body and self._leaves(node):
                 rest = [Once(n) for n in statements[place - 1 :]]
                 if any(self._cooperates(n.node) for n in rest) or any(map(self._in_inner_loop, rest)):
-                    raise Unmet("a lane returns before others are done with each other", node)
+                    raise Unmet("a lane may return before other lanes finish exchanging values", node)
                 yield Each((*own, *rest), given, leaves=True)
                 return
             for part in self._parts(node):
@@ -169,7 +169,7 @@ class Planner:
         if node.type in {"for_statement", "while_statement", "if_statement", "compound_statement"}:
             return self._nested(node)
         if node.type not in {"expression_statement", "declaration", "return_statement"}:
-            raise Unmet(f"lanes work together inside a {node.type.replace('_', ' ')}", node)
+            raise Unmet(f"lanes exchange values inside a {node.type.replace('_', ' ')}", node)
         exchanges = self._exchanges(scope, node)
         if not exchanges:  # a barrier
             alone = lanes.block is Block.ONE and re.match(r"__syncthreads\s*\(", text_of(node))
@@ -182,9 +182,9 @@ class Planner:
         exchanges = tuple(c for n in scope for c in calls(n) if self._is_exchange(c))
         for call in exchanges:
             if any(other != call and is_within(other, call) for other in exchanges):
-                raise Unmet("what lanes exchange is itself exchanged", call)
+                raise Unmet("the operand of an exchange between lanes contains another exchange", call)
             if any(a.type in {"conditional_expression", "lambda_expression"} and is_within(a, node) for a in ancestors(call)):
-                raise Unmet("lanes exchange values where a condition holds", call)
+                raise Unmet("lanes exchange values under a condition", call)
         return exchanges
 
     def _alone(self, part: Once, scope: Sequence[Node]) -> Item | None:
@@ -263,11 +263,11 @@ class Planner:
 
     def _nested(self, node: Node) -> Nested:
         if not self._is_common(node):
-            raise Unmet("lanes work together where not all of them come alike", node)
+            raise Unmet("lanes exchange values where the control flow is not warp-uniform", node)
         condition = node.child_by_field_name("condition")
         exchanges = tuple(c for c in calls(condition) if self._is_exchange(c)) if condition is not None else ()
         if exchanges and node.type != "if_statement":
-            raise Unmet("a loop's condition is exchanged", node)
+            raise Unmet("a loop's condition contains an exchange between lanes", node)
         if node.type == "compound_statement":
             return Nested(node, (), tuple(self._block(node)))
         if node.type == "if_statement":

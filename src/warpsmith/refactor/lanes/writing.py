@@ -73,7 +73,7 @@ class Writer:
             for part in item.parts:
                 begun = [next(of_kind(d, "identifier")) for d in part.only or declarators(part.node)]
                 for name in (*begun, *self._begun(part.node)):
-                    variable = present(lanes.variable(name), f"{text_of(name)} is no variable of a lane's", name)
+                    variable = present(lanes.variable(name), f"{text_of(name)} is not a variable of a lane", name)
                     if lanes.is_recomputed(variable):
                         continue
                     if any(not any(a <= use.start_byte < b for a, b in spans) for use in self._uses(variable)):
@@ -158,7 +158,7 @@ class Writer:
                 value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
                 if value is not None and not any(True for _ in of_kind(declarator, "array_declarator")):
                     if value.type == "argument_list":
-                        raise Unmet(f"{variable.name} is constructed", declarator)
+                        raise Unmet(f"{variable.name} is initialised by a constructor call", declarator)
                     yield f"{variable.name}[{self._lane}] = {self._said(value, self._lane)};"
             else:
                 yield f"{self._specifier(part.node)} {self._said(declarator, self._lane)};"
@@ -186,7 +186,7 @@ class Writer:
                     continue
                 named = field(declarator, "declarator") if declarator.type == "init_declarator" else declarator
                 if named.type == "reference_declarator" or "auto" in self._specifier(part.node).split():
-                    raise Unmet(f"{variable.name} is a reference, or of a type that is not said", declarator)
+                    raise Unmet(f"{variable.name} is a reference, or its type is deduced", declarator)
                 pointer = named.type == "pointer_declarator"
                 kind = self._specifier(part.node, fixed=pointer)
                 text = (
@@ -199,7 +199,7 @@ class Writer:
                 zero = ""
                 if value is not None and any(True for _ in of_kind(named, "array_declarator")):
                     if not _ZERO.fullmatch(text_of(value)):
-                        raise Unmet(f"{variable.name} is an array that begins with numbers", declarator)
+                        raise Unmet(f"{variable.name} is an array with an initialiser", declarator)
                     zero = " = {}"
                 yield f"{kind} {text}{zero};"
 
@@ -209,9 +209,9 @@ class Writer:
         for step in steps:
             variable = self._lanes.variable(step.target)
             value = unwrapped(step.shuffle.value)
-            own = present(self._lanes.variable(value), f"{text_of(value)} is no variable", value)
+            own = present(self._lanes.variable(value), f"{text_of(value)} is not a variable", value)
             if own not in self._arrays or variable is None:
-                raise Unmet(f"{own.name} is reduced, but the same in all lanes", step.target)
+                raise Unmet(f"{own.name} is reduced although it is warp-uniform", step.target)
             statement = step.statement.named_children[0] if step.statement.type == "expression_statement" else step.statement
             self._given[step.shuffle.call.start_byte] = f"{own.spelled}[{lane} + {offset}]"
             right = self._said(field(statement, "right"), lane)
@@ -387,7 +387,7 @@ class Writer:
         if shuffle.way == "xor":
             width = LANES  # lanes of a group stay in it by the number itself
         if width is None or width > LANES:
-            raise Unmet("lanes exchange values in groups of no known size", shuffle.call)
+            raise Unmet("lanes exchange values in groups of unknown size", shuffle.call)
         common = shuffle.way == "" and not lanes.differs(shuffle.by) and width == LANES
         by = self._said(shuffle.by, None if common else lane)
         by = by if re.fullmatch(r"\w+", by) else f"static_cast<int>({by})"
@@ -415,11 +415,11 @@ class Writer:
         if inner.type == "assignment_expression" and field(inner, "left").type == "identifier":
             kind = self._type(field(inner, "left"))
         if not kind or "auto" in kind.split() or any(True for _ in of_kind(statement, "pointer_declarator")):
-            raise Unmet("what is exchanged has a type that is not said", value)
+            raise Unmet("the type of the exchanged value is deduced", value)
         return kind
 
     def _called(self, call: Node) -> Iterator[str]:
-        helper = present(self._helper(call), "a function that exchanges values is not known", call)
+        helper = present(self._helper(call), "the kernel exchanges values with an unknown function", call)
         name, mark, rest = text_of(field(call, "function")).partition("<")
         scope = name[: name.rindex("::") + 2] if "::" in name else ""
         given = []
@@ -566,7 +566,7 @@ class Writer:
         """Of a variable that is no pointer, nor an array."""
         found = present(self._lanes.declared(use), f"{text_of(use)} is not declared here", use)
         if any(True for _ in of_kind(found.node, "pointer_declarator", "array_declarator", "reference_declarator")):
-            raise Unmet(f"{found.name} is no plain value", use)
+            raise Unmet(f"{found.name} is not a scalar value", use)
         if found.node.type.endswith("parameter_declaration"):
             words = text_of(found.node).split()[:-1]
             return " ".join(w for w in words if w not in _FIXING)

@@ -87,7 +87,7 @@ def leftover(text: str, widths: Sequence[int]) -> str | None:
     """A number in the launch that may be one less than a width that has become a parameter: places for what is left over."""
     found = {v.value for v in _literals(Expression.parse(text).tree)}
     less = next((value - 1 for value in widths if value > 2 and value - 1 in found), None)
-    return None if less is None else f"the launch says {less}, which may be one less than the width of an access"
+    return None if less is None else f"the launch says {less}, which may be the width of an access less one"
 
 
 def _literals(node: Node) -> Iterator[Literal]:

@@ -45,7 +45,7 @@ def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int,
     found = Freedom(axis, parameter)
     arrays = {array.name: array for array in arrays_of(names) if array.is_shared}
     if teamwork(names.source).by_warps and value <= warp_size and not of_warps:
-        found.problem = f"its {value} threads along {axis} exchange values as one warp"
+        found.problem = f"its {value} threads along {axis} form one warp that exchanges values"
         return found
     for use in thread_uses(names, axis):
         _admit(found, use, names, arrays, value, warp_size)
@@ -54,7 +54,7 @@ def freedom(names: Names, axis: str, parameter: str, value: int, warp_size: int,
     replaced = {(e.start, e.end) for e in found.edits}
     for node in _literals(names, value):
         if (node.start_byte, node.end_byte) not in replaced:
-            found.problem = f"line {names.source.line_of(node)} says {value}, which may be the number of threads"
+            found.problem = f"line {names.source.line_of(node)} uses {value}, which may be the number of threads"
             return found
     _follow_required(found, names, value)
     return found
@@ -76,28 +76,28 @@ def _follow_required(found: Freedom, names: Names, value: int) -> None:
 def _admit(found: Freedom, use: ThreadUse, names: Names, arrays: dict[str, Array], value: int, warp_size: int) -> None:
     line = names.source.line_of(use.node)
     if use.kind is Use.HALVING and value & (value - 1):
-        found.problem = f"line {line} halves a block that is no power of two"
+        found.problem = f"line {line} halves a block whose size is not a power of two"
     if use.kind in _HARMLESS:
         return
     array, needed = arrays.get(indexed_array(use.node)), needed_threads(use, names)
     if use.kind is Use.FLAT and needed is None:
         found.needs_grid = True
     elif use.kind is not Use.FLAT and needed is not None:
-        found.rules.append(Rule(f"{found.parameter} >= {needed}", f"line {line} is for the first {needed} threads"))
+        found.rules.append(Rule(f"{found.parameter} >= {needed}", f"line {line} needs the first {needed} threads"))
     elif use.kind is Use.SLOT and array is not None:
         _make_room(found, use, names, array, value)
     elif use.kind is Use.WARP and array is not None:
         extent = indexed_extent(use.node, array)
         slots = None if extent is None else names.value(extent)
         if slots is None:
-            found.problem = f"{array.name} has a slot for each warp, and how many is not known (line {line})"
+            found.problem = f"{array.name} has a slot for each warp, and the number of slots is unknown (line {line})"
         else:
             expression = f"{found.parameter} <= {slots * warp_size}"
             found.rules.append(Rule(expression, f"{array.name} has a slot for each of at most {slots} warps (line {line})"))
     elif use.kind is Use.WARP and not any(use.polynomial.mentions(f"blockIdx.{a}") for a in "xyz") and _is_asked(use.node):
         pass
     else:
-        found.problem = f"line {line} uses {text_of(use.node)} in a way that may need just as many threads"
+        found.problem = f"line {line} uses {text_of(use.node)} in a way that may require the same number of threads"
 
 
 def _make_room(found: Freedom, use: ThreadUse, names: Names, array: Array, value: int) -> None:
@@ -106,13 +106,13 @@ def _make_room(found: Freedom, use: ThreadUse, names: Names, array: Array, value
     if array.is_dynamic:
         size = names.size_of(array.element)
         if size is None:
-            found.problem = f"how large an element of {array.name} is is not known (line {line})"
+            found.problem = f"the element size of {array.name} is unknown (line {line})"
         else:
             found.dynamic_bytes = max(found.dynamic_bytes, size)
         return
     extent = indexed_extent(use.node, array)
     if extent is None:
-        found.problem = f"line {line} does not index {array.name} as it is declared"
+        found.problem = f"line {line} indexes {array.name} with another number of dimensions than declared"
         return
     tokens = [n for n in of_kind(extent, "number_literal") if text_of(n) == str(value)]
     room = names.value(extent)

@@ -39,17 +39,17 @@ def conjectured_block(subject: Subject, number: int, axis: str, unproved: str) -
     block = [tidy(extent) for extent in variant.block]
     literal = number_in(Expression.parse(block[number]))
     if literal is None or not isinstance(literal.value, int):
-        return Declined(f"{block[number]} is not a number that the launch chose")
+        return Declined(f"{block[number]} is not a literal number in the launch")
     threads, by_warps = literal.value, teamwork(subject.source).by_warps
     if threads == 1:
-        return Declined("it has one thread")
+        return Declined("the block has one thread")
     if required_sizes(subject.source) is not None:
-        return Declined("the source itself requires a size of work-group (reqd_work_group_size)")
+        return Declined("the source fixes the work-group size (reqd_work_group_size)")
     if by_warps and axis == "x" and threads <= limits.warp_size:
-        return Declined(f"its {threads} threads along {axis} exchange values as one warp")
+        return Declined(f"its {threads} threads along {axis} form one warp that exchanges values")
     named = _named(subject, threads, axis)
     if named and named[0].kind is ConstantKind.LITERAL and threads < _LEAST:
-        return Declined(f"line {named[0].line} says {threads}, which stands for too many things")
+        return Declined(f"line {named[0].line} uses {threads}, which is too common a number to be matched with the block's size")
     made, name = subject, fresh_name(subject, "BLOCK" if len(block) == 1 else f"BLOCK_{axis.upper()}")
     if named:
         lifted = symbolic(subject, named)
@@ -71,7 +71,7 @@ def conjectured_block(subject: Subject, number: int, axis: str, unproved: str) -
         tuple(values),
         threads,
         f"threads in a block{along}",
-        assumes=f"results do not depend on how many threads a block has{along}, although {unproved}",
+        assumes=f"results do not depend on the number of threads in a block{along}, although {unproved}",
     )
     return Rewrite(
         replace(

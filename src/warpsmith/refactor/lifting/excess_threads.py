@@ -58,19 +58,17 @@ def as_many_threads(subject: Subject, names: Names, line: Line, share: Shared, w
 
 def same_threads(share: Shared, before: str, reason: str) -> Rule:
     """As many threads as with blocks that had `before` of the whole each."""
-    return Rule(
-        f"{share.threads(share.part)} == {share.threads(before)}", f"{reason}: there must be as many threads as there were"
-    )
+    return Rule(f"{share.threads(share.part)} == {share.threads(before)}", f"{reason}: the number of threads must stay the same")
 
 
 def unasked(names: Names, done: Node, axis: str) -> str:
     """The reason that an effect without a guard is."""
-    return f"line {names.source.line_of(done)} asks no thread whether its place along {axis} exists"
+    return f"line {names.source.line_of(done)} does not check whether a thread's index along {axis} is in range"
 
 
 def beyond(share: Shared, axis: str) -> str:
     """The reason that a question is which allows for more than there is."""
-    return f"the kernel would do more than {share.whole} along {axis} if there were threads for it"
+    return f"additional threads along {axis} would process more than {share.whole}"
 
 
 def unguarded_effect(names: Names, axis: str, place: str = "threadIdx") -> Node | None:

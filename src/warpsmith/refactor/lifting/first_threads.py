@@ -32,14 +32,14 @@ def first_threads(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> I
             needed = needed_threads(use, lifted.names)
             if needed is not None:
                 line = lifted.source.line_of(use.node)
-                yield Rule(f"{extent} >= {needed}", f"line {line} is for the first {needed} threads")
+                yield Rule(f"{extent} >= {needed}", f"line {line} needs the first {needed} threads")
     for threads, last, line in _bounded(lifted, block):
         needed_of_them = tidy(last)
         rule = f"{threads} >= {needed_of_them}"
         if not _is_lifted(threads, lifted) or names_of(needed_of_them) & names_of(threads):
             continue
         if all(value_at(rule, case) == 1 for case in lifted.cases(subject.kernel)):
-            yield Rule(rule, f"line {line} is for the first {needed_of_them} threads")
+            yield Rule(rule, f"line {line} needs the first {needed_of_them} threads")
 
 
 def _is_lifted(extent: str, lifted: Symbolic) -> bool:

@@ -44,7 +44,7 @@ def follow_grid(subject: Subject, names: Names, found: Freedom, value: int, bloc
     if parameter in links.refused:
         return Declined(links.refused[parameter])
     if parameter not in links.linked:
-        return Declined("blocks lie side by side, and which axis of the grid counts them is not clear")
+        return Declined("cannot tell which axis of the grid counts adjacent blocks")
     lifted = Symbolic(variant, names, {}, defaults)
     lines = {Line(found.axis, axis): share for axis, share in links.shares.items()}
     kept = [r for line, share in lines.items() for r in as_many_threads(subject, names, line, share, value, parameter)]

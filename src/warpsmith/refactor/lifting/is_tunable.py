@@ -39,7 +39,7 @@ def semantic(lifted: Symbolic) -> dict[str, str]:
     found: dict[str, str] = {}
     for parameter, (constant, *_) in lifted.constants.items():
         if constant.value in _WARP_SIZES and _WARP.search(constant.name):
-            found[parameter] = "it is the size of a warp"
+            found[parameter] = "it is the warp size"
         elif constant.value == 0:
             found[parameter] = "it is zero"
         elif constant.kind in _MACROS and _decides(lifted, constant.name):
@@ -94,7 +94,7 @@ def fixed_vector(names: Names) -> str | None:
     for body in names.source.reached():
         for node in of_kind(body, "type_identifier", "primitive_type"):
             if _VECTOR.fullmatch(text_of(node)):
-                return f"line {names.source.line_of(node)} moves a {text_of(node)}, however wide an access is said to be"
+                return f"line {names.source.line_of(node)} moves a {text_of(node)}, whose width does not follow the constant"
     return None
 
 
@@ -120,7 +120,7 @@ def _in_exchanges(lifted: Symbolic) -> Iterator[tuple[str, str]]:
     for call in teamwork(lifted.source).exchanges:
         for _, parameters in _uses(lifted, call):
             for parameter in parameters:
-                yield parameter, f"line {lifted.source.line_of(call)} exchanges values inside a warp by it"
+                yield parameter, f"line {lifted.source.line_of(call)} exchanges values inside a warp with it"
 
 
 def _in_device_memory(lifted: Symbolic) -> Iterator[tuple[str, str]]:
@@ -153,7 +153,7 @@ def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | N
             call = parent if parent.type == "cast_expression" else parent.parent
             target = text_of(call).partition("(" if parent.type == "argument_list" else ")")[0] if call is not None else ""
             if call is None or not _INTEGER_TYPE.search(target):
-                return "it is converted to a number of the data"
+                return "it is converted to the data type"
             node = call
             continue
         if parent.type == "argument_list" and parent.parent is not None:
@@ -179,7 +179,7 @@ def _reason(lifted: Symbolic, node: Node, parameters: frozenset[str]) -> str | N
         derived = bool(_parameters(lifted, other) & parameters)
         pure = lifted.names.expression(node) is not None and not derived
         if operator in {"+", "-", "*"} and pure and _mentions_argument(lifted, other):
-            argument = "it is added to or multiplied with an argument of the kernel"
+            argument = "it is added to or multiplied by a kernel argument"
         if operator == "/" and _parameters(lifted, right) & parameters:
             argument = None  # (n + C - 1) / C: how many C there are in n
         node = parent

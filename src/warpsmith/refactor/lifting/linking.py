@@ -85,12 +85,12 @@ def _link_block(
         # The block follows from a workload's sizes: what the source takes for fixed cannot be tied to it.
         for claim in claims:
             links.refuse(
-                names_of(claim.extent) & lifted, f"line {claim.line} takes it for the block's size, and the launch computes that"
+                names_of(claim.extent) & lifted, f"line {claim.line} uses it as the block's size, which the launch computes"
             )
         return
     fitting = [c for c in claims if value_at(c.extent, defaults) == int(extent)]
     for claim in (c for c in claims if c.strength is Strength.STRIDE and c.axes and c not in fitting):
-        reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, the launch says {extent}"
+        reason = f"line {claim.line} implies block.{axis} = {tidy(claim.extent)}, but the launch has {extent}"
         links.refuse(names_of(claim.extent) & lifted, reason)
     best = [c for c in fitting if c.strength == max(f.strength for f in fitting)]
     if not best:
@@ -106,7 +106,7 @@ def _link_block(
         links.linked |= names_of(chosen) & lifted
     # An array may have room to spare; anything else says what the block is, and only one of them can be right.
     for claim in (c for c in fitting if c.strength is not Strength.EXTENT and not same(c.extent, chosen)):
-        reason = f"line {claim.line} takes block.{axis} for {tidy(claim.extent)}, others for {chosen}"
+        reason = f"line {claim.line} implies block.{axis} = {tidy(claim.extent)}, other lines {chosen}"
         links.refuse((names_of(claim.extent) & lifted) - names_of(chosen), reason)
 
 
@@ -122,7 +122,7 @@ def _check_products(links: Links, geometry: Geometry, defaults: Mapping[str, int
             continue
         if claim.axes == "" and (value_at(claim.extent, defaults) or 0) > (value_at(together, defaults) or 0):
             continue  # __launch_bounds__ is an upper bound; the rule for it is made with the others
-        reason = f"line {claim.line} takes a block for {tidy(claim.extent)} threads, the launch for {together}"
+        reason = f"line {claim.line} implies {tidy(claim.extent)} threads in a block, the launch {together}"
         links.refuse(names & lifted, reason)
 
 
@@ -142,7 +142,7 @@ def link_grid(
     involved = frozenset().union(*(names_of(extent) & lifted for extent, _ in shares))
     number, line = AXES.index(axis), shares[0][1]
     if number >= len(links.grid):
-        links.refuse(involved, f"line {line} uses blockIdx.{axis}, and the launch has no grid.{axis}")
+        links.refuse(involved, f"line {line} uses blockIdx.{axis}, but the launch has no grid.{axis}")
         return
     grid = Expression.parse(links.grid[number])
     found = [(extent, *division) for extent, _ in shares for division in _explained(grid.tree, extent, defaults, lifted)]
@@ -151,7 +151,9 @@ def link_grid(
         links.refuse(involved, f"grid.{axis} = {grid.text} may count blocks that are {' or '.join({e for e, *_ in found})} apart")
     elif found and axis in geometry.per_block:
         line = geometry.per_block[axis]
-        links.refuse(names_of(first) & lifted, f"there is one element for each block (line {line}), so their number is no choice")
+        links.refuse(
+            names_of(first) & lifted, f"each block has one element (line {line}), so the number of blocks is not tunable"
+        )
     elif found:
         _, part, division = found[0]
         rounded, all_of_it = _rounded_up(division), _with_spare(grid.tree, division)

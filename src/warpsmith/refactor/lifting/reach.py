@@ -51,7 +51,7 @@ def halos(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[
                     rule = tidy(f"({low}) <= ({high})")
                     if names_of(rule) & lifted.constants.keys() and all(value_at(rule, case) == 1 for case in cases):
                         line = lifted.source.line_of(indices[number])
-                        yield Rule(rule, f"line {line} reads no element of {name} that was not filled")
+                        yield Rule(rule, f"line {line} reads only elements of {name} that were filled")
 
 
 def capacities(subject: Subject, lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
@@ -85,9 +85,7 @@ def covers(lifted: Symbolic, shares: Mapping[str, str], block: Sequence[str]) ->
                 last = _last(place, axis, extents[axis], loops, names)
                 rule = None if last is None else tidy(f"({last}) == ({part}) - 1")
                 if rule is not None and names_of(rule) & lifted.constants.keys() and value_at(rule, lifted.defaults) == 1:
-                    yield Rule(
-                        rule, f"line {lifted.source.line_of(node)} leaves out nothing of a block's share, and does nothing twice"
-                    )
+                    yield Rule(rule, f"line {lifted.source.line_of(node)} covers the block's share exactly once")
 
 
 def _last(place: Polynomial, axis: str, extent: str, loops: Mapping[str, Loop], names: Names) -> str | None:

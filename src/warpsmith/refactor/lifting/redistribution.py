@@ -62,12 +62,12 @@ class Distribution:
         """The first use that is none of these."""
         telling = teamwork(self._names.source).telling
         if telling is not None:
-            return f"the kernel uses {telling.strip(' .(')}, which may tell threads apart in ways not looked into"
+            return f"the kernel uses {telling.strip(' .(')}, which may distinguish threads in ways that are not analysed"
         if (steps := dependent_steps(self._names, self._axis)) is not None:
             return steps
         for use in thread_uses(self._names, self._axis):
             if not self._is_known(use):
-                return f"line {self._line(use.node)} uses a thread's place in its block ({text_of(use.node)})"
+                return f"line {self._line(use.node)} uses a thread's index in its block ({text_of(use.node)})"
         if self._blocks:
             return self._of_blocks() or self._of_copies()
         return self._of_grid_stride() or self._of_pieces()
@@ -157,7 +157,7 @@ class Distribution:
             asks = any(place.mentions(f"{name}.{self._blocks}") for name in ("blockIdx", "gridDim"))
             known = unwrapped(node).start_byte in steps or self._fills_shared(node) or self._is_told_by_place(node)
             if asks and not known:
-                return f"line {self._line(node)} uses a block's number ({text_of(node)}), which is another one for another size"
+                return f"line {self._line(node)} uses a block index ({text_of(node)}), which changes with the block size"
         return None
 
     def _of_grid_stride(self) -> str | None:
@@ -169,26 +169,30 @@ class Distribution:
             of_argument = access is not None and text_of(subscripts_of(access)[1]) in arguments
             asks = any(place.mentions(f"{name}.{self._axis}") for name in ("blockIdx", "gridDim"))
             if asks and (of_argument or any(is_within(node, loop.body) for loop in loops)):
-                return f"line {self._line(node)} uses a block's number ({text_of(node)}) beside a loop over the whole grid"
+                return f"line {self._line(node)} uses a block index ({text_of(node)}) in addition to a grid-stride loop"
         return None
 
     # ── memory that a block shares ──
 
     def _of_copies(self) -> str | None:
         use = shared_by_block(self._names, self._axis, self._shared)
-        return None if use is None else f"line {self._line(use)} ({text_of(use)}): which elements share a block may matter"
+        return (
+            None
+            if use is None
+            else f"line {self._line(use)} ({text_of(use)}): the result may depend on which elements share a block"
+        )
 
     def _of_pieces(self) -> str | None:
         """What one thread reads of what the others stored: by steps that follow the block's size."""
         slots = {name for name, indices in self._stored() if any(self._of_thread(index) for index in indices)}
         for read in self._reads(slots):
             if (place := next((i for i in subscripts_of(read)[0] if not self._is_for_any_size(i)), None)) is not None:
-                return f"line {self._line(place)} reads {text_of(read)} of its block's threads, for one size of a block, perhaps"
+                return f"line {self._line(place)} reads {text_of(read)} of its block's threads, possibly for one block size only"
         thread = Polynomial.atom(f"threadIdx.{self._axis}")
         for one, other, _ in comparisons(self._names.source) if slots else ():
             number = self._names.value(other)
             if number is not None and number > 1 and self._of_thread(one) and Polynomial.of(one, self._names) != thread:
-                return f"line {self._line(one)} asks for so many threads ({text_of(one)}, {number})"
+                return f"line {self._line(one)} compares with a number of threads ({text_of(one)}, {number})"
         return None
 
     def _stored(self) -> Iterator[tuple[str, list[Node]]]:
@@ -249,15 +253,14 @@ def dependent_steps(names: Names, axis: str) -> str | None:
                 continue
             if (way := next(_ways_out(loop), None)) is not None:
                 line = names.source.line_of(way)
-                return f"line {line} leaves the loop over {loop.variable}: how far a thread gets depends on its elements"
+                return f"line {line} leaves the loop over {loop.variable}: a thread's trip count depends on its elements"
             own = set(carried(loop, names)) - {loop.variable} - shared
             known = dependents(own, [loop.body]) if own else frozenset[str]()
             for effect in effects(loop.body, names) if known else ():
                 conditions = (a.child_by_field_name("condition") for a in ancestors(effect) if is_within(a, loop.body))
                 if any(not known.isdisjoint(identifiers(part)) for part in (effect, *conditions) if part is not None):
-                    return (
-                        f"line {names.source.line_of(effect)} depends on {' and '.join(sorted(own))} of the thread's steps before"
-                    )
+                    own_sums = " and ".join(sorted(own))
+                    return f"line {names.source.line_of(effect)} depends on {own_sums} of the thread's earlier iterations"
     return None
 
 
@@ -277,7 +280,7 @@ def dependent_elements(names: Names, parameters: Collection[str]) -> dict[str, s
             own = set(carried(loop, names)) - arrays - {loop.variable}
             if bound is not None and bound in parameters and own:
                 line = f"line {names.source.line_of(loop.node)}"
-                found.setdefault(bound, f"{line} makes {' and '.join(sorted(own))} of all elements of a thread")
+                found.setdefault(bound, f"{line} aggregates {' and '.join(sorted(own))} over all elements of a thread")
     return found
 
 

@@ -9,7 +9,7 @@ from warpsmith.refactor.extents import names_of, same, substituted
 from warpsmith.refactor.lifting.symbolic import Symbolic
 from warpsmith.source.work_group_attribute import required_sizes
 
-REASON = "reqd_work_group_size names the block's size in another way"
+REASON = "reqd_work_group_size gives the block's size in an unsupported form"
 
 
 def misnamed(lifted: Symbolic, block: Sequence[str]) -> frozenset[str]:

@@ -47,7 +47,7 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
             subject, lifted, division.over, division.under
         ):
             is_access = names_of(division.under) & links.widths.keys() and names_of(division.over) - lifted.defaults.keys()
-            why = "rows must begin and end where an access may" if is_access else "there is no code for a remainder"
+            why = "rows must begin and end at a multiple of the access width" if is_access else "there is no remainder code"
             yield Rule(divides(division.over, division.under), f"{division.text} must be exact{division.place}: {why}")
     for loop in _all_loops(lifted.names):
         bound, step = lifted.names.expression(loop.bound), loop.step and lifted.names.expression(loop.step)
@@ -58,7 +58,8 @@ def divisibility(subject: Subject, lifted: Symbolic, links: Links, divisions: Se
         if names_of(bound) - lifted.defaults.keys() and _has_guard(lifted.names, names_of(bound)):
             continue
         yield Rule(
-            divides(bound, step), f"the loop over {loop.variable} takes whole steps (line {lifted.source.line_of(loop.node)})"
+            divides(bound, step),
+            f"the loop over {loop.variable} needs a whole number of steps (line {lifted.source.line_of(loop.node)})",
         )
 
 
@@ -72,7 +73,7 @@ def shares(subject: Subject, lifted: Symbolic, links: Links, threads: str | None
         was = substituted(share.part, {name: str(value) for name, value in lifted.defaults.items()})
         is_exact = _always(subject, lifted, share.whole, share.part)
         if share.rounds_down:
-            reason = f"the launch leaves out what is left of {share.whole} after whole blocks"
+            reason = f"the launch drops the remainder of {share.whole} after whole blocks"
             yield Rule(divides(share.whole, share.part), reason) if is_exact else same_threads(share, was, reason)
             continue
         done = unguarded_effect(lifted.names, line.threads)
@@ -81,7 +82,7 @@ def shares(subject: Subject, lifted: Symbolic, links: Links, threads: str | None
                 yield same_threads(share, was, beyond(share, axis))
             continue
         if is_exact and not share.spare:
-            reason = f"not all that the kernel does asks where {share.whole} ends: blocks along {axis} must end with it"
+            reason = f"not every access is checked against {share.whole}: the last block along {axis} must end with it"
             yield Rule(divides(share.whole, share.part), reason)
             continue
         done = unguarded_effect(lifted.names, axis, "blockIdx")  # a place may be told by the block and a step alone
@@ -102,7 +103,7 @@ def shared_memory(lifted: Symbolic, dynamic: str) -> Iterator[Rule]:
         totals[tidy(f"{fixed} + ({dynamic})")] = "shared_bytes_per_block"
     for total, limit in totals.items():
         at_default = value_at(total, lifted.defaults)
-        as_it_was = f" ({at_default} bytes as it was)" if at_default is not None else ""
+        as_it_was = f" ({at_default} bytes in the original)" if at_default is not None else ""
         yield Rule(f"{total} <= {limit}", f"{listed} must fit in shared memory{as_it_was}")
 
 
@@ -118,7 +119,7 @@ def enough_sums(lifted: Symbolic, limits: Limits) -> Iterator[Rule]:
     if limits.has_banked_scratchpad:
         return
     for array, elements in _multiplied(lifted):
-        reason = f"fewer of a thread's {array.name} than that leave multiply-add units waiting for each other's results"
+        reason = f"fewer elements of a thread's {array.name} do not hide the latency of multiply-adds"
         yield Rule(f"{tidy(elements)} >= {_UNDER_WAY}", reason)
 
 
@@ -151,7 +152,7 @@ def block_size(subject: Subject, lifted: Symbolic, block: Sequence[str], tunable
 def a_warp_at_least(threads: str, folded: str | None = None) -> Rule:
     """`folded`: each of the threads that are left does the work of so many."""
     needed = str(_WARP) if folded is None else f"{_WARP} * {folded}"
-    return Rule(f"{threads} >= {needed}", f"a block of fewer than {_WARP} threads leaves most of a warp idle")
+    return Rule(f"{threads} >= {needed}", f"a block of fewer than {_WARP} threads leaves most lanes of a warp idle")
 
 
 def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults: Mapping[str, int]) -> Iterator[Rule | str]:
@@ -166,13 +167,11 @@ def waiting_loops(subject: Subject, names: Names, block: Sequence[str], defaults
         if step is not None and not names_of(substituted(step, extents)):
             continue  # a step of so many lanes, whatever the block
         if step is None or bound is None or "gridDim" in step:
-            yield f"threads wait for each other in the loop at line {line}, and whether all take as many steps is not known"
+            yield f"the loop at line {line} has a barrier, and cannot prove that its trip count is uniform"
             continue
         step = substituted(step, extents)
         if is_exact(subject, defaults, bound, step):
-            yield Rule(
-                divides(bound, step), f"threads wait for each other in the loop at line {line}: all must take as many steps"
-            )
+            yield Rule(divides(bound, step), f"the loop at line {line} has a barrier: its trip count must be uniform")
 
 
 def rooms(lifted: Symbolic, geometry: Geometry, block: Sequence[str]) -> Iterator[Rule]:

@@ -29,7 +29,7 @@ def whole_takes(subject: Subject, lifted: Symbolic) -> Iterator[Rule]:
             taken = all(place.divided((parameter,)) is not None for place in places)
             if taken and is_exact(subject, lifted.defaults, bound, parameter):
                 line = lifted.source.line_of(node)
-                yield Rule(divides(bound, parameter), f"line {line} asks only for the first of {parameter}")
+                yield Rule(divides(bound, parameter), f"line {line} checks only the first of {parameter}")
 
 
 def _questions(lifted: Symbolic) -> Iterator[tuple[Node, Polynomial, str]]:

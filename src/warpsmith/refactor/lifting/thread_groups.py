@@ -69,6 +69,8 @@ def whole_groups(lifted: Symbolic, block: Sequence[str]) -> Iterator[Rule]:
             if had is None:
                 continue
             if group.size < had + group.is_turned and had % group.size == 0:
-                yield Rule(f"{tidy(f'({threads}) % {group.size}')} == 0", f"line {line} has whole groups of {group.size} threads")
+                yield Rule(
+                    f"{tidy(f'({threads}) % {group.size}')} == 0", f"line {line} needs whole groups of {group.size} threads"
+                )
             elif group.size >= had:
-                yield Rule(f"{threads} <= {group.size}", f"line {line} tells {group.size} threads apart")
+                yield Rule(f"{threads} <= {group.size}", f"line {line} distinguishes only {group.size} threads")

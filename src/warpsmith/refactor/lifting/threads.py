@@ -81,7 +81,7 @@ def unexplained_threads(names: Names) -> str | None:
         for use in thread_uses(names, axis):
             if use.kind in {Use.FLAT, Use.OTHER}:
                 line, place = names.source.line_of(use.node), text_of(use.node)
-                return f"line {line} gives each thread one place ({place}), and the launch does not show the width of an access"
+                return f"line {line} gives each thread one index ({place}), and the launch does not show the width of an access"
     return None
 
 

@@ -40,12 +40,12 @@ def accumulators_tunable(subject: Subject, loops: Sequence[Loop], names: Names, 
     values = tuple(v for v in _VALUES if v <= max(items))
     if first is None or len(values) < 2:
         return None
-    meaning = "independent sums of a thread in a strided loop without checks"
+    meaning = "independent accumulators of a thread in an unchecked strided loop"
     return Tunable(fresh_name(subject, "ACCUMULATORS"), values, 1, meaning, subject.source.line_of(first.node))
 
 
 def accumulators_rule(accumulators: str, items: str) -> Rule:
-    return Rule(f"{accumulators} <= max({items}, 1)", "a trip has no more sums than steps")
+    return Rule(f"{accumulators} <= max({items}, 1)", "a trip cannot have more accumulators than steps")
 
 
 def sums_of(loop: Loop, names: Names) -> dict[str, str]:

@@ -23,7 +23,7 @@ def require_no_own_results(sums: Sequence[str], loops: Sequence[Loop], names: Na
     for write in written_places(names.source.body, names) if sums else ():
         outside = not any(is_within(write.node, loop.body) for loop in loops)
         own = any(a.mentions("threadIdx") or a.mentions("blockIdx") for a in write.addresses) or not write.addresses
-        reason = f"a thread's or block's own {sums[0]} is stored: it would be made of other elements"
+        reason = f"a per-thread or per-block {sums[0]} is stored: it would aggregate other elements"
         require(not (outside and own and not _is_scratch(write, names)), reason, write.node)
 
 
@@ -39,7 +39,7 @@ def require_reduced(sums: Collection[str], first: Loop, loops: Sequence[Loop], n
                 break  # from here on it is the sum of all
             handed = any(a.type == "call_expression" and _is_exchange(a, names) for a in ancestors(use))
             shared = change is not None and _is_shared_place(field(change, "left"), names)
-            require(handed or shared, f"a thread uses its own {name}, which would be made of other elements", use)
+            require(handed or shared, f"a thread uses its own {name}, which would aggregate other elements", use)
 
 
 def _is_exchange(call: Node, names: Names) -> bool:

@@ -25,7 +25,7 @@ from warpsmith.source.vectorizable_accesses import Pack
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ALIGNED = "the elements of an access begin at a multiple of their number"
+_ALIGNED = "an access must start at a multiple of its number of elements"
 
 
 def alignment_rules(packs: Sequence[Pack], names: Names, vec: str, launch: dict[str, str]) -> list[Rule]:
@@ -60,7 +60,7 @@ def _size(atom: str, names: Names) -> str | None:
     if use is None:
         return None
     if not names.definition(use).is_fixed:
-        raise Unmet(f"{atom} changes, so where rows begin is not known", use)
+        raise Unmet(f"{atom} changes, so the start of a row is unknown", use)
     return names.expression(use)
 
 

@@ -65,7 +65,7 @@ def flat_kernel(
     for name, nodes in all_launch_uses(source, names).items():
         stray = next((n for n in nodes if name not in _OWN or not is_within(n, declarator)), None)
         if stray is not None:
-            require(False, f"{source.text_of(stray)} is used beside the index {variable}", stray)
+            require(False, f"{source.text_of(stray)} is used in addition to the index {variable}", stray)
     pieces = pieces_of(source.body, source.tree)
     nodes = [p.node for p in pieces]
     tainted = dependents({variable}, nodes)
@@ -73,18 +73,18 @@ def flat_kernel(
     first = next((n for n in range(place + 1, len(pieces)) if identifiers(nodes[n]) & tainted), None)
     first = present(first, f"nothing depends on {variable}", declaration)
     guard = next((g for n in nodes[first:] for g in guard_of(n, names) if g.left in guarded), None)
-    guard = present(guard, f"{variable} has no guard, so nothing may be done beyond the original's threads", declaration)
+    guard = present(guard, f"{variable} has no guard, so the kernel cannot have more threads than the original", declaration)
     at = nodes.index(guard.node)
     for number in range(at):
         fixed = is_fixed(nodes[number], nodes[number + 1 :], source)
-        require(fixed, "something is done before the guard that a thread must not do once for several elements", nodes[number])
+        require(fixed, "a statement before the guard cannot be shared by several elements", nodes[number])
     work = [*pieces[first:at], *pieces[at + 1 :]]
     if guard.body is not None:
-        require(at == len(pieces) - 1, "something follows the code inside the guard", guard.node)
+        require(at == len(pieces) - 1, "a statement follows the guarded code", guard.node)
         work = [*pieces[first:at], *pieces_of(guard.body, source.tree)]
     for parameter in source.parameters:
         stray = next((piece.node for piece in work if may_change(parameter.name, piece.node, names)), None)
-        require(stray is None, f"{parameter.name} is changed, and the next element would need it as it was", stray)
+        require(stray is None, f"{parameter.name} is changed, but the next element needs its original value", stray)
     require_known_at(pieces[first].start, guard.limit, subject, names)
     kind = source.tree.data[declaration.start_byte : declarator.start_byte].decode().strip()
     return FlatKernel(
@@ -109,7 +109,7 @@ def require_known_at(place: int, node: Node, subject: Subject, names: Names) -> 
     for use in of_kind(node, "identifier"):
         found = names.definition(use).node
         late = found is not None and is_within(found, subject.source.body) and found.start_byte >= place
-        require(not late, f"{text_of(use)} is not known before the index is", use)
+        require(not late, f"{text_of(use)} is not available before the index is computed", use)
 
 
 def reaches_end(subject: Subject, names: Names, flat: FlatKernel) -> bool:

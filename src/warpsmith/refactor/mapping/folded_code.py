@@ -72,11 +72,11 @@ class FoldedWriter:
         source = self.subject.source
         for function in source.reached()[1:]:
             asked = _ASKED.search(source.text_of(function))
-            require(asked is None, f"a function that is called asks for {asked[0] if asked else ''}", function)
+            require(asked is None, f"a called function uses {asked[0] if asked else ''}", function)
         changed = next((p.name for p in source.parameters if self.names.is_assigned(p.name, source.body)), None)
         require(changed is None, f"the parameter {changed} is changed")
         for name in of_kind(source.body, "identifier"):
-            require(text_of(name) not in _COUNTING, f"{text_of(name)} counts threads, of which there are fewer", name)
+            require(text_of(name) not in _COUNTING, f"{text_of(name)} counts threads, and the pass reduces their number", name)
             if text_of(name) in {"threadIdx", "blockDim"}:
                 known = name.parent is not None and self.names.builtin(name.parent) is not None
                 require(known, f"{text_of(name)} is used as a whole", name)
@@ -131,7 +131,7 @@ class FoldedWriter:
             return False
         if self._work.left_by_some(node) is not None:
             return False
-        require(not waits(node, self.names), "threads wait for each other where not all may come to", node)
+        require(not waits(node, self.names), "a barrier stands in control flow that is not uniform", node)
         require(not any(True for _ in of_kind(node, "return_statement")), "some threads leave early", node)
         return True
 
@@ -142,7 +142,7 @@ class FoldedWriter:
             return [f"{self._kind(node)}{self._text(statement.declarator)};"]
         if node.type in {"for_statement", "if_statement"} and checks:
             reads = any(reads_memory(part, self.names) for part in header_of(node))
-            require(not reads, "what a loop or condition reads is only there for threads that take part", node)
+            require(not reads, "a loop or condition reads a value that only active threads have", node)
         if node.type == "for_statement":
             body = field_of(node, "body")
             return [*self._pragma(node), f"{self._head(node, body)} {{", *self._inner(body, checks, unit), "}"]
@@ -206,7 +206,11 @@ class FoldedWriter:
         before = re.sub(r"\b(?:__restrict(?:__)?|restrict)\b", "", data[inner.start_byte : name.start_byte].decode()).strip()
         extents = data[name.end_byte : inner.end_byte].decode()  # of another fold
         begun = declarator.type == "init_declarator" and bool(extents)
-        require(before in {"", "*"} and "auto" not in kind and not begun, f"{text_of(name)} cannot be one of several", node)
+        require(
+            before in {"", "*"} and "auto" not in kind and not begun,
+            f"{text_of(name)} cannot be replaced by one value per thread",
+            node,
+        )
         self._arrays.add(declarator.start_byte)
         if not before:
             kind = " ".join(_QUALIFIERS.sub("", kind).split()) + " "
@@ -223,7 +227,7 @@ class FoldedWriter:
             return [*statement.comments]
         value = field_of(declarator, "value")
         name = text_of(next(of_kind(declarator, "identifier")))
-        require(value.type not in {"initializer_list", "argument_list"}, f"{name} is begun with a list", value)
+        require(value.type not in {"initializer_list", "argument_list"}, f"{name} is initialised with a list", value)
         return [*statement.comments, f"{name}[{self._one}] = {self._text(value)};"]
 
     def _lines(self, node: Node) -> list[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_GRID = {"blockIdx.x", "gridDim.x", "get_global_id.x", "get_global_size.x"}
-_NOT_BY_TOML = "cannot be computed by kernel.toml"
+_NOT_BY_TOML = "cannot be computed from the sizes in kernel.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +119,22 @@ class _Finder:
     def of_loop(self, loop: Loop, split: Split) -> Region:
         """The index is a loop's variable."""
         body, variable = loop.body, loop.variable
-        require(not loop.changes_variable(self._names) and loop.ends_below, f"the loop over {variable} is not plain", loop.node)
+        require(
+            not loop.changes_variable(self._names) and loop.ends_below,
+            f"the loop over {variable} is not in canonical form",
+            loop.node,
+        )
         grid_stride = loop.kind is LoopKind.GRID_STRIDE
         own = FLAT if grid_stride else Polynomial.atom("threadIdx.x")
         begins = Polynomial.of(loop.start, self._names) == own
-        require(begins, f"{variable} does not begin at the thread's own index", loop.start)
+        require(begins, f"{variable} does not start at the thread's index", loop.start)
         require(not grid_stride or self._is_line_of_blocks(), "the grid has several dimensions", loop.node)
         own_names = {"threadIdx.x", "blockDim.x"} | (_OF_GRID if grid_stride else set())
         self._require_only_header(loop, own_names)
         inner = {n for d in of_kind(body, "declaration") for n in declared_names(d)}
         pointers = {p.name for p in self._source.parameters if p.depth}
         carried = sorted(n for n in changed_names(body, self._source) - inner - pointers if not self._is_pointer(n))
-        require(not carried, f"the loop carries {', '.join(carried)} from step to step", loop.node)
+        require(not carried, f"the loop carries {', '.join(carried)} between iterations", loop.node)
         jumps = [*exits(body), *(n for n in of_kind(body, "break_statement") if not is_in_inner_loop(n, body))]
         require(not jumps, "a step can leave the loop", jumps[0] if jumps else None)
         require_known_at(loop.node.start_byte, split.extent, self._subject, self._names)
@@ -180,7 +184,7 @@ class _Finder:
                 continue
             for node in nodes:
                 fine = is_within(node, loop.node) and not is_within(node, loop.body) and name in allowed
-                require(fine, f"{text_of(node)} is used beside the index {loop.variable}", node)
+                require(fine, f"{text_of(node)} is used in addition to the index {loop.variable}", node)
 
     def _is_line_of_blocks(self) -> bool:
         grid = self._subject.variant.grid

@@ -124,7 +124,9 @@ class _Sorter:
             value, named = unwrapped(field_of(found[0], "value")), field_of(found[0], "declarator")
             if self._spans.get((value.start_byte, value.end_byte)) == part and named.type == "identifier":
                 require(
-                    is_fixed(piece.node, [p.node for p in pieces], self._source), f"{text_of(named)} is changed later", piece.node
+                    is_fixed(piece.node, [p.node for p in pieces], self._source),
+                    f"{text_of(named)} is modified later",
+                    piece.node,
                 )
                 kind = self._source.tree.data[piece.node.start_byte : found[0].start_byte].decode().strip()
                 return Part(text_of(named), kind), piece

@@ -41,14 +41,14 @@ def thread_loop(subject: Subject, names: Names, each: Mapping[str, str]) -> Thre
     together = teamwork(source)
     meets = together.barriers or together.by_warps or together.shared or (together.library and not together.unread)
     require(not meets, f"the kernel {together.described()}")
-    assumes = f"{together.unread}, which is not read, does not tell threads apart" if together.unread else ""
-    require(together.waits is None, f"{together.waits}: threads may wait for what others write")
+    assumes = f"{together.unread}, whose source is not available, does not distinguish threads" if together.unread else ""
+    require(together.waits is None, f"{together.waits}: threads may wait for values that other threads write")
     require(next(of_kind(source.body, "goto_statement"), None) is None, "the kernel has a goto")
     _require_own_names(subject, names, each)
     pieces = pieces_of(source.body, source.tree)
     first = next((n for n, p in enumerate(pieces) if not _is_common(p, pieces[n + 1 :], subject, names)), None)
     if first is None:
-        raise Unmet("the kernel does nothing that differs from thread to thread")
+        raise Unmet("the kernel does not use a thread index")
     work, free = pieces[first:], FreeNames(source.text)
     own = {axis: free.take(f"thread_{axis}") for axis in each}
     edits = [edit for piece in work for edit in _edits(piece, subject, names, each, own)]
@@ -113,7 +113,7 @@ def _require_own_names(subject: Subject, names: Names, each: Mapping[str, str]) 
             continue
         require(axis != "*", f"{text_of(nodes[0])} is used as a whole", nodes[0])
         if axis in each and len(nodes) > len(own.get(name, ())):
-            raise Unmet(f"a function that the kernel calls uses {name}")
+            raise Unmet(f"a called function uses {name}")
 
 
 def _is_common(piece: Piece, after: list[Piece], subject: Subject, names: Names) -> bool:

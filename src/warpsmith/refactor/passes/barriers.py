@@ -26,7 +26,7 @@ from warpsmith.source.tree import of_kind
 
 class Barriers:
     name = "barriers"
-    summary = "without barriers that order nothing"
+    summary = "removal of redundant barriers"
     stage = Stage.DECORATE
     priority = -6  # before directives come into the kernel's body
     concerns = frozenset({Concern.PARALLELISM})
@@ -41,19 +41,19 @@ def _rewrite(subject: Subject) -> Rewrite:
     together = teamwork(source)
     require(any(is_barrier(n) for n in of_kind(source.body, "expression_statement")), "the kernel's body has no barrier")
     require(together.library is None, f"the kernel {together.described()}")
-    require(together.waits is None, f"{together.waits}: threads may wait for what others write")
+    require(together.waits is None, f"{together.waits}: threads may wait for values that other threads write")
     spare = spare_barriers(names_of(subject), subject.kernel)
-    require(spare, "every barrier stands between accesses that other threads may see")
+    require(spare, "every barrier separates accesses that may conflict")
     at = insertion_point(source)
     if isinstance(at, Declined):
         raise Unmet(at.reason)
     name, macro = fresh_name(subject, "BARRIERS"), fresh_name(subject, "SPARE_BARRIER")
     texts = {" ".join(source.text_of(statement).removesuffix(";").split()) for statement in spare}
-    require(len(texts) == 1, "the barriers that could go are not all of one kind", spare[0])
+    require(len(texts) == 1, "the redundant barriers are not all of one kind", spare[0])
     nothing = "(void)0" if source.language is Language.OPENCL else "static_cast<void>(0)"
     gap = "\n" if at and not source.text.encode()[:at].endswith(b"\n") else ""
     head = f"{gap}#if {name}\n#define {macro}() {texts.pop()}\n#else\n#define {macro}() {nothing}\n#endif\n"
     edits = [Edit(statement.start_byte, statement.end_byte, f"{macro}();") for statement in spare]
-    tunable = Tunable(name, (1, 0), 1, "0: without barriers that have nothing to keep apart", source.line_of(spare[0]))
+    tunable = Tunable(name, (1, 0), 1, "0: without redundant barriers", source.line_of(spare[0]))
     text = source.edited(Edit(at, at, head), *edits)
     return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))

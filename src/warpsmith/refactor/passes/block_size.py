@@ -36,7 +36,7 @@ _AXIS_VALUES = {"x": (8, 256), "y": (1, 32), "z": (1, 8)}
 
 class BlockSize:
     name = "block_size"
-    summary = "the number of threads in a block, where the launch alone decides it"
+    summary = "the number of threads in a block, where only the launch fixes it"
     stage = Stage.LIFT
     priority = -10  # after lift_constants, which ties the block to the source's own constants
     concerns = frozenset({Concern.PARALLELISM})
@@ -67,10 +67,10 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:
     whole = Expression.parse(block[number])
     literal = number_in(whole)
     if literal is None or not isinstance(literal.value, int):
-        return Declined(f"{whole.text} is not a number that the launch chose")
+        return Declined(f"{whole.text} is not a literal number in the launch")
     value = literal.value
     if value == 1:
-        return Declined("it has one thread")
+        return Declined("the block has one thread")
     parameter = fresh_name(subject, "BLOCK" if len(block) == 1 else f"BLOCK_{axis.upper()}")
     names = Names(subject.source, {t.name for t in variant.tunables}, subject.kernel)
     of_warps = _rows_are_warps(subject, block[:number])
@@ -83,7 +83,7 @@ def _lifted(subject: Subject, number: int, axis: str) -> Answer:
         return grid
     shared = _shared(found, variant.shared, value, block)
     if shared is None:
-        return Declined(f"how dynamic shared memory ({variant.shared} bytes) follows from the block is not clear")
+        return Declined(f"cannot express dynamic shared memory ({variant.shared} bytes) in the block's size")
     defaults = {t.name: t.default for t in variant.tunables} | {parameter: value}
     waiting = list(waiting_loops(subject, names, block, defaults))
     unproved = launch_name_in_data(names, f"blockDim.{axis}") or next((w for w in waiting if isinstance(w, str)), None)

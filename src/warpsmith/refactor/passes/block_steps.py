@@ -28,7 +28,7 @@ _VALUES = (2, 4, 8, 16)
 
 class BlockSteps:
     name = "block_steps"
-    summary = "a block does what several neighbours of a grid of any shape did, one after the other"
+    summary = "a block does the work of several adjacent blocks sequentially, for grids of any shape"
     stage = Stage.RESTRUCTURE
     priority = 190  # late: what it makes has few choices left
     apart = True
@@ -41,23 +41,23 @@ class BlockSteps:
 def _rewrite(subject: Subject) -> Rewrite:
     names, variant = names_of(subject), subject.variant
     together = teamwork(subject.source)
-    require(not together.none, "threads do not work together: thread_steps is for that")
+    require(not together.none, "threads do not cooperate: use thread_steps")
     if is_line(subject, names):
-        require(next(flat_indices(subject.source.body, names), None), "each block does a row: rows_per_block is for that")
+        require(next(flat_indices(subject.source.body, names), None), "each block does a row: use rows_per_block")
     require_one_each(subject, names)
     loop = block_loop(subject, names, may_assume=True)
     across = variant.grid[0]
     longest = on_workloads(subject, across)
     most = max(on_workloads(subject, f"({across}) * ({axis(variant.grid, 'y')}) * ({axis(variant.grid, 'z')})"))
     even = [v for v in _VALUES if all(blocks % v == 0 for blocks in longest)]
-    require(even, f"{across} blocks along x are not always even")
+    require(even, f"the number of blocks along x ({across}) is not always even")
     values = tuple(v for v in even if v * subject.limits.compute_units <= most)
-    require(values, f"the launch has {most} blocks at most: joining them would leave the device without work")
+    require(values, f"the launch has at most {most} blocks: merging them would leave compute units idle")
     choice = Tunable(
         fresh_name(subject, "BLOCK_STEPS"),
         (1, *values),
         1,
-        "blocks of the original along x that a block does",
+        "blocks of the original along x per block",
         subject.source.line_of(loop.work[0].node),
         assumes=loop.assumes,
     )
@@ -70,6 +70,6 @@ def _rewrite(subject: Subject) -> Rewrite:
             f"blockIdx.x * {choice.name} + {step}",
         ),
         grid=(tidy(f"({across}) / {choice.name}"), *variant.grid[1:]),
-        rules=(*variant.rules, Rule(f"({across}) % {choice.name} == 0", "every block does as many")),
+        rules=(*variant.rules, Rule(f"({across}) % {choice.name} == 0", "every block does the same number")),
     )
     return Rewrite(variant, choice, dict.fromkeys(values, made))

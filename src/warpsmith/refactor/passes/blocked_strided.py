@@ -43,7 +43,7 @@ class _Column:
 
 class BlockedStrided:
     name = "blocked_strided"
-    summary = "a thread's columns are neighbours, or a block's width apart"
+    summary = "a thread's columns are contiguous (blocked), or a block's width apart (strided)"
     stage = Stage.RESTRUCTURE
     priority = 40
     concerns = frozenset({Concern.COALESCING, Concern.LOCALITY})
@@ -57,10 +57,10 @@ def _interchanged(subject: Subject) -> Answer:
     source, names = subject.source, names_of(subject)
     loops = [loop for loop in loops_of(source.body, names) if _counts_from_zero(loop, names)]
     columns = {loop.atom: found for loop in loops if (found := _columns(loop, names))}
-    require(columns, f"nothing is indexed by {_THREAD} * K + j with j counting to K")
+    require(columns, f"no access has the index {_THREAD} * K + j with j from 0 to K - 1")
     owners = [loop for loop in loops if loop.atom in columns]
     widths = {Polynomial.of(loop.bound, names) for loop in owners}
-    require(len(widths) == 1, "threads have blocks of different numbers of columns", owners[0].node)
+    require(len(widths) == 1, "loops give a thread different numbers of columns", owners[0].node)
     work = ColumnWork(names, loops, owners, [c.first for found in columns.values() for c in found])
     reason = work.objection(_THREAD)
     require(reason is None, f"{reason}", owners[0].node)
@@ -68,10 +68,10 @@ def _interchanged(subject: Subject) -> Answer:
     name = fresh_name(subject, "SPREAD")
     width = _width(subject, names, source.text_of(owners[0].bound))
     edits = [edit for found in columns.values() for column in found for edit in _edits(column, width, names)]
-    meaning = "0: a thread's columns are neighbours · 1: neighbouring threads have neighbouring columns"
+    meaning = "0: blocked, a thread's columns are contiguous · 1: strided, adjacent threads have adjacent columns"
     choice = Tunable(name, (0, 1), 0, meaning, source.line_of(owners[0].node), likely=(1,))
     count = names.expression(owners[0].bound)
-    several = () if count is None else (Rule(f"{count} > 1", "with one column a thread there is nothing to spread"),)
+    several = () if count is None else (Rule(f"{count} > 1", "with one column per thread both layouts are the same"),)
     strided = replace(subject.variant, text=source.edited(*edits), rules=(*subject.variant.rules, *several))
     return Rewrite(subject.variant, choice, {1: strided})
 

@@ -24,7 +24,7 @@ _VALUES = (2, 4, 8, 16)
 
 class Coarsen:
     name = "coarsen"
-    summary = "several elements for each thread of a flat kernel, a block's width apart"
+    summary = "several elements per thread of a one-dimensional kernel, a block's width apart"
     stage = Stage.RESTRUCTURE
     priority = 20  # after what lays threads out in two dimensions, before what unrolls strided loops
     concerns = frozenset({Concern.PARALLELISM, Concern.BALANCE})
@@ -37,19 +37,21 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, variant = names_of(subject), subject.variant
     together = teamwork(subject.source)
-    require(together.none, f"the kernel {together.described()}: which elements share a block matters")
+    require(together.none, f"the kernel {together.described()}: the result may depend on which elements share a block")
     found = next(iter(flat_indices(subject.source.body, names)), None)
-    flat = flat_kernel(subject, names, *present(found, "no index is the thread's place in a grid of one dimension"))
+    flat = flat_kernel(subject, names, *present(found, "no index is the thread's index in a one-dimensional grid"))
     name = fresh_name(subject, "PER_THREAD")
     most = max(on_workloads(subject, axis(variant.grid, "x")))
     # More than there are blocks to join would leave most of the device without work.
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
-    require(values, f"the launch has {most} blocks at most: joining them would leave the device without work")
+    require(values, f"the launch has at most {most} blocks: merging them would leave compute units idle")
     grid = axis(variant.grid, "x")
-    rules = () if reaches_end(subject, names, flat) else (Rule(f"({grid}) % {name} == 0", "no element is done that was not"),)
+    rules = (
+        () if reaches_end(subject, names, flat) else (Rule(f"({grid}) % {name} == 0", "no additional elements are processed"),)
+    )
     made = replace(variant, text=_text(subject, flat, name), grid=(f"ceildiv({grid}, {name})",), rules=(*variant.rules, *rules))
     line = subject.source.line_of(flat.declaration.node)
-    choice = Tunable(name, (1, *values), 1, "elements for each thread, a block's width apart", line)
+    choice = Tunable(name, (1, *values), 1, "elements per thread, a block's width apart", line)
     return Rewrite(variant, choice, dict.fromkeys(values, made))
 
 

@@ -1,4 +1,4 @@
-"""`direct_reads`: tiles in shared memory, or the same elements straight from global memory.
+"""`direct_reads`: tiles in shared memory, or direct reads from global memory.
 
 Exposes: shared arrays that are filled from a buffer and then only read (`source.tiles.staged`).
 Precondition: where each element comes from follows from its subscripts; the buffer is only read; what its address is made of has
@@ -41,7 +41,7 @@ _MOST_TILES = 2  # forms double with each
 
 class DirectReads:
     name = "direct_reads"
-    summary = "tiles in shared memory, or the same elements straight from global memory"
+    summary = "tiles in shared memory, or direct reads from global memory"
     stage = Stage.RESTRUCTURE
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM, Concern.TRAFFIC})
     priority = 30
@@ -53,7 +53,7 @@ class DirectReads:
         names = names_of(subject)
         arrays = list(shared_tiles(names))
         if not arrays:
-            return Declined("no shared array of a fixed size in the kernel")
+            return Declined("the kernel has no shared array of a fixed size")
         tiles, reasons = [], []
         for array in arrays:
             try:

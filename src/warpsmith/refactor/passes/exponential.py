@@ -67,7 +67,7 @@ QUALIFIERS float NAME(float x) {
 
 class Exponential:
     name = "exponential"
-    summary = "e to the x by the library, by the hardware's approximation, or by a polynomial on the multiply-add units"
+    summary = "e^x by the library, by the hardware's approximation, or by a polynomial on the multiply-add units"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.BALANCE})
 

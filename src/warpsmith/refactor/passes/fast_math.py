@@ -46,7 +46,7 @@ class FastMath:
         lines = {name: found for name in functions if (found := call_lines(source, name))}
         divisions = list(_divisions(source, Names(source, [t.name for t in subject.variant.tunables])))
         if not lines and not divisions:
-            return Declined("no function with an approximation is called, and no two floats are divided")
+            return Declined("the kernel calls no function that has an approximation and has no float division")
         at = insertion_point(source, *lines)
         if isinstance(at, Declined):
             return at

@@ -43,7 +43,7 @@ _COLUMNS = _Fold("x", "COLUMNS_PER_THREAD", (2, 4), "ROWS_PER_THREAD")
 
 class FoldRows:
     name = "fold_rows"
-    summary = "a thread does the work of several along y, and loads once what all of them need"
+    summary = "a thread does the work of several along y and loads their common values once"
     stage = Stage.RESTRUCTURE
     priority = 60  # after what decides where tiles are and who fills them
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM})
@@ -54,7 +54,7 @@ class FoldRows:
 
 class FoldColumns:
     name = "fold_columns"
-    summary = "a thread does the work of several along x, and loads once what all of them need"
+    summary = "a thread does the work of several along x and loads their common values once"
     stage = Stage.RESTRUCTURE
     priority = 61
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM})
@@ -70,19 +70,19 @@ def _rewrite(subject: Subject, fold: _Fold) -> Rewrite:
     extent = axis(variant.block, fold.axis)
     require(min(on_workloads(subject, extent)) > 1, f"the block has one thread along {fold.axis}")
     lanes = fold.axis == "x" and len(variant.block) == 1 and not subject.limits.has_banked_scratchpad
-    require(not lanes, "on a CPU the threads of a flat block are lanes of vectors, and have in common what these load")
+    require(not lanes, "on a CPU the threads of a one-dimensional block are vector lanes and already share their loads")
     name = fresh_name(subject, fold.parameter)
     writer = FoldedWriter(subject, names, fold.axis, name)
     text = writer.text()
-    require(writer.shares_loads, f"nothing is loaded in a loop that several threads along {fold.axis} need alike")
-    rules = [Rule(tidy(f"({extent}) % {name} == 0"), f"each thread along {fold.axis} stands for as many")]
+    require(writer.shares_loads, f"no load in a loop is uniform along {fold.axis}")
+    rules = [Rule(tidy(f"({extent}) % {name} == 0"), f"each thread along {fold.axis} does the work of the same number")]
     block = list(variant.block)
     block["xyz".index(fold.axis)] = tidy(f"({extent}) / {name}")
     if subject.limits.has_banked_scratchpad:
         threads = tidy(" * ".join(f"({e})" for e in variant.block))
         rules.append(a_warp_at_least(threads, name))
     made = following(subject, replace(variant, text=text, block=tuple(block), rules=(*variant.rules, *rules)))
-    meaning = f"threads along {fold.axis} that one does the work of"
+    meaning = f"threads of the original along {fold.axis} per thread"
     choice = Tunable(name, (1, *fold.values), 1, meaning, source.line_of(source.body))
     return Rewrite(variant, choice, dict.fromkeys(fold.values, made))
 
@@ -92,8 +92,8 @@ def _require_foldable(subject: Subject, names: Names, fold: _Fold) -> None:
     together = teamwork(source)
     if together.by_warps or together.library or together.waits:
         raise Unmet(f"the kernel {together.described()}")
-    require(not any(True for _ in of_kind(source.body, *_OPAQUE)), "the kernel has statements that are not looked into")
+    require(not any(True for _ in of_kind(source.body, *_OPAQUE)), "the kernel has statements that are not analysed")
     require(not updates_atomically(source.body, names), "the kernel updates memory atomically")
     arrays = [a for a in arrays_of(names) if not a.is_shared]
     own = next((a for a in arrays if fold.besides not in text_of(a.declarator)), None)
-    require(own is None, "a thread has an array of its own already", None if own is None else own.declarator)
+    require(own is None, "a thread already has an array in registers", None if own is None else own.declarator)

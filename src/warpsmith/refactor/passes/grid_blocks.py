@@ -48,7 +48,7 @@ _PARTS = (2, 4, 8, 16, 64)
 
 class GridBlocks:
     name = "grid_blocks"
-    summary = "the number of blocks, where blocks stride over all there is"
+    summary = "the number of blocks, where grid-stride loops cover all elements"
     stage = Stage.LIFT
     concerns = frozenset({Concern.PARALLELISM})
 
@@ -66,12 +66,12 @@ def _apply(subject: Subject) -> Answer:
     value = int(literal.value)
     require(value >= _LEAST, f"the launch has only {value} blocks along x")
     uses = list(_block_uses(names))
-    require(any(_begins_grid_stride(node, names) for node in uses), "no loop strides over the whole grid along x")
+    require(any(_begins_grid_stride(node, names) for node in uses), "the kernel has no grid-stride loop along x")
     has_places = False
     for node in uses:
         if _begins_grid_stride(node, names):
             continue
-        require(_indexes_own_array(node, names), "a block's place is used for more than to begin a loop over the grid", node)
+        require(_indexes_own_array(node, names), "a block index is used for more than the start of a grid-stride loop", node)
         has_places = True
     reason = launch_name_in_data(names, "gridDim.x") or teamwork(subject.source).library
     if reason is not None:
@@ -92,7 +92,9 @@ def _apply(subject: Subject) -> Answer:
 def _divided(subject: Subject, names: Names, grid: str) -> Answer:
     """A part of the blocks that the launch computes, where the others' work is in reach of their loops."""
     loop = next((o for body in names.source.reached() for o in loops_of(body, names) if _strides(o, names)), None)
-    found = present(loop, f"grid.x = {grid} is not a number that the launch chose, and no loop strides over the grid along x")
+    found = present(
+        loop, f"grid.x = {grid} is not a literal number in the launch, and the kernel has no grid-stride loop along x"
+    )
     most = max(on_workloads(subject, grid))
     values = tuple(v for v in _PARTS if v * _LEAST <= most)
     require(values, f"the launch has only {most} blocks along x")
@@ -101,8 +103,8 @@ def _divided(subject: Subject, names: Names, grid: str) -> Answer:
         fresh_name(subject, "GRID_PART"),
         (1, *values),
         1,
-        "1 of so many blocks is started, whose loops do the work of the others",
-        assumes=f"results do not depend on how many blocks there are: the loop at line {line} does what those that lack would do",
+        "1 of so many blocks is started: their grid-stride loops cover the rest",
+        assumes=f"results do not depend on the number of blocks: the loop at line {line} does the work of the others",
     )
     changed = (tidy(f"ceildiv({grid}, {parts.name})"), *subject.variant.grid[1:])
     return Rewrite(replace(subject.variant, grid=changed, tunables=(*subject.variant.tunables, parts)))

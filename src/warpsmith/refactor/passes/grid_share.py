@@ -34,7 +34,7 @@ _SIGNED = {"int", "long", "long long", "int32_t", "int64_t"}
 
 class GridShare:
     name = "grid_share"
-    summary = "a block's part of a grid-stride loop is a grid apart, or contiguous"
+    summary = "a block's share of a grid-stride loop is grid-strided, or contiguous"
     stage = Stage.RESTRUCTURE
     priority = 50  # before steps are rewritten, after work is mapped to threads
     concerns = frozenset({Concern.LOCALITY})
@@ -47,13 +47,13 @@ def _shared(subject: Subject) -> Answer:
     require_readable(subject)
     source, names = subject.source, names_of(subject)
     loops = _grid_loops(subject, names)
-    require(loops, "no loop whose steps are distributed over the threads of the whole grid")
+    require(loops, "the kernel has no grid-stride loop")
     writes = list(written_places(source.body, names))
     sums = [name for loop in loops for name in _require_shareable(loop, names, writes)]
     require_no_own_results(sums, loops, names)
     free = FreeNames(source.text)
     edits = [edit for loop in loops for edit in _contiguous(source, loop, free)]
-    meaning = "0: a block's steps are a grid apart · 1: a block's share is contiguous"
+    meaning = "0: a block's iterations are grid-strided · 1: a block's share is contiguous"
     choice = Tunable(fresh_name(subject, "SHARE"), (0, 1), 0, meaning, source.line_of(loops[0].node))
     return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=source.edited(*edits))})
 
@@ -78,20 +78,28 @@ def _require_shareable(loop: Loop, names: Names, writes: list[Place]) -> list[st
     steady = all(is_invariant(part, loop.body, names) for part in (loop.start, loop.bound, loop.step))
     require(steady and not loop.changes_variable(names), f"the range of {variable} may change while the loop runs", loop.node)
     ends = leaves(loop.body) or any(True for _ in of_kind(loop.body, "return_statement"))
-    require(not ends, f"a step can end the loop over {variable}", loop.node)
-    require(not waits(loop.body, names), f"a step of the loop over {variable} waits for other threads", loop.node)
+    require(not ends, f"an iteration can leave the loop over {variable}", loop.node)
+    require(not waits(loop.body, names), f"the loop over {variable} contains a barrier", loop.node)
     for write in writes:
         placed = all(follows(address, loop) for address in write.addresses) and "?" not in write.roots
-        require(not is_within(write.node, loop.body) or placed, f"steps of {variable} may write to the same place", write.node)
+        require(
+            not is_within(write.node, loop.body) or placed,
+            f"cannot prove that iterations over {variable} write disjoint elements",
+            write.node,
+        )
     written = {root for write in writes for root in write.roots}
     for read in read_places(loop.body, names):
-        require(not read.roots & written, f"a step of {variable} reads what another may write", read.node)
+        require(not read.roots & written, f"an iteration over {variable} may read what another writes", read.node)
     sums = sorted(set(carried(loop, names)))
     for name in sums:
-        require(combination(name, loop.body), f"{name} is carried from one step of {variable} to the next", loop.node)
+        require(combination(name, loop.body), f"{name} is carried between iterations over {variable}", loop.node)
     same = Uniformity(names, loop.body, {variable, *sums}, blocks="x")
     own = same.own_name(loop.body) or same.way_there(loop.node)
-    require(own is None, f"{own} may differ from block to block: a step of {variable} cannot be another one's", loop.node)
+    require(
+        own is None,
+        f"cannot prove that {own} is grid-uniform, so iterations over {variable} cannot move to another block",
+        loop.node,
+    )
     return sums
 
 

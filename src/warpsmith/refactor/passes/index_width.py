@@ -44,7 +44,7 @@ _MAY_BE_NEGATIVE = re.compile(rf"(?:const )?(?:int|int32_t|short|bool|{_SIGNED.p
 
 class IndexWidth:
     name = "index_width"
-    summary = "32-bit instead of 64-bit index arithmetic, where the workloads show that it suffices"
+    summary = "32-bit instead of 64-bit index arithmetic, where it suffices for all workloads"
     stage = Stage.DECORATE
     priority = -10  # before directives come into the kernel's body
     concerns = frozenset({Concern.BALANCE})
@@ -60,9 +60,9 @@ def _rewrite(subject: Subject) -> Rewrite:
     wide = list(_wide_places(source.body))
     require(wide, "the kernel has no 64-bit index arithmetic of its own")
     own = [place for _, place in wide if subject.limits.has_banked_scratchpad or _is_own(place, names)]
-    require(own, f"{_short(wide[0][1])} is the same for all threads along x, so 64 bits cost nothing", wide[0][1])
+    require(own, f"{_short(wide[0][1])} is uniform along x, so 64 bits cost nothing", wide[0][1])
     fitting = [(kind, place) for kind, place in wide if narrowing.suffices(kind, place)]
-    require(any(place in own for _, place in fitting), f"nothing shows that {_short(own[0])} fits in 32 bits", own[0])
+    require(any(place in own for _, place in fitting), f"cannot prove that {_short(own[0])} fits in 32 bits", own[0])
     kinds = [kind for kind, _ in fitting]
     at = insertion_point(source)
     if isinstance(at, Declined):
@@ -76,7 +76,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     edits = [Edit(kind.start_byte, kind.end_byte, macros[_plain(kind)]) for kind in kinds]
     gap = "\n" if at and not source.text.encode()[:at].endswith(b"\n") else ""
     head = Edit(at, at, f"{gap}#if {bits} == 32\n{narrow}#else\n{wide_lines}#endif\n")
-    meaning = "bits of the index arithmetic that is 64 bits wide but need not be"
+    meaning = "bits of index arithmetic that is 64 bits wide in the original and need not be"
     tunable = Tunable(bits, (64, 32), 64, meaning, source.line_of(kinds[0]))
     text = source.edited(head, *edits)
     return Rewrite(

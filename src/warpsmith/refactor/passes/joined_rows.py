@@ -27,7 +27,7 @@ from warpsmith.source.row_stages import Unstaged, row_stages
 
 class JoinedRows:
     name = "joined_rows"
-    summary = "of the rows that a block does, the next one's loads stand beside this one's arithmetic"
+    summary = "software pipelining over the rows of a block: the next row's loads are interleaved with this row's arithmetic"
     stage = Stage.RESTRUCTURE
     priority = 85  # after what changes the sweeps and what is kept between them, before what does several steps at a time
     concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY, Concern.BALANCE})
@@ -42,7 +42,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         made, line = _joined(Subject(subject.kernel, subject.limits, several.variant, subject.parameters), several.name)
     else:
         made, line = _alone(subject)
-    meaning = "rows of a block. 0: one after the other · 1: each sweep is joined with the next sweep over the row before"
+    meaning = "rows of a block. 0: sequential · 1: each sweep is interleaved with the next sweep over the previous row"
     return Rewrite(subject.variant, Tunable(fresh_name(subject, "JOINED_ROWS"), (0, 1), 0, meaning, line), {1: made})
 
 
@@ -61,7 +61,7 @@ def _joined(subject: Subject, name: str) -> tuple[Variant, int]:
     names, variant = names_of(subject), subject.variant
     line_of_rows(subject, names)
     loop = block_loop(subject, names)
-    require(not loop.is_left_early, "some rows are left before their end")
+    require(not loop.is_left_early, "a row can be left early")
     require(not loop.copies, "a parameter is changed")
     blocks = [n for piece in loop.work for n in block_indices(piece.node, names)]
     try:

@@ -29,7 +29,7 @@ from warpsmith.spec.kernel import Buffer, Role
 
 class KeepRow:
     name = "keep_row"
-    summary = "a row that is read twice: from global memory again, or kept in shared memory or registers"
+    summary = "a row that is read twice: reread from global memory, or staged in shared memory or registers"
     stage = Stage.RESTRUCTURE
     priority = 95  # after what rewrites strided loops: one kept row is worth less than whole steps are
     concerns = frozenset({Concern.LOCALITY, Concern.TRAFFIC})
@@ -42,10 +42,10 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, source = names_of(subject), subject.source
     strided = strided_loops(subject, names)
-    require(strided, "no loop whose steps are distributed over the threads of a block")
+    require(strided, "the kernel has no block-stride loop")
     pairs = zip(source.parameters, subject.kernel.arguments, strict=False)
     inputs = frozenset(p.name for p, a in pairs if isinstance(a, Buffer) and a.role is Role.IN)
-    row = present(row_read_twice(names, strided, inputs), "no row of an input is read in two loops over the same range")
+    row = present(row_read_twice(names, strided, inputs), "no input row is read in two loops over the same range")
     name = fresh_name(subject, "ROW")
     alternatives: dict[int, Variant] = {}
     refused: list[Unmet] = []
@@ -56,8 +56,8 @@ def _rewrite(subject: Subject) -> Rewrite:
             refused.append(why)
     if not alternatives:
         raise refused[0]
-    words = {1: " · 1: kept in shared memory", STEPS[0]: " · else in registers, for so many steps"}
-    meaning = "a row that is read twice. 0: again from global memory" + "".join(w for v, w in words.items() if v in alternatives)
+    words = {1: " · 1: staged in shared memory", STEPS[0]: " · otherwise in registers, for so many iterations"}
+    meaning = "a row that is read twice. 0: reread from global memory" + "".join(w for v, w in words.items() if v in alternatives)
     choice = Tunable(name, (0, *alternatives), 0, meaning, source.line_of(row.again[0][1]))
     return Rewrite(subject.variant, choice, alternatives)
 
@@ -73,8 +73,10 @@ def _in_shared_memory(subject: Subject, names: Names, row: RowReadTwice, _name: 
     source, variant = subject.source, subject.variant
     require(source.language is not Language.OPENCL, "OpenCL has no shared memory whose size the launch decides", row.first)
     require(variant.shared == "0" and "extern __shared__" not in source.text, "the launch has dynamic shared memory already")
-    size = present(size_expression(row.pointee, names), f"how large a {row.pointee} is is not known", row.first)
-    count = present(names.expression(row.loop.bound), "how long a row is does not follow from kernel.toml", row.loop.node)
+    size = present(size_expression(row.pointee, names), f"the size of {row.pointee} is unknown", row.first)
+    count = present(
+        names.expression(row.loop.bound), "the length of a row cannot be computed from the sizes in kernel.toml", row.loop.node
+    )
     array = FreeNames(variant.text).take("kept_row")
     begin = source.tree.line_start(row.loop.pragma or row.loop.node)
     blanks = source.tree.indentation(row.loop.node)

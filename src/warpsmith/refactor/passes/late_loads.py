@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 class LateLoads:
     name = "late_loads"
-    summary = "values loaded into an array of the thread first, or where they are used"
+    summary = "values loaded into a register array first, or at their use"
     stage = Stage.RESTRUCTURE
     priority = 25  # before `direct_reads`, which puts loads into places where this would find them again
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM})
@@ -58,11 +58,11 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, source = names_of(subject), subject.source
     arrays = [a for a in arrays_of(names) if not a.is_shared and is_within(a.declarator, source.body)]
-    require(arrays, "the kernel has no array of a thread's own")
+    require(arrays, "the kernel has no per-thread array")
     found = those_that_can(arrays, lambda array: _held(subject, names, array))
     edits = [edit for held in found for edit in _edits(subject, names, held)]
     listed = " and ".join(held.array.name for held in found)
-    meaning = f"{listed}: 0: loaded before use · 1: each value loaded where it is used"
+    meaning = f"{listed}: 0: loaded before use · 1: each value loaded at its use"
     choice = Tunable(fresh_name(subject, "LATE"), (0, 1), 0, meaning, source.line_of(found[0].array.declarator))
     return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=source.edited(*edits))})
 
@@ -73,8 +73,8 @@ def _rewrite(subject: Subject) -> Rewrite:
 def _held(subject: Subject, names: Names, array: Array) -> _Held:
     name, declaration = array.name, array.declarator.parent
     alone = declaration is not None and declaration.type == "declaration" and len(declarators(declaration)) == 1
-    require(alone, f"{name} has a first value, or is not declared alone", array.declarator)
-    require(not named_in_macros(name, names), f"a macro mentions {name}: not all of its uses can be seen", array.declarator)
+    require(alone, f"{name} has an initialiser, or is declared together with other variables", array.declarator)
+    require(not named_in_macros(name, names), f"a macro mentions {name}, so some of its uses may be hidden", array.declarator)
     writes, reads = _uses(subject, names, array)
     require(len(writes) == 1, f"{name} is not filled by one statement", array.declarator)
     (write, element) = writes[0]
@@ -86,7 +86,7 @@ def _held(subject: Subject, names: Names, array: Array) -> _Held:
     plain = len(set(counters)) == len(counters) == nested and loops.keys() == set(counters)
     require(plain, f"the subscripts of {name} are not the counters of the loops that fill it", element)
     load = field(write, "right")
-    require(_is_load(load, subject, names), f"{name} is filled with more than a value of a buffer that is only read", load)
+    require(_is_load(load, subject, names), f"{name} is filled with more than a value of a read-only buffer", load)
     held = _Held(array, filling, load, counters, tuple(reads))
     for read in reads:
         _require_same_meaning(names, held, load, read)
@@ -127,8 +127,8 @@ def _filling(names: Names, array: Array, write: Node, declaration: Node | None) 
         if outer == block:
             break
         whole = outer
-    require(whole.parent == block and whole.type == "for_statement", f"{array.name} is not filled by loops of its own", write)
-    require(_only_fills(whole, write, names), f"filling {array.name} does more than that", whole)
+    require(whole.parent == block and whole.type == "for_statement", f"{array.name} is not filled by a separate loop nest", write)
+    require(_only_fills(whole, write, names), f"the loops that fill {array.name} have other effects", whole)
     return whole
 
 
@@ -168,7 +168,7 @@ def _require_same_meaning(names: Names, held: _Held, node: Node, read: Node) -> 
             continue
         seen = scopes.declaration(name, read)
         same = seen is not None and seen.node == found.node
-        require(same, f"{name} means something else where {held.array.name} is used", read)
+        require(same, f"{name} refers to another variable where {held.array.name} is used", read)
         block = held.filling.parent
         assert block is not None
         require(not may_change(name, block, names), f"{name} may change before {held.array.name} is used", use)

@@ -28,7 +28,7 @@ _BLOCKS = (0, 1, 2, 4)
 
 class LaunchBounds:
     name = "launch_bounds"
-    summary = "how many blocks the compiler should leave registers for on a multiprocessor"
+    summary = "minimum resident blocks per multiprocessor, which limits registers"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.PARALLELISM})
     priority = 50  # last: what it writes into the head of the kernel is hard to read
@@ -45,7 +45,7 @@ class LaunchBounds:
         if given is not None:
             arguments = [c for c in given.named_children if c.type != "comment"]
             if len(arguments) != 1 or "," in text_of(given):
-                return Declined("its launch bounds name the blocks already", source.line_of(given))
+                return Declined("its launch bounds already give the number of blocks", source.line_of(given))
             edit = Edit(arguments[0].end_byte, arguments[0].end_byte, f" {macro}")
             body = f", {name}"
         elif (problem := _unclear(head, source)) is not None:
@@ -53,13 +53,13 @@ class LaunchBounds:
         else:
             threads = _threads(variant)
             if threads is None:
-                return Declined(f"the block's size is not made of parameters and numbers: {', '.join(variant.block)}")
+                return Declined(f"the block's size is not an expression of parameters and numbers: {', '.join(variant.block)}")
             edit = Edit(source.declarator.start_byte, source.declarator.start_byte, f"{macro} ")
             body = f"__launch_bounds__({threads}, {name})"
         at = before_kernel(source)
         defined = f"#if {name} > 0\n#define {macro} {body}\n#else\n#define {macro}\n#endif\n"
         tunable = Tunable(
-            name, _BLOCKS, 0, "blocks that should fit on a multiprocessor at once; 0: not said", source.line_of(source.function)
+            name, _BLOCKS, 0, "minimum resident blocks per multiprocessor; 0: not specified", source.line_of(source.function)
         )
         text = source.edited(Edit(at, at, defined), edit)
         return Rewrite(replace(variant, text=text, tunables=(*variant.tunables, tunable)))

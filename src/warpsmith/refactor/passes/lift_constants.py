@@ -40,12 +40,12 @@ from warpsmith.refactor.preconditions import unreadable
 from warpsmith.source.constants import constants_of
 from warpsmith.source.geometry import geometry_of
 
-_UNTIED = "nothing ties it to the launch, to the depth of a tile or to the width of an access"
+_UNTIED = "it is not linked to the launch, a tile's depth or an access width"
 
 
 class LiftConstants:
     name = "lift_constants"
-    summary = "block, tile, unroll and vector sizes that the source fixes become parameters"
+    summary = "block, tile, unroll and vector sizes fixed in the source become parameters"
     stage = Stage.LIFT
     priority = -20  # first of all: what the source says of the block is for nobody else to decide
     concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY, Concern.COALESCING, Concern.TRAFFIC})
@@ -95,7 +95,7 @@ def _tied(subject: Subject, lifted: Symbolic) -> tuple[Links, dict[str, str]]:
     shared = dynamic_bytes(lifted, links.block, variant.shared)
     links.shared = shared if isinstance(shared, str) else variant.shared
     if not isinstance(shared, str):
-        reason = f"how the {variant.shared} bytes of dynamic shared memory follow from it is not clear"
+        reason = f"cannot express the {variant.shared} bytes of dynamic shared memory in it"
         refused |= dict.fromkeys(sorted(shared), reason)
     links.widths, staged = widths(lifted, divisions), depths(lifted)
     for parameter in lifted.constants:
@@ -123,7 +123,7 @@ def _unproved(lifted: Symbolic, links: Links, mixed: Mapping[str, int]) -> dict[
             concerned = sizes | shares.get(blocks, set())
             reason = Distribution(lifted.names, axis, blocks, extents, concerned).unproved()
             if reason is None and blocks in mixed and not shares[blocks] & _sizes(lifted, links):
-                reason = f"which threads go over a block's {links.shares[blocks].part} is not clear (line {mixed[blocks]})"
+                reason = f"cannot tell which threads process a block's {links.shares[blocks].part} (line {mixed[blocks]})"
             if reason is not None:
                 found = {**dict.fromkeys(sorted(concerned), reason), **found}
     return found

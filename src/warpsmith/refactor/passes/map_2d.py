@@ -60,7 +60,7 @@ class _Attempt:
         require_readable(subject)
         require_free_block(subject.source)
         together = teamwork(subject.source)
-        require(together.none, f"the kernel {together.described()}: its threads must stay where they are")
+        require(together.none, f"the kernel {together.described()}: its threads cannot be rearranged")
         one_row = axis(variant.block, "y") == axis(variant.block, "z") == "1"
         require(one_row, "the block already has several dimensions")
         region = find_region(subject, self._names)
@@ -71,7 +71,7 @@ class _Attempt:
         handed_on = region.statements.handed_on
         if handed_on is not None and self._fit(handed_on):
             alternatives[2] = replace(alternatives[1], text=Map2DWriter(subject, region, called).text(handed_on))
-            meaning += f" · 2: so, and {', '.join(value.name for value in handed_on.kept)} once a row, by one thread of it"
+            meaning += f" · 2: so, and {', '.join(value.name for value in handed_on.kept)} once per row, by one of its threads"
         choice = Tunable(fresh_name(subject, "MAP"), (0, *alternatives), 0, meaning, line)
         return Rewrite(variant, choice, alternatives)
 
@@ -83,18 +83,20 @@ class _Attempt:
     def _alternative(self, region: Region, called: Parameters, line: int) -> Variant:
         variant = self._subject.variant
         node = region.split.extent
-        extent = present(self._names.expression(node), "the length of a row cannot be computed by kernel.toml", node)
+        extent = present(
+            self._names.expression(node), "the length of a row cannot be computed from the sizes in kernel.toml", node
+        )
         lengths = on_workloads(self._subject, extent)
-        require(min(lengths) >= 1, f"a row of {extent} = {min(lengths)} elements is not one", node)
+        require(min(lengths) >= 1, f"{extent} = {min(lengths)} is too short for a row", node)
         tunables = [
-            Tunable(called.rows, _ROWS, 1, "rows of threads in a block, when threadIdx.x lies along a row", line),
-            Tunable(called.cols, _COLS, 1, "columns of a row for each thread, when threadIdx.x lies along a row", line),
+            Tunable(called.rows, _ROWS, 1, "rows of threads in a block, when threadIdx.x runs along a row", line),
+            Tunable(called.cols, _COLS, 1, "columns of a row per thread, when threadIdx.x runs along a row", line),
         ]
         grid = variant.grid
         if region.is_flat:
-            tunables.append(Tunable(called.steps, _STEPS, 1, f"how many times {called.rows} rows a block does", line))
+            tunables.append(Tunable(called.steps, _STEPS, 1, f"rows per block, in multiples of {called.rows}", line))
             grid = (f"ceildiv({region.rows.expression}, {called.rows} * {called.steps})",)
-        whole = Rule(f"{extent} % {called.cols} == 0", f"every thread of a row has {called.cols} columns: there is no rest")
+        whole = Rule(f"{extent} % {called.cols} == 0", f"every thread of a row has {called.cols} columns: there is no remainder")
         return replace(
             variant,
             text=Map2DWriter(self._subject, region, called).text(),
@@ -108,5 +110,7 @@ class _Attempt:
         """What __launch_bounds__ says of the block stays true."""
         for node in (c for c in self._subject.source.function.children if c.type == "launch_bounds"):
             first = next((c for c in node.named_children if c.type != "comment"), node)
-            most = present(self._names.expression(first), "its launch bounds cannot be computed by kernel.toml", node)
+            most = present(
+                self._names.expression(first), "its launch bounds cannot be computed from the sizes in kernel.toml", node
+            )
             yield Rule(f"{tidy(threads)} <= {tidy(most)}", f"__launch_bounds__ promises at most {tidy(most)} threads")

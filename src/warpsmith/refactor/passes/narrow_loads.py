@@ -47,7 +47,7 @@ _SHORT = frozenset({"int", "int32_t", "unsigned", "unsigned int", "uint32_t", "u
 
 class NarrowLoads:
     name = "narrow_loads"
-    summary = "sums over packs by one wide load a step, or over their elements"
+    summary = "sums over packs with one wide load per iteration, or over single elements"
     stage = Stage.RESTRUCTURE
     priority = 40  # before steps are shared out anew or done several at a time
     concerns = frozenset({Concern.COALESCING, Concern.DIVERGENCE})
@@ -72,11 +72,11 @@ class _Packs:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     opencl = subject.source.language is Language.OPENCL
-    require(not opencl, "a pointer to elements would need the address space that OpenCL gives the pack's")
+    require(not opencl, "a pointer to elements would need the address space of the pack's pointer in OpenCL")
     names, source = names_of(subject), subject.source
     geometry = Geometry.of(subject, names)
     strided = [o for o in loops_of(source.body, names) if geometry.thread_share(o, names) is not None]
-    require(strided, "no loop whose steps are distributed over the threads of a block or of the grid")
+    require(strided, "the kernel has no block-stride or grid-stride loop")
     found = those_that_can(strided, lambda loop: _packs(subject, loop, geometry, names))
     lanes = found[0].lanes
     found = [packs for packs in found if packs.lanes == lanes]
@@ -86,7 +86,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     rules = tuple(packs.rule for packs in found if packs.rule is not None)
     variant = subject.variant
     narrow = replace(variant, text=source.edited(*edits), rules=(*variant.rules, *dict.fromkeys(rules)))
-    meant = "elements that a thread loads at once where it adds up packs"
+    meant = "elements per load where a thread sums packs"
     choice = Tunable(fresh_name(subject, "LOAD"), (1, lanes), lanes, meant, source.line_of(found[0].load))
     return Rewrite(variant, choice, {1: narrow})
 
@@ -102,22 +102,26 @@ def _require_common(found: list[_Packs], strided: list[Loop], geometry: Geometry
 
 def _packs(subject: Subject, loop: Loop, geometry: Geometry, names: Names) -> _Packs:
     source = subject.source
-    share = present(geometry.thread_share(loop, names), f"steps of {loop.variable} are not distributed over threads", loop.node)
+    share = present(
+        geometry.thread_share(loop, names), f"the loop over {loop.variable} is not distributed over threads", loop.node
+    )
     from_zero = geometry.base(loop, share, names) is None and loop.ends_below and loop.step is not None
     in_block = loop.node.parent is not None and loop.node.parent.type == "compound_statement"
-    require(in_block, f"the loop over {loop.variable} stands alone under a condition", loop.node)
-    require(from_zero, f"the loop over {loop.variable} does not start at the thread's own place", loop.node)
+    require(in_block, f"the loop over {loop.variable} is a condition's only statement, without braces", loop.node)
+    require(from_zero, f"the loop over {loop.variable} does not start at the thread's index", loop.node)
     header = (loop.start, loop.bound, loop.step)
     steady = all(part is None or is_invariant(part, loop.body, names) for part in header)
     steady = steady and not loop.changes_variable(names)
     require(steady, f"the range of {loop.variable} may change while the loop runs", loop.node)
     statements = [piece.node for piece in pieces_of(loop.body, source.tree)]
     first = _load(statements[0]) if len(statements) > 1 else None
-    load = present(first, f"a step of {loop.variable} does not begin with a load that it collects from", loop.node)
+    load = present(first, f"an iteration over {loop.variable} does not start with the load that it accumulates", loop.node)
     pointer = unwrapped(field(field(load, "value"), "argument"))
     at_step = text_of(field(field(load, "value"), "indices").named_children[0]) == loop.variable
-    require(pointer.type == "identifier" and at_step, f"a step of {loop.variable} does not load at {loop.variable}", load)
-    kind = present(_PACK.fullmatch(pointee_type(pointer, names) or ""), "what is loaded is no pack of two or four numbers", load)
+    require(pointer.type == "identifier" and at_step, f"an iteration over {loop.variable} does not load at {loop.variable}", load)
+    kind = present(
+        _PACK.fullmatch(pointee_type(pointer, names) or ""), "the loaded value is not a pack of two or four numbers", load
+    )
     unchanged = names.definition(pointer).is_fixed and reads_inputs_only(loop.body, names, subject.kernel)
     require(unchanged, f"{text_of(pointer)} or what it points to may change", load)
     name = text_of(field(load, "declarator"))
@@ -127,7 +131,7 @@ def _packs(subject: Subject, loop: Loop, geometry: Geometry, names: Names) -> _P
         require(symmetric, f"line {source.line_of(statement)} treats the elements of a pack differently", statement)
     for variable in collected:
         only = combination(variable, loop.body)
-        require(only, f"{variable} is carried from one step of {loop.variable} to the next", loop.node)
+        require(only, f"{variable} is carried between iterations over {loop.variable}", loop.node)
     rule = _rule(loop, int(kind[2]), names)
     return _Packs(loop, load, name, text_of(pointer), _ELEMENTS.get(kind[1], kind[1]), int(kind[2]), rule)
 
@@ -174,7 +178,9 @@ def _is_symmetric(statement: Node, pack: str, loop: Loop, lanes: int, names: Nam
 def _rule(loop: Loop, lanes: int, names: Names) -> Rule | None:
     if loop.type not in _SHORT:
         return None
-    bound = present(names.expression(loop.bound), "how many packs there are does not follow from kernel.toml", loop.node)
+    bound = present(
+        names.expression(loop.bound), "the number of packs cannot be computed from the sizes in kernel.toml", loop.node
+    )
     return Rule(f"{operand(bound)} * {lanes} < {_MOST}", f"the elements are counted by an {loop.type}")
 
 

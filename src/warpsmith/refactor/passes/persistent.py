@@ -26,7 +26,7 @@ _VALUES = (1, 2, 4, 8, 16, 32)
 
 class Persistent:
     name = "persistent"
-    summary = "a fixed number of blocks that go on to further work, instead of one block for each piece of it"
+    summary = "persistent blocks: a fixed number that loop over the work, instead of one block per piece of work"
     stage = Stage.RESTRUCTURE
     priority = 40
     concerns = frozenset({Concern.PARALLELISM})
@@ -44,14 +44,14 @@ def _rewrite(subject: Subject) -> Rewrite:
     grid = axis(variant.grid, "x")
     most = max(on_workloads(subject, grid))
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units < most)
-    require(values, f"the launch has {most} blocks at most: no more than the device holds at a time")
+    require(values, f"the launch has at most {most} blocks: no more than are resident at a time")
     found = next(iter(flat_indices(subject.source.body, names)), None)
     if found is not None:
         flat = flat_kernel(subject, names, *found)
         text, line = _over_elements(subject, names, flat), subject.source.line_of(flat.declaration.node)
     else:
         loop = block_loop(subject, names)
-        count = present(count_argument(subject), "no argument is the number of rows, so a block cannot know where they end")
+        count = present(count_argument(subject), "no argument is the number of rows, so a block cannot know the last one")
         at = loop.free.take("at")
         text = loop.text(
             ["// The grid may have fewer blocks than there are rows: each goes on with the row that is a grid's width further."],
@@ -61,14 +61,16 @@ def _rewrite(subject: Subject) -> Rewrite:
         line = subject.source.line_of(loop.work[0].node)
     name = fresh_name(subject, "BLOCKS_PER_UNIT")
     made = replace(variant, text=text, grid=(f"min({grid}, compute_units * {name})",))
-    choice = Tunable(name, (0, *values), 0, "0: one block for each piece of work · else most blocks for each compute unit", line)
+    choice = Tunable(
+        name, (0, *values), 0, "0: one block per piece of work · otherwise the maximum number of blocks per compute unit", line
+    )
     return Rewrite(variant, choice, dict.fromkeys(values, made))
 
 
 def _over_elements(subject: Subject, names: Names, flat: FlatKernel) -> str:
     together = teamwork(subject.source)
-    require(together.none, f"the kernel {together.described()}: which elements share a block matters")
-    require(reaches_end(subject, names, flat), "the launch is not known to reach the guard's end", flat.guard.node)
+    require(together.none, f"the kernel {together.described()}: the result may depend on which elements share a block")
+    require(reaches_end(subject, names, flat), "cannot prove that the launch covers the guard's range", flat.guard.node)
     i, language = flat.variable, subject.source.language
     limit = subject.source.text_of(flat.guard.limit)
     first = spelled("blockIdx.x * blockDim.x + threadIdx.x", language)

@@ -25,7 +25,7 @@ from warpsmith.source.tree import of_kind
 
 class ReadOnly:
     name = "read_only"
-    summary = "pointers that do not overlap are said not to: loads may be reordered and cached"
+    summary = "__restrict__ on pointers that do not overlap, so that loads may be reordered and cached"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.TRAFFIC})
     priority = 40  # late: what it writes into the head of the kernel is hard to read
@@ -36,7 +36,7 @@ class ReadOnly:
             return unclear
         lacking = overlapping(subject)
         if not lacking:
-            return Declined("every pointer says already that it does not overlap others")
+            return Declined("every pointer already has __restrict__")
         name, macro = fresh_name(subject, "READ_ONLY"), fresh_name(subject, "NO_OVERLAP")
         word = "restrict" if source.language is Language.OPENCL else "__restrict__"
         edits = []

@@ -44,7 +44,7 @@ class _Division:
 
 class Reciprocal:
     name = "reciprocal"
-    summary = "one division before a loop and products inside it, instead of a division in every step"
+    summary = "one reciprocal before a loop and multiplications inside it, instead of a division per iteration"
     stage = Stage.DECORATE
     priority = -3  # before divisions are sent elsewhere
     concerns = frozenset({Concern.BALANCE})
@@ -57,7 +57,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     source, variant, names = subject.source, subject.variant, names_of(subject)
     found = list(_divisions(names))
-    require(found, "no float is divided, in a loop, by one that surely keeps its value there")
+    require(found, "no float division in a loop has a divisor that is provably loop-invariant")
     choice, free = fresh_name(subject, "RECIPROCAL"), FreeNames(source.text)
     inverses: dict[tuple[int, str], str] = {}
     lines: dict[Node, list[str]] = {}
@@ -78,7 +78,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     for statement, inside in products.items():
         if not any(other != statement and is_within(statement, other) for other in products):
             edits.append(_both_ways(statement, inside, source.tree, choice))
-    meaning = "1: products with reciprocals computed before the loops, instead of divisions in them"
+    meaning = "1: multiplications by reciprocals computed before the loops, instead of divisions in them"
     tunable = Tunable(choice, (0, 1), 0, meaning, source.line_of(found[0].node))
     return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, tunable)))
 

@@ -37,7 +37,7 @@ _WARP_WORDS = re.compile(r"__shfl|__ballot|__any_sync|__all_sync|__reduce_\w+_sy
 
 class ReductionStyle:
     name = "reduction_style"
-    summary = "sums over a block: by warp shuffles in two levels, in one, one after the other, or in a tree"
+    summary = "block reductions: warp shuffles in two levels or in one, sequential, or a tree"
     stage = Stage.RESTRUCTURE
     concerns = frozenset({Concern.PARALLELISM})
     priority = 20
@@ -48,19 +48,19 @@ class ReductionStyle:
             return unclear
         found = [r for r in block_reductions(source) if any(is_within(r.body, b) for b in source.reached())]
         if not found:
-            return Declined("no function that reduces over a block by warp shuffles and a shared array is called")
+            return Declined("the kernel calls no block reduction made of warp shuffles and a shared array")
         line = source.line_of(found[0].function)
         if any(extent not in {"1", ""} for extent in variant.block[1:]):
             return Declined("the block has more than one dimension", line)
         bound = _bound(variant)
         if bound is None:
-            return Declined(f"the threads of a block have no bound that is a parameter or a number: {variant.block[0]}", line)
-        meaning = "sums over a block. 0: shuffles in each warp, then over the warps · 1: each thread adds up all values"
+            return Declined(f"the number of threads in a block is bounded by no parameter or number: {variant.block[0]}", line)
+        meaning = "block reductions. 0: shuffles in each warp, then over the warps · 1: each thread reduces all values"
         meaning += " · 2: shuffles in a block of one warp · 3: a tree in shared memory"
         choice = Tunable(fresh_name(subject, "REDUCE"), (0, 1, 2, 3), 0, meaning, line)
         rules = variant.rules if _exchanges_elsewhere(source, found) else _without_warp_rules(variant.rules, found)
-        serial = Rule(f"{bound} <= {_SMALL}", f"every thread adds up the whole block's values: above {_SMALL} that is too slow")
-        one_warp = Rule(f"{bound} == warp_size", "a single level of shuffles reaches one warp")
+        serial = Rule(f"{bound} <= {_SMALL}", f"every thread reduces all values of the block, which is too slow above {_SMALL}")
+        one_warp = Rule(f"{bound} == warp_size", "a single level of shuffles covers one warp")
         alternatives = {
             1: replace(variant, text=_text(source, found, _serial, bound), rules=(*rules, serial)),
             2: replace(variant, text=_text(source, found, _one_warp, bound), rules=(*variant.rules, one_warp)),

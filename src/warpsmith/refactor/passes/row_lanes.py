@@ -45,7 +45,7 @@ _KNOWN = {*_TURNED, "blockIdx.x", "gridDim.x"}
 
 class RowLanes:
     name = "row_lanes"
-    summary = "the lanes of a warp share the loops that each thread did alone"
+    summary = "lane-strided loops: the lanes of a warp share the loops of each thread"
     stage = Stage.RESTRUCTURE
     priority = 10
     concerns = frozenset({Concern.COALESCING, Concern.PARALLELISM, Concern.DIVERGENCE})
@@ -57,15 +57,17 @@ class RowLanes:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     source, variant, names = subject.source, subject.variant, names_of(subject)
-    require(source.language is Language.CUDA and subject.limits.warp_size == LANES, f"warps are not of {LANES} lanes everywhere")
+    require(
+        source.language is Language.CUDA and subject.limits.warp_size == LANES, f"warps do not have {LANES} lanes on all devices"
+    )
     require_free_block(source)
     together = teamwork(source)
-    require(together.none, f"the kernel {together.described()}: its threads share the work already")
+    require(together.none, f"the kernel {together.described()}: its threads already share the work")
     sides = (axis(extents, name) for extents in (variant.grid, variant.block) for name in "yz")
     require(all(side == "1" for side in sides), "the launch has several dimensions")
     _require_own_place(subject, names)
     loops = shared_loops(source.body, names)
-    require(loops, "no loop of a thread's own whose steps lie side by side in memory")
+    require(loops, "no per-thread loop has iterations that access adjacent elements")
     threads = variant.block[0]
     require(all(n % LANES == 0 for n in on_workloads(subject, threads)), f"blocks of {threads} threads are not whole warps")
     free = FreeNames(source.text)
@@ -76,17 +78,17 @@ def _rewrite(subject: Subject) -> Rewrite:
         text=source.edited(*edits),
         grid=(f"({variant.grid[0]}) * {LANES}",),
         block=(str(LANES), f"({threads}) / {LANES}"),
-        rules=(*variant.rules, Rule(f"({threads}) % {LANES} == 0", "blocks are made of whole warps")),
+        rules=(*variant.rules, Rule(f"({threads}) % {LANES} == 0", "blocks must consist of whole warps")),
     )
     lines = ", ".join(str(source.line_of(loop.node)) for loop in loops)
     choice = Tunable(
         fresh_name(subject, "ROW_LANES"),
         (1, LANES),
         1,
-        "lanes of a warp that share what one thread did",
+        "lanes of a warp that share the work of one thread",
         source.line_of(loops[0].node),
         likely=(LANES,) if subject.limits.has_banked_scratchpad else (),  # on a CPU shuffles may cost more than gathers
-        assumes=f"the steps of the loops at line {lines} do not depend on each other, nor results on a block's size",
+        assumes=f"the iterations of the loops at line {lines} are independent, and results do not depend on the block's size",
     )
     return Rewrite(variant, choice, {LANES: made})
 
@@ -98,7 +100,7 @@ def _require_own_place(subject: Subject, names: Names) -> None:
     for name, nodes in all_launch_uses(source, names).items():
         require(name in _KNOWN, f"{text_of(nodes[0])} is used", nodes[0])
         if len(nodes) > len(own.get(name, ())):
-            raise Unmet(f"a function that the kernel calls uses {name}")
+            raise Unmet(f"a called function uses {name}")
 
 
 def _turned(body: Node, names: Names, loops: list[Loop]) -> Iterator[Edit]:

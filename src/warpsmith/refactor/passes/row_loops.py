@@ -41,7 +41,7 @@ _FEWEST = 8
 
 class RowLoops:
     name = "row_loops"
-    summary = "threads that go over the row in place of one thread for each of its elements, in blocks of any size"
+    summary = "block-stride loops over a row instead of one thread per element, in blocks of any size"
     stage = Stage.RESTRUCTURE
     priority = -20  # before what looks for loops over rows
     concerns = frozenset({Concern.PARALLELISM, Concern.COALESCING})
@@ -54,28 +54,32 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     require_free_block(subject.source)
     variant, source = subject.variant, subject.source
-    require(source.language is not Language.OPENCL, "sums over a work-group are not recognised in OpenCL")
+    require(source.language is not Language.OPENCL, "work-group reductions are not recognised in OpenCL")
     flat = axis(variant.block, "y") == axis(variant.block, "z") == "1"
     require(flat, "the block has several dimensions")
     kernel = OneEach(subject)
     names, extent = names_of(subject), axis(variant.block, "x")
     bounds = {
-        present(names.expression(r.guard.limit), "how many elements there are does not follow from kernel.toml", r.guard.node)
+        present(
+            names.expression(r.guard.limit),
+            "the number of elements cannot be computed from the sizes in kernel.toml",
+            r.guard.node,
+        )
         for r in kernel.regions
     }
-    require(len(bounds) == 1, f"guards let different numbers of threads through: {', '.join(sorted(bounds))}")
+    require(len(bounds) == 1, f"guards admit different numbers of threads: {', '.join(sorted(bounds))}")
     threads, elements = on_workloads(subject, extent), on_workloads(subject, bounds.pop())
     reached = all(0 <= needed <= have for have, needed in zip(threads, elements, strict=True))
-    require(reached, "on some workload there are fewer threads than elements")
+    require(reached, "some workload has fewer threads than elements")
     by_warps = teamwork(source).by_warps
     whole = not by_warps or all(count % subject.limits.warp_size == 0 for count in threads)
-    require(whole, f"lanes exchange values, and a block of {tidy(extent)} threads has a warp that is not whole")
+    require(whole, f"lanes exchange values, and a block of {tidy(extent)} threads has an incomplete warp")
     values = powers_of_two(_FEWEST, max(threads))
-    require(len(values) > 1, f"the block has {max(threads)} threads at most")
+    require(len(values) > 1, f"the block has at most {max(threads)} threads")
     name, block = fresh_name(subject, "ROW_LOOPS"), fresh_name(subject, "BLOCK")
     line = source.line_of(kernel.regions[0].guard.node)
-    size = Tunable(block, tuple(values), values[-1], "threads in a block that goes over its row", line)
+    size = Tunable(block, tuple(values), values[-1], "threads in a block with block-stride loops over its row", line)
     rules = (*variant.rules, Rule(f"{block} % warp_size == 0", WHOLE_WARPS)) if by_warps else variant.rules
     made = replace(variant, text=with_loops(kernel), block=(block,), tunables=(*variant.tunables, size), rules=rules)
-    choice = Tunable(name, (0, 1), 0, "0: a thread for each element of a row · 1: threads that go over the row", line)
+    choice = Tunable(name, (0, 1), 0, "0: one thread per element of a row · 1: block-stride loops over the row", line)
     return Rewrite(variant, choice, {1: made})

@@ -34,7 +34,7 @@ _VALUES = (2, 4, 8, 16)
 
 class RowsPerBlock:
     name = "rows_per_block"
-    summary = "a block does the rows of several neighbouring blocks, one after the other"
+    summary = "a block does the rows of several adjacent blocks sequentially"
     stage = Stage.RESTRUCTURE
     priority = 30
     concerns = frozenset({Concern.PARALLELISM, Concern.LOCALITY})
@@ -56,16 +56,14 @@ def rows_parameter(subject: Subject, line: int) -> Tunable:
     """How many rows a block may do. Raises Unmet where the device would be left without work."""
     most = max(on_workloads(subject, axis(subject.variant.grid, "x")))
     values = tuple(v for v in _VALUES if v * subject.limits.compute_units <= most)
-    require(values, f"the launch has {most} rows of blocks at most: joining them would leave the device without work")
-    return Tunable(
-        fresh_name(subject, "ROWS_PER_BLOCK"), (1, *values), 1, "rows (blocks of the original) that a block does", line
-    )
+    require(values, f"the launch has at most {most} rows of blocks: merging them would leave compute units idle")
+    return Tunable(fresh_name(subject, "ROWS_PER_BLOCK"), (1, *values), 1, "rows (blocks of the original) per block", line)
 
 
 def line_of_rows(subject: Subject, names: Names) -> None:
     """Raises Unmet unless each block of a grid of one dimension does one row."""
     flat = next(iter(flat_indices(subject.source.body, names)), None)
-    require(flat is None, "the grid counts elements, not rows: coarsen and map_2d are for that", flat[0] if flat else None)
+    require(flat is None, "the grid counts elements, not rows: use coarsen or map_2d", flat[0] if flat else None)
     require(is_line(subject, names), "the grid has several dimensions: its blocks are not rows")
     require_one_each(subject, names)
 
@@ -79,7 +77,7 @@ def is_line(subject: Subject, names: Names) -> bool:
 
 def require_one_each(subject: Subject, names: Names) -> None:
     already = next((n for n in launch_uses(subject.source.body, names).get("blockIdx.x", ()) if _is_counted_on(n, names)), None)
-    require(already is None, "a block already does several rows one after the other", already)
+    require(already is None, "a block already does several rows sequentially", already)
 
 
 def _is_counted_on(node: Node, names: Names) -> bool:

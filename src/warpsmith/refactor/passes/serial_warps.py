@@ -46,7 +46,7 @@ from warpsmith.source.tree import field, of_kind, text_of, unwrapped
 
 class SerialWarps:
     name = "serial_warps"
-    summary = "a thread does what a warp did, lane after lane"
+    summary = "a thread does the work of a warp, lane after lane"
     stage = Stage.RESTRUCTURE
     priority = 200  # last, for it is another kernel that it makes, with few choices left
     apart = True
@@ -59,8 +59,8 @@ class SerialWarps:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     source, variant = subject.source, subject.variant
-    require(not subject.limits.has_banked_scratchpad, "the lanes of a GPU's warps work side by side already")
-    require(source.language is not Language.OPENCL and subject.limits.warp_size == LANES, f"warps are not of {LANES} lanes")
+    require(not subject.limits.has_banked_scratchpad, "the lanes of a GPU's warps already run in parallel")
+    require(source.language is not Language.OPENCL and subject.limits.warp_size == LANES, f"warps do not have {LANES} lanes")
     require_free_block(source)
     together = teamwork(source)
     require(not together.library and not together.lanes, f"the kernel {together.described()}")
@@ -69,11 +69,12 @@ def _rewrite(subject: Subject) -> Rewrite:
         fresh_name(subject, "SERIAL_WARPS"),
         (0, *(number for number, _ in forms)),
         0,
-        "1: a thread does what a warp did, lane after lane · 2: the same, and a block is one warp"
-        " · 3: one thread does all warps of a block",
+        "1: a thread does the work of a warp, lane after lane · 2: the same, with one warp per block"
+        " · 3: one thread does the work of all warps of a block",
         source.line_of(source.function),
-        assumes="lanes of a warp meet only where they exchange values, what a function exchanges is the same for all of them, "
-        "and results do not depend on how many threads a block has",
+        assumes="lanes of a warp synchronise only where they exchange values, "
+        "functions that exchange values return warp-uniform results, "
+        "and results do not depend on the number of threads in a block",
     )
     return Rewrite(variant, choice, dict(forms))
 
@@ -82,7 +83,7 @@ def _of_warps(subject: Subject) -> tuple[int, Variant]:
     """A thread for each warp."""
     variant, threads = subject.variant, subject.variant.block[0]
     by_warps = bool(teamwork(subject.source).exchanges) or _tells_warps_apart(subject.source, names_of(subject))
-    require(by_warps, "no lanes exchange values, and nothing asks for a thread's warp or lane")
+    require(by_warps, "lanes do not exchange values, and the kernel does not use a thread's warp or lane index")
     values = on_workloads(subject, threads)
     whole = all(n % LANES == 0 for n in values)
     require(whole or len(variant.block) == 1, f"rows of {threads} threads are not whole warps")
@@ -112,14 +113,14 @@ def _of_one(subject: Subject) -> tuple[int, Variant]:
     """A thread for each block."""
     variant, threads = subject.variant, subject.variant.block[0]
     require(all(extent == "1" for extent in variant.block[1:]), "the block has several dimensions")
-    require(tidy(threads) != str(LANES), "a block is a warp already")
-    require(max(on_workloads(subject, threads)) > 1, "a block is one thread already")
+    require(tidy(threads) != str(LANES), "a block is already one warp")
+    require(max(on_workloads(subject, threads)) > 1, "a block is already one thread")
     chosen = [t for t in variant.tunables if t.name in Expression.parse(threads).names]
     # Where no value of the parameters gives blocks of one warp, they are there for more than the block, and have an effect.
     is_chosen = any(all(count <= LANES for count in _with(subject, chosen, pick)) for pick in (min, max)) if chosen else False
     # A parameter that is the extent may be that of arrays too, which all lanes use.
     sign = "==" if threads in {t.name for t in chosen} else "<="
-    rules = (Rule(f"({threads}) {sign} {LANES}", "a block is a warp, which a thread does"),) if is_chosen else ()
+    rules = (Rule(f"({threads}) {sign} {LANES}", "a block must be one warp, done by one thread"),) if is_chosen else ()
     made = replace(
         variant,
         text=subject.source.edited(*serial_functions(names_of(subject), Block.ONE), *_apart(subject)),
@@ -143,12 +144,12 @@ def _in_turn(subject: Subject) -> tuple[int, Variant]:
     variant = subject.variant
     require(len(variant.block) == 1, "the block has several dimensions")
     extent = Expression.parse(variant.block[0])
-    require(extent.names <= {t.name for t in variant.tunables}, "how many warps a block has is not known in the kernel")
-    require(max(on_workloads(subject, variant.block[0])) > LANES, "a block is a warp already")
+    require(extent.names <= {t.name for t in variant.tunables}, "the kernel does not know the number of warps in a block")
+    require(max(on_workloads(subject, variant.block[0])) > LANES, "a block is already one warp")
     each = Subject(subject.kernel, subject.limits, warps, subject.parameters)
     loop = thread_loop(each, names_of(each), {"x": f"({warps.block[0]})"})
     most = Rule(
-        f"({variant.block[0]}) <= {max(on_workloads(subject, variant.block[0]))}", "more warps for a thread are idle blocks"
+        f"({variant.block[0]}) <= {max(on_workloads(subject, variant.block[0]))}", "more warps per thread would leave blocks idle"
     )
     rules = (*warps.rules, most) if extent.names else warps.rules
     return number + 2, replace(warps, text=loop.text, block=("1",), rules=rules)

@@ -33,7 +33,7 @@ _VALUES = (0, 1, 4)  # none · odd rows for elements of a bank's width · rows t
 
 class SharedPadding:
     name = "shared_padding"
-    summary = "extra columns of shared arrays, against bank conflicts"
+    summary = "padding columns of shared arrays against bank conflicts"
     stage = Stage.DECORATE
     priority = -6  # before directives come into the kernel's body
     concerns = frozenset({Concern.LOCALITY})
@@ -59,10 +59,8 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names, source, variant = names_of(subject), subject.source, subject.variant
     arrays = [a for a in arrays_of(names) if a.is_shared and len(a.extents) > 1 and is_within(a.declarator, source.body)]
-    require(arrays, "the kernel has no shared array of two dimensions")
-    require(
-        subject.limits.has_banked_scratchpad, "shared memory of this device has no banks, so columns are not in each other's way"
-    )
+    require(arrays, "the kernel has no two-dimensional shared array")
+    require(subject.limits.has_banked_scratchpad, "shared memory of this device has no banks, so there are no bank conflicts")
     intervals = list(intervals_of(subject, names, inside=True))
     found = those_that_can(arrays, lambda array: _padded(array, names, intervals))
     having = [p for p in found if p.literal is not None and p.columns == max(q.columns for q in found)]
@@ -74,7 +72,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         name,
         tuple(sorted({*_VALUES, default})),
         default,
-        f"extra columns of {listed}",
+        f"padding columns of {listed}",
         source.line_of(chosen[0].array.declarator),
     )
     rule = Rule(f"{_bytes(subject, chosen, names, name)} <= static_shared_bytes_per_block", f"{listed} must fit in shared memory")
@@ -85,7 +83,7 @@ def _rewrite(subject: Subject) -> Rewrite:
 def _padded(array: Array, names: Names, intervals: list[Intervals]) -> _Padded:
     require(
         not named_in_macros(array.name, names),
-        f"a macro mentions {array.name}: not all of its uses can be seen",
+        f"a macro mentions {array.name}, so some of its uses may be hidden",
         array.declarator,
     )
     elements = list(_elements(array, names))
@@ -93,9 +91,9 @@ def _padded(array: Array, names: Names, intervals: list[Intervals]) -> _Padded:
     highest = max(_highest_column(element, intervals) for element in elements)
     extent = unwrapped(array.extents[-1])
     columns = [i.of(extent) for i in intervals]
-    require(columns and None not in columns, f"how many columns {array.name} has is not known", extent)
+    require(columns and None not in columns, f"the number of columns of {array.name} is unknown", extent)
     least = min(c.low for c in columns if c is not None)
-    require(highest < least, f"{array.name} may be indexed beyond the end of a row", extent)
+    require(highest < least, f"cannot prove that indices of {array.name} stay within a row", extent)
     literal = None
     if extent.type == "binary_expression" and text_of(field(extent, "operator")) == "+":
         last = field(extent, "right")
@@ -126,7 +124,7 @@ def _elements(array: Array, names: Names) -> Iterator[Node]:
 def _highest_column(element: Node, intervals: list[Intervals]) -> int:
     index = field(element, "indices").named_children[0]
     found = [i.of(index) for i in intervals]
-    require(found and all(f is not None and f.low >= 0 for f in found), f"what {text_of(index)} may be is not known", element)
+    require(found and all(f is not None and f.low >= 0 for f in found), f"the range of {text_of(index)} is unknown", element)
     return max(f.high for f in found if f is not None)
 
 
@@ -157,7 +155,7 @@ def _bytes(subject: Subject, chosen: list[_Padded], names: Names, name: str) -> 
         extents, size = [names.expression(e) for e in array.extents], names.size_of(array.element)
         require(
             size is not None and None not in extents,
-            f"how large {array.name} is does not follow from kernel.toml",
+            f"the size of {array.name} cannot be computed from the sizes in kernel.toml",
             array.declarator,
         )
         mine = padded.get(array.declarator.start_byte)

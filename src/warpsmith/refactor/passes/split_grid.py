@@ -35,7 +35,7 @@ _VALUES = (2, 4, 8)
 
 class SplitGrid:
     name = "split_grid"
-    summary = "several blocks share the steps of a block-stride loop"
+    summary = "several blocks share the iterations of a block-stride loop"
     stage = Stage.RESTRUCTURE
     priority = 60  # after the passes that choose how rows are mapped, before those that only rewrite loops
     concerns = frozenset({Concern.PARALLELISM})
@@ -51,7 +51,7 @@ def _split(subject: Subject) -> Answer:
     require(team.none, f"the kernel {team.described()}")
     require(team.waits is None, f"blocks may wait for each other ({team.waits})")
     loops = _shared_loops(subject, names)
-    require(loops, "no loop whose steps are distributed over the threads of a block")
+    require(loops, "the kernel has no block-stride loop")
     block_uses = _block_uses(source, names)
     for loop in loops:
         reason = _objection(loop, names)
@@ -59,19 +59,19 @@ def _split(subject: Subject) -> Answer:
     reason = dependence(loops, names)
     require(reason is None, f"{reason}", loops[0].node)
     values = _values(subject, names, loops)
-    require(values, "no workload has steps for more than one block", loops[0].node)
+    require(values, "no workload has iterations for more than one block", loops[0].node)
 
     name = fresh_name(subject, "SPLIT")
     part = f"{spelled('blockIdx.x', source.language)} % {name}"
     edits = [_divided(source, node, name) for node in block_uses]
     edits += [edit for loop in loops for edit in shared_header(source, loop, part, name)]
     alternatives = dict.fromkeys(values, replace(subject.variant, text=source.edited(*edits), grid=_grid(subject, name)))
-    meaning = "blocks that share the steps of a block-stride loop"
+    meaning = "blocks that share the iterations of a block-stride loop"
     tiled = _tiled(subject, block_uses)
     if tiled is not None:
         rules = (*subject.variant.rules, *tiled.rules)
         alternatives[0] = replace(subject.variant, text=tiled.text, grid=_grid(subject, tiled.blocks), rules=rules)
-        meaning += "; 0: one for each step"
+        meaning += "; 0: one per iteration"
     choice = Tunable(name, (1, *alternatives), 1, meaning, source.line_of(loops[0].node))
     return Rewrite(subject.variant, choice, alternatives)
 
@@ -107,20 +107,20 @@ def _block_uses(source: KernelSource, names: Names) -> list[Node]:
     everywhere, here = all_launch_uses(source, names), launch_uses(source.body, names)
     for name in ("gridDim.x", "gridDim.*", "blockIdx.*", "get_global_id.x", "get_global_id.*", "get_global_size.x"):
         place = next(iter(everywhere.get(name, ())), None)
-        require(place is None, f"the kernel uses {name}, which sharing changes", place)
+        require(place is None, f"the kernel uses {name}, whose value would change", place)
     uses = here.get("blockIdx.x", [])
-    require(len(uses) == len(everywhere.get("blockIdx.x", [])), "a function that the kernel calls asks for its block")
+    require(len(uses) == len(everywhere.get("blockIdx.x", [])), "a called function uses the block index")
     return uses
 
 
 def _objection(loop: Loop, names: Names) -> str | None:
     assert loop.step is not None
     if loop.changes_variable(names):
-        return "a step changes its variable"
+        return "its body changes its variable"
     if leaves(loop.body) or any(True for _ in of_kind(loop.body, "return_statement")):
-        return "a step can end it"
+        return "an iteration can leave it"
     if not is_invariant(loop.step, loop.body, names) or Polynomial.of(loop.step, names).mentions("blockIdx.x"):
-        return "its stride may change while it runs, or from block to block"
+        return "cannot prove that its stride is loop-invariant and grid-uniform"
     return None
 
 

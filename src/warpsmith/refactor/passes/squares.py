@@ -33,7 +33,7 @@ _TYPES = frozenset({"float", "int", "unsigned", "unsigned int", "int32_t", "uint
 
 class Squares:
     name = "squares"
-    summary = "a matrix turned in squares by one thread for each part of it"
+    summary = "a matrix transposed in register squares, one thread per part"
     stage = Stage.RESTRUCTURE
     priority = 29  # before `direct_reads`, whose form it starts from where there is a tile
     concerns = frozenset({Concern.COALESCING, Concern.LOCALITY})
@@ -51,8 +51,8 @@ def _rewrite(subject: Subject) -> Rewrite:
     found = turned(subject, names)
     wide, deep = fresh_name(subject, "WIDE"), fresh_name(subject, "DEEP")
     tunables = (
-        Tunable(wide, _WIDE, 1024, "columns of the matrix that a thread turns"),
-        Tunable(deep, _DEEP, 512, "rows of the matrix that a thread turns"),
+        Tunable(wide, _WIDE, 1024, "columns of the matrix per thread"),
+        Tunable(deep, _DEEP, 512, "rows of the matrix per thread"),
     )
     grid = (f"ceildiv({found.c.expression}, {wide})", f"ceildiv({found.r.expression}, {deep})", *subject.variant.grid[2:])
     made = replace(
@@ -64,7 +64,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         rules=(),
         tunables=tunables,
     )
-    meaning = "0: a thread for each element of a row · 1: a thread turns a part of the matrix, square by square"
+    meaning = "0: one thread per element of a row · 1: one thread transposes a part of the matrix, square by square"
     line = subject.source.line_of(found.store) if subject.variant is before else None
     return Rewrite(before, Tunable(fresh_name(subject, "SQUARES"), (0, 1), 0, meaning, line), {1: made})
 
@@ -74,7 +74,7 @@ def _without_tiles(subject: Subject) -> Subject:
         return subject
     answer = DirectReads().apply(subject)
     if isinstance(answer, Declined):
-        raise Unmet(f"the kernel uses shared memory, and cannot do without: {answer.reason}")
+        raise Unmet(f"the kernel uses shared memory that cannot be removed: {answer.reason}")
     return Subject(subject.kernel, subject.limits, answer.alternatives[max(answer.alternatives)], subject.parameters)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 class Staging:
     name = "staging"
-    summary = "a row kept between passes over it: in shared memory, read again from global memory, or in registers"
+    summary = "a row staged between passes over it: in shared memory, reread from global memory, or in registers"
     stage = Stage.RESTRUCTURE
     priority = 80  # before what rewrites the loops over a row, after passes whose alternatives should survive the limit on forms
     concerns = frozenset({Concern.LOCALITY, Concern.PARALLELISM, Concern.TRAFFIC})
@@ -60,9 +60,9 @@ def _rewrite(subject: Subject) -> Rewrite:
             refused.append(why)
     if not alternatives:
         raise Unmet("; ".join(why.reason for why in refused), row.statement)
-    meaning = f"where {row.array.name} waits. 0: shared memory"
-    meaning += " · 1: read again from global memory" if 1 in alternatives else ""
-    meaning += " · else registers, for so many steps" if STEPS[0] in alternatives else ""
+    meaning = f"where {row.array.name} is staged. 0: shared memory"
+    meaning += " · 1: reread from global memory" if 1 in alternatives else ""
+    meaning += " · otherwise registers, for so many iterations" if STEPS[0] in alternatives else ""
     choice = Tunable(name, (0, *alternatives), 0, meaning, subject.source.line_of(row.array.declarator))
     return Rewrite(subject.variant, choice, alternatives)
 
@@ -71,7 +71,7 @@ def _row(subject: Subject, names: Names, strided: list[Loop]) -> KeptRow:
     """The first array that is kept so; else the reason of the first."""
     body = subject.source.body
     arrays = [a for a in arrays_of(names) if a.is_shared and is_within(a.declarator, body)]
-    require(arrays, "the kernel has no shared array of its own")
+    require(arrays, "the kernel declares no shared array")
     reasons: list[Unmet] = []
     for array in arrays:
         try:
@@ -85,10 +85,10 @@ def _row(subject: Subject, names: Names, strided: list[Loop]) -> KeptRow:
 def _require_alone(subject: Subject, array: Array, names: Names) -> None:
     declaration = array.declarator.parent
     if declaration is None or len(declarators(declaration)) != 1 or len(array.extents) > 1:
-        raise NotKept(f"{array.name} is not declared alone, with one extent", array.declarator)
+        raise NotKept(f"{array.name} is declared together with others, or is not one-dimensional", array.declarator)
     others = [a for a in arrays_of(names) if a.is_dynamic and a.declarator != array.declarator]
     if array.is_dynamic and (others or subject.source.text.count("extern __shared__") != 1):
-        raise NotKept(f"{array.name} is not alone in the launch's shared memory", array.declarator)
+        raise NotKept(f"{array.name} is not the only array in dynamic shared memory", array.declarator)
 
 
 def _without_array(subject: Subject, row: KeptRow) -> tuple[Edit, str]:
@@ -124,7 +124,7 @@ def _require_visible(twin: Twin, use: Use, names: Names) -> None:
     for node in of_kind(twin.target, "identifier"):
         here, there = scopes.declaration(text_of(node), node), scopes.declaration(text_of(node), use.element)
         if names.definition(node).is_fixed and here != there:
-            raise NotKept(f"{text_of(node)} means something else where the row is read", use.element)
+            raise NotKept(f"{text_of(node)} refers to another variable where the row is read", use.element)
 
 
 def _target(subject: Subject, row: KeptRow, node: Node, use: Use) -> str:
@@ -148,7 +148,7 @@ def _copy(subject: Subject, loop: Loop, twin: Twin, name: str, value: str) -> Ed
 def _in_registers(subject: Subject, names: Names, row: KeptRow, name: str) -> Variant:
     source, variant, lanes = subject.source, subject.variant, row.write.lane
     if lanes is not None and not _is_constant(lanes.bound, names):
-        raise Unmet(f"the elements of a step, {text_of(lanes.bound)}, are no constant number", lanes.node)
+        raise Unmet(f"the number of elements per iteration, {text_of(lanes.bound)}, is not constant", lanes.node)
     rule, step = steps_rule(row.write.loop, subject, names, name), FreeNames(variant.text).take("step")
     size = "" if lanes is None else f"[{source.text_of(lanes.bound)}]"
     gone, shared = _without_array(subject, row)

@@ -52,7 +52,7 @@ _LANE = f"threadIdx.x % {LANES}"
 
 class StepLanes:
     name = "step_lanes"
-    summary = "the lanes of a warp share each step of a loop over the threads of a block"
+    summary = "the lanes of a warp share each iteration of a block-stride loop"
     stage = Stage.RESTRUCTURE
     priority = 10
     concerns = frozenset({Concern.COALESCING, Concern.PARALLELISM, Concern.DIVERGENCE})
@@ -64,23 +64,23 @@ class StepLanes:
 def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     source, variant, names = subject.source, subject.variant, names_of(subject)
-    require(source.language is not Language.OPENCL and subject.limits.warp_size == LANES, f"warps are not of {LANES} lanes")
+    require(source.language is not Language.OPENCL and subject.limits.warp_size == LANES, f"warps do not have {LANES} lanes")
     require(all(axis(variant.block, name) == "1" for name in "yz"), "the block has several dimensions")
     threads = variant.block[0]
     require(all(n % LANES == 0 for n in on_workloads(subject, threads)), f"blocks of {threads} threads are not whole warps")
     outer = [o for o in loops_of(source.body, names) if o.kind is LoopKind.BLOCK_STRIDE and o.axis == "x"]
-    require(outer, "no loop whose steps are distributed over the threads of a block")
+    require(outer, "the kernel has no block-stride loop")
     free = FreeNames(source.text)
     done = those_that_can(outer, lambda loop: (loop, [*_edits(loop, names, free)]))
     choice = Tunable(
         fresh_name(subject, "STEP_LANES"),
         (1, LANES),
         1,
-        "lanes of a warp that share a step of a loop over the block",
+        "lanes of a warp that share an iteration of a block-stride loop",
         source.line_of(done[0][0].node),
         likely=(LANES,) if subject.limits.has_banked_scratchpad else (),  # on a CPU shuffles may cost more than gathers
-        assumes=f"the steps of the loops in the one at line {', '.join(str(source.line_of(loop.node)) for loop, _ in done)} "
-        "do not depend on each other, nor results on which thread does a step",
+        assumes=f"iterations of the loops inside the one at line {', '.join(str(source.line_of(loop.node)) for loop, _ in done)} "
+        "are independent, and results do not depend on which thread executes an iteration",
     )
     made = replace(
         variant,
@@ -93,16 +93,16 @@ def _rewrite(subject: Subject) -> Rewrite:
 def _edits(outer: Loop, names: Names, free: FreeNames) -> Iterator[Edit]:
     source = names.source
     inner = shared_loops(outer.body, names)
-    require(inner, "no loop inside a step whose own steps lie side by side in memory", outer.node)
-    require(not outer.changes_variable(names), "a step changes the loop's variable", outer.node)
+    require(inner, "no inner loop has iterations that access adjacent elements", outer.node)
+    require(not outer.changes_variable(names), "the body changes the loop's variable", outer.node)
     together = teamwork(source)
     for node in (*together.barriers, *together.exchanges):
-        require(not is_within(node, outer.body), "threads meet inside a step", node)
+        require(not is_within(node, outer.body), "the loop body contains a barrier", node)
     _require_no_thread(outer, names)
     shared = {text_of(use) for use in _identifiers(outer.body) if is_of_block(use, names)}
     collected = set(carried(outer, names)) - shared
     for name in sorted(collected):
-        require(combination(name, outer.body), f"{name} is carried from one step to the next", outer.node)
+        require(combination(name, outer.body), f"{name} is carried between iterations", outer.node)
     kind = " ".join(word for word in outer.type.split() if word != "const")
     start, warp = text_of(outer.start), cast(source.language, kind, f"threadIdx.x / {LANES}")
     if Polynomial.of(outer.start, names) != Polynomial.atom("threadIdx.x"):
@@ -119,16 +119,16 @@ def _require_no_thread(outer: Loop, names: Names) -> None:
     """All lanes of a warp come to the loop, and do the same in a step."""
     uses = (n for name, nodes in launch_uses(outer.body, names).items() if name.startswith("threadIdx") for n in nodes)
     asked = next(uses, None)
-    require(asked is None, "a step asks which thread does it", asked)
+    require(asked is None, "the loop body uses the thread index", asked)
     for around in ancestors(outer.node):
         condition = condition_of(around)
         if condition is not None and _is_of_thread(condition, names):
-            raise Unmet("not all threads come to the loop", around)
+            raise Unmet("cannot prove that all threads reach the loop", around)
     for use in _identifiers(outer.body):
         found = names.definition(use)
         outside = found.node is not None and not is_within(found.node, outer.node)
         if outside and found.value is not None and _is_of_thread(found.value, names):
-            raise Unmet(f"{text_of(use)} tells threads apart in a step", use)
+            raise Unmet(f"{text_of(use)} distinguishes threads in the loop body", use)
 
 
 def _is_of_thread(node: Node, names: Names) -> bool:

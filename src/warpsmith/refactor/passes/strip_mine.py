@@ -1,4 +1,4 @@
-"""`strip_mine`: a loop goes in strips in which a quotient of its counter keeps its value.
+"""`strip_mine`: a loop is strip-mined, so that a quotient of its counter is constant in each strip.
 
     for (int w = 0; w < words; ++w) sum += x[w] * scales[w * 8 / 128];
 →   for (int first_w = 0; first_w < words; first_w += 16) {
@@ -40,7 +40,7 @@ _PLAIN = {"identifier", "number_literal", "binary_expression", "parenthesized_ex
 
 class StripMine:
     name = "strip_mine"
-    summary = "loops in strips in which a quotient of the counter keeps its value"
+    summary = "strip-mining: a quotient of the loop counter is constant in each strip"
     stage = Stage.RESTRUCTURE
     priority = 30
     concerns = frozenset({Concern.TRAFFIC, Concern.COALESCING, Concern.BALANCE})
@@ -63,7 +63,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     source, variant, names = subject.source, subject.variant, names_of(subject)
     signs = Signs(names)
     found = [strips for loop in loops_of(source.body, names) if (strips := _strips(loop, names, signs)) is not None]
-    require(found, "no loop has a quotient of its counter that keeps its value for several steps")
+    require(found, "no loop has a quotient of its counter that is constant for several iterations")
     # Of loops inside each other the inner one: what it reads, it reads most often.
     inner = [s for s in found if not any(o is not s and _inside(o.loop, s.loop) for o in found)]
     free = FreeNames(source.text)
@@ -73,7 +73,7 @@ def _rewrite(subject: Subject) -> Rewrite:
         fresh_name(subject, "STRIPS"),
         (0, 1),
         0,
-        f"1: the loop at line {lines} goes in strips in which a quotient of its counter keeps its value",
+        f"1: the loop at line {lines} is strip-mined, so that a quotient of its counter is constant in each strip",
         source.line_of(inner[0].loop.node),
         likely=(1,),
     )

@@ -33,7 +33,7 @@ _ONE = Polynomial.constant(1)
 
 class SwapAxes:
     name = "swap_axes"
-    summary = "x and y of the launch change places, so that neighbouring threads touch neighbouring elements"
+    summary = "x and y of the launch are swapped, so that adjacent threads access adjacent elements"
     stage = Stage.RESTRUCTURE
     priority = -10  # before what looks for strides along x
     concerns = frozenset({Concern.COALESCING})
@@ -48,19 +48,19 @@ def _rewrite(subject: Subject) -> Rewrite:
     together = teamwork(source)
     helped = present(_runs_along_y(subject, names), "no access to global memory runs along threadIdx.y rather than threadIdx.x")
     require(not together.by_warps and together.library is None, f"the kernel {together.described()}, and warps follow x")
-    require(together.waits is None, f"{together.waits}: threads of a warp may count on each other")
+    require(together.waits is None, f"{together.waits}: threads of a warp may rely on each other")
     own = launch_uses(source.body, names)
     for name, nodes in all_launch_uses(source, names).items():
         require(not name.endswith(".*"), f"{text_of(nodes[0])} is used as a whole", nodes[0])
-        require(len(nodes) == len(own.get(name, ())), f"a function that the kernel calls uses {text_of(nodes[0])}")
+        require(len(nodes) == len(own.get(name, ())), f"a called function uses {text_of(nodes[0])}")
     blocks = max(on_workloads(subject, axis(variant.grid, "x")))
     fits = blocks <= _MOST_BLOCKS_Y or source.language is Language.OPENCL
-    require(fits, f"the grid has {blocks} blocks along x, and no more than {_MOST_BLOCKS_Y} fit along y")
+    require(fits, f"the grid has {blocks} blocks along x, and at most {_MOST_BLOCKS_Y} are possible along y")
     edits = [_swapped(node, subject) for name, nodes in own.items() if name[-1] in "xy" for node in nodes]
     made = replace(variant, text=source.edited(*edits), grid=_turned(variant.grid), block=_turned(variant.block))
     made = following(subject, made)
     line = source.line_of(helped)
-    choice = Tunable(fresh_name(subject, "SWAP_AXES"), (0, 1), 0, "1: x and y of the launch change places", line)
+    choice = Tunable(fresh_name(subject, "SWAP_AXES"), (0, 1), 0, "1: x and y of the launch are swapped", line)
     return Rewrite(variant, choice, {1: made})
 
 

@@ -40,7 +40,7 @@ _MAXIMUM = re.compile(r"(?:::|std::)?f?maxf?")
 
 class Sweeps:
     name = "sweeps"
-    summary = "a softmax's sum beside the running maximum, or after it, its exponentials kept in the output"
+    summary = "online softmax (sum with the running maximum), or two-pass softmax with exponentials kept in the output"
     stage = Stage.RESTRUCTURE
     priority = 10  # before what rewrites strided loops: it adds one
     concerns = frozenset({Concern.BALANCE, Concern.LOCALITY, Concern.DIVERGENCE})
@@ -56,11 +56,11 @@ def _rewrite(subject: Subject) -> Rewrite:
     outer = [loop for loop in loops if not any(is_within(loop.node, other.body) for other in loops)]
     found = present(
         next((f for loop in outer if (f := running_sum(loop, names)) is not None), None),
-        "no loop carries a maximum and a sum of exponentials relative to it",
+        "no loop carries a running maximum and a sum of exponentials relative to it",
     )
     loop = found.loop
     steady = _is_steady(loop, found.statement, names)
-    require(steady, f"what the loop over {loop.variable} ranges over may change before {found.sum} is used", loop.node)
+    require(steady, f"the range of the loop over {loop.variable} may change before {found.sum} is used", loop.node)
     inputs = reads_inputs_only(loop.body, names, subject.kernel)
     require(inputs, f"the loop over {loop.variable} reads memory that the kernel may write", loop.node)
     kept = _kept(found, outer, names)

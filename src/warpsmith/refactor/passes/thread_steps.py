@@ -24,13 +24,13 @@ from warpsmith.refactor.rows.lane_loops import has_rows
 _VALUES = (2, 4, 8, 16)
 _ALONE = (64, 256)  # where a thread goes through rows by itself, on a CPU also so many: blocks of few threads, and of one
 _LANES = 8  # of a CPU's vectors, at least: of a row of fewer threads come single elements
-_REASON = "a thread does the work of as many as any other"
-_FEW = f"fewer than {_LANES} neighbours make no vector"
+_REASON = "every thread does the work of the same number"
+_FEW = f"fewer than {_LANES} adjacent threads do not fill a vector"
 
 
 class ThreadSteps:
     name = "thread_steps"
-    summary = "a block has fewer threads, each of which does what several did"
+    summary = "a block has fewer threads, each of which does the work of several"
     stage = Stage.RESTRUCTURE
     priority = 190  # late: what it makes is for the compiler, not for other passes
     apart = True
@@ -56,7 +56,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     names = {axis: fresh_name(subject, f"EACH_{axis.upper()}" if len(extents) > 1 else "EACH") for axis in axes}
     loop = thread_loop(subject, names_of(subject), names)
     choice, *others = (
-        Tunable(name, (1, *values[axis]), 1, f"threads along {axis} whose work one thread does", loop.line, assumes=loop.assumes)
+        Tunable(name, (1, *values[axis]), 1, f"threads of the original along {axis} per thread", loop.line, assumes=loop.assumes)
         for axis, name in names.items()
     )
     rules = [Rule(f"({extents[axis]}) % {name} == 0", _REASON) for axis, name in names.items()]

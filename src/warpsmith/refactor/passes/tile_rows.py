@@ -37,7 +37,7 @@ _WORDS = ("tile_column", "tile_row", "layer", "outer_layer")
 
 class TileRows:
     name = "tile_rows"
-    summary = "tiles are filled row by row, neighbouring threads with neighbouring elements"
+    summary = "tiles are filled row by row, adjacent threads with adjacent elements"
     stage = Stage.RESTRUCTURE
     priority = 50  # after `direct_reads`, which may have no tile left; before what looks for strided loops
     concerns = frozenset({Concern.COALESCING, Concern.DIVERGENCE})
@@ -50,11 +50,11 @@ def _rewrite(subject: Subject) -> Rewrite:
     require_readable(subject)
     names = names_of(subject)
     tiles = those_that_can(shared_tiles(names), lambda array: _tile(subject, names, array))
-    require(tiles, "no shared array of a fixed size in the kernel")
+    require(tiles, "the kernel has no shared array of a fixed size")
     free = FreeNames(subject.variant.text)
     edits = [edit for tile in tiles for edit in _refilled(subject, tile, free)]
     listed = " and ".join(tile.array.name for tile in tiles)
-    meaning = f"who fills {listed}. 0: as it was · 1: threads along y take rows, along x neighbouring elements"
+    meaning = f"which threads fill {listed}. 0: unchanged · 1: threads along y take rows, along x adjacent elements"
     line = subject.source.line_of(tiles[0].copies[0])
     choice = Tunable(fresh_name(subject, "COPY"), (0, 1), 0, meaning, line, likely=(1,))
     return Rewrite(subject.variant, choice, {1: replace(subject.variant, text=subject.source.edited(*edits))})
@@ -62,7 +62,7 @@ def _rewrite(subject: Subject) -> Rewrite:
 
 def _tile(subject: Subject, names: Names, array: Array) -> Tile:
     dimensions = len(array.extents)
-    require(1 < dimensions < 5, f"{array.name} has {dimensions} dimensions: rows are taken of two to four", array.declarator)
+    require(1 < dimensions < 5, f"{array.name} has {dimensions} dimensions: only two to four are supported", array.declarator)
     try:
         tile = tile_of(array, names, read_only(subject))
     except NotATile as why:

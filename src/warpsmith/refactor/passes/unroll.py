@@ -45,7 +45,7 @@ _PRAGMA = re.compile(r"#\s*pragma\s+unroll(?:\s+\(?(\d+)\)?)?\s*")
 
 class Unroll:
     name = "unroll"
-    summary = "how often the innermost loops are unrolled"
+    summary = "unroll factors of the innermost loops"
     stage = Stage.DECORATE
     concerns = frozenset({Concern.PARALLELISM, Concern.BALANCE})
 
@@ -67,7 +67,7 @@ class Unroll:
             chosen |= {loop.node.start_byte: tunable for loop in group}
             loops += [(loop, tunable) for loop in group]
         if not tunables:
-            return Declined("no loop whose unrolling is open: all are short, fixed by registers, or held up by barriers")
+            return Declined("no loop has a free unroll factor: all are short, index register arrays, or contain barriers")
         variant = subject.variant
         rules = (*variant.rules, *_from_within(loops), *branch_rules(subject, names, chosen))
         return Rewrite(replace(variant, text=source.edited(*edits), tunables=(*variant.tunables, *tunables), rules=rules))
@@ -84,7 +84,7 @@ def _from_within(loops: list[tuple[Loop, Tunable]]) -> Iterator[Rule]:
                 continue
             found.add((of_outer.name, of_inner.name))
             reason = (
-                f"the loop over {outer.variable} is unrolled only where the one over {inner.variable} inside it is, completely"
+                f"the loop over {outer.variable} is unrolled only if the loop over {inner.variable} inside it is fully unrolled"
             )
             yield Rule(f"{of_outer.name} == {of_outer.default} or {of_inner.name} == {whole}", reason)
 
@@ -212,8 +212,8 @@ def _tunable(subject: Subject, names: Names, loop: Loop, taken: set[str]) -> Tun
     if loop.pragma is None and loop.trips is not None and loop.trips <= _MOST_WHOLE:
         factors.append(loop.trips)
     values = tuple(sorted({stated, *factors}))
-    as_it_is = "" if stated else "; 0: completely" if loop.pragma is not None else "; 0: as the compiler likes"
-    meaning = f"how often the loop over {loop.variable} is unrolled{as_it_is}"
+    as_it_is = "" if stated else "; 0: completely" if loop.pragma is not None else "; 0: the compiler decides"
+    meaning = f"unroll factor of the loop over {loop.variable}{as_it_is}"
     return Tunable(fresh_name(subject, name), values, stated, meaning, subject.source.line_of(loop.node))
 
 

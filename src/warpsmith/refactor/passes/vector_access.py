@@ -65,7 +65,7 @@ class _Packed:
 
 class VectorAccess:
     name = "vector_access"
-    summary = "neighbouring elements are read and written together, by wide aligned accesses"
+    summary = "adjacent elements are read and written with wide aligned accesses"
     stage = Stage.RESTRUCTURE
     priority = 15  # what it makes is a strided loop or a flat kernel again: those that change these come after
     concerns = frozenset({Concern.COALESCING, Concern.TRAFFIC})
@@ -88,7 +88,7 @@ def _rewrite(subject: Subject) -> Rewrite:
     loops = list(_shared_loops(subject, names))
     if index is not None and not loops:
         return _flat(subject, names, writer, flat_kernel(subject, names, *index))
-    require(loops, "no loop whose steps are distributed over threads, and no index that is the thread's place in the grid")
+    require(loops, "the kernel has no loop distributed over threads and no index that is the thread's index in the grid")
     return _strided(subject, names, writer, loops)
 
 
@@ -116,19 +116,19 @@ def _packed(subject: Subject, names: Names, loop: Loop, first: str) -> _Packed:
     """Raises Unmet where steps cannot be done by other threads, or nothing in them is to be packed."""
     i, node, body = loop.variable, loop.node, loop.body
     assert loop.step is not None
-    require(loop.type in _INTEGERS and loop.ends_below, f"the loop over {i} does not count integers below its bound", node)
+    require(loop.type in _INTEGERS and loop.ends_below, f"the loop over {i} is not an integer loop with `<`", node)
     steady = all(is_invariant(part, body, names) for part in (loop.start, loop.bound, loop.step))
     require(steady and not loop.changes_variable(names), f"the range of {i} may change while the loop runs", node)
-    require(not leaves(body), f"a step can leave the loop over {i}", node)
+    require(not leaves(body), f"an iteration can leave the loop over {i}", node)
     together = waits(body, names) or declares_shared(body, names)
-    require(not together, f"the threads work together inside the loop over {i}", node)
+    require(not together, f"threads cooperate inside the loop over {i}", node)
     through = sorted(set(carried(loop, names)))
-    require(not through, f"{', '.join(through)} is carried from one step of {i} to the next", node)
+    require(not through, f"{', '.join(through)} is carried between iterations over {i}", node)
     axes = [a for a in "xyz" if Polynomial.of(loop.start, names).mentions(f"threadIdx.{a}")]
     blocks = [a for a in "xyz" if Polynomial.of(loop.step, names).mentions(f"gridDim.{a}")]
     same = Uniformity(names, body, {i}, axes, blocks)
     own = same.own_name(body) or same.own_name(loop.bound) or same.way_there(node)
-    require(own is None, f"{own} may differ from thread to thread: a step of {i} cannot be another thread's", node)
+    require(own is None, f"cannot prove that {own} is uniform, so iterations over {i} cannot move to another thread", node)
     pieces = pieces_of(body, subject.source.tree)
     steps = PackedSteps(names, [p.node for p in pieces], i, Polynomial.atom(loop.atom), first)
     return _Packed(loop, tuple(pieces), tuple(_packs(subject, names, steps, i)), first)
@@ -139,25 +139,25 @@ def _packs(subject: Subject, names: Names, steps: PackedSteps, variable: str) ->
     objection = steps.objection()
     require(objection is None, f"{objection}")
     found = steps.packs()
-    require(found, f"no access of every step is one element further for each step of {variable}")
+    require(found, f"no unconditional access has unit stride in {variable}")
     rules = [_alignment(subject, names, [pack]) for pack in found]
     for width in (4, 2):
         aligned = [pack for pack, wanted in zip(found, rules, strict=True) if all(_holds(subject, r, width) for r in wanted)]
         if aligned:
             return aligned
     broken = "; ".join(dict.fromkeys(rule.expression for wanted in rules for rule in wanted))
-    raise Unmet(f"on some workload no access would begin at a multiple of 2 elements ({broken})")
+    raise Unmet(f"on some workload no access would be aligned to 2 elements ({broken})")
 
 
 def _flat(subject: Subject, names: Names, writer: PackWriter, flat: FlatKernel) -> Rewrite:
     source, variant, i = subject.source, subject.variant, flat.variable
     together = teamwork(source)
-    require(together.none, f"the kernel {together.described()}: which elements share a thread matters")
+    require(together.none, f"the kernel {together.described()}: the result may depend on which elements share a thread")
     require(not updates_atomically(source.body, names), "the kernel updates memory atomically")
     require(changeable(flat.type) in _INTEGERS, f"the index {i} is of type {flat.type}", flat.declaration.node)
-    require(reaches_end(subject, names, flat), f"the launch may end before the guard of {i} does", flat.guard.node)
+    require(reaches_end(subject, names, flat), f"cannot prove that the launch covers the guard's range of {i}", flat.guard.node)
     require(all(p.start >= flat.guard.node.end_byte or is_within(p.node, flat.guard.node) for p in flat.work),
-            f"something is done with {i} before its guard", flat.guard.node)  # fmt: skip
+            f"{i} is used before its guard", flat.guard.node)  # fmt: skip
     first = writer.free.take("first")
     packs = _packs(subject, names, PackedSteps(names, [p.node for p in flat.work], i, FLAT, first), i)
     text = source.edited(writer.declared(packs), writer.flat(flat, packs, first))
@@ -171,8 +171,8 @@ def _chosen(subject: Subject, names: Names, vec: str, packs: Sequence[Pack], nod
     rules = _alignment(subject, names, packs, vec)
     widest = max(pack.size_bytes for pack in packs)
     values = tuple(v for v in _VALUES if v * widest <= _WIDEST_BYTES and all(_holds(subject, rule, v, vec) for rule in rules))
-    require(values, "on some workload not all accesses would begin at a multiple of 2 elements", node)
-    choice = Tunable(vec, (1, *values), 1, "neighbouring elements in one access", subject.source.line_of(node))
+    require(values, "on some workload not all accesses would be aligned to 2 elements", node)
+    choice = Tunable(vec, (1, *values), 1, "adjacent elements per access", subject.source.line_of(node))
     return Rewrite(subject.variant, choice, dict.fromkeys(values, replace(other, rules=(*other.rules, *rules))))
 
 

@@ -48,7 +48,7 @@ _COMMENT = "// Whole steps of all threads first: no bounds checks, and the same 
 
 class WholeSteps:
     name = "whole_steps"
-    summary = "strided loops do whole steps of all threads without bounds checks, several per trip, then the rest"
+    summary = "peeled main loops: whole steps of all threads without bounds checks, several per trip, then the remainder"
     stage = Stage.RESTRUCTURE
     priority = 90  # after the passes that recognise loops by their range
     concerns = frozenset({Concern.DIVERGENCE, Concern.PARALLELISM})
@@ -60,13 +60,13 @@ class WholeSteps:
         names = Names(source, [t.name for t in subject.variant.tunables], subject.kernel)
         loops, refused = _suitable_loops(subject, names)
         if not loops:
-            return refused or Declined("no loop whose steps are distributed over the threads of a block or of the grid")
+            return refused or Declined("the kernel has no block-stride or grid-stride loop")
         line = source.line_of(loops[0][0].node)
         values = _values(subject, names, [loop for loop, _ in loops])
         if not values:
-            return Declined("no workload has a whole step for all threads", line)
+            return Declined("no workload has a whole step of all threads", line)
         name = fresh_name(subject, "ITEMS")
-        meaning = "0: bounds checked at every step · else steps of a strided loop per trip, unchecked while all threads have them"
+        meaning = "0: bounds checked at every step · otherwise steps per trip of the peeled main loop, without bounds checks"
         sums = accumulators_tunable(subject, [loop for loop, _ in loops], names, values)
         width = known_extent(subject.variant.block[0], {t.name for t in subject.variant.tunables}, "blockDim.x")
         writer = _Writer(source, names, name, FreeNames(source.text), None if sums is None else sums.name, width)
@@ -104,26 +104,26 @@ def _objection(loop: Loop, base: Node | None, names: Names) -> str | None:  # no
     name = loop.variable
     assert loop.step is not None  # or its steps were not distributed
     if loop.type not in _SIGNED | _UNSIGNED:
-        return f"the index {name} is of type {loop.type}: whether it can be negative is not known"
+        return f"the index {name} has type {loop.type}, which is not known to be signed or unsigned"
     if base is not None:
         if base == unwrapped(loop.start):
-            return f"where the loop over {name} starts is not a sum with the thread's index"
+            return f"the start of the loop over {name} is not a sum with the thread's index"
         if loop.type in _UNSIGNED:
-            return f"the unsigned loop over {name} may end before it starts"
+            return f"the unsigned loop over {name} may have a bound below its start"
         if is_rest(loop, names):
-            return f"the loop over {name} is the rest of another one: less than a whole step is left for it"
+            return f"the loop over {name} is the remainder of another loop: it has less than a whole step"
     if _fills_a_tile(loop, names):
-        return f"the loop over {name} fills a tile in shared memory: who fills what of it is the choice of tile_rows"
+        return f"the loop over {name} fills a tile in shared memory: tile_rows chooses which threads fill it"
     if not loop.ends_below:
         return f"the loop over {name} includes its bound"
     if loop.changes_variable(names):
-        return f"a step changes {name}"
+        return f"the loop body changes {name}"
     if leaves(loop.body):
-        return f"a step can leave the loop over {name}"
+        return f"an iteration can leave the loop over {name}"
     if waits(loop.body, names):
-        return f"a step of the loop over {name} waits for other threads"
+        return f"the loop over {name} contains a barrier"
     if declares_shared(loop.body, names):
-        return f"the loop over {name} declares shared memory, which cannot be written down twice"
+        return f"the loop over {name} declares shared memory, which cannot be duplicated"
     if not all(is_invariant(node, loop.body, names) for node in (loop.start, loop.bound, loop.step)):
         return f"the range of {name} may change while the loop runs"
     return None

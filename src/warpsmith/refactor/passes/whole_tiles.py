@@ -56,7 +56,7 @@ _OWN_AXES = "yz"  # a thread's rows are its own business; along x neighbours are
 
 class WholeTiles:
     name = "whole_tiles"
-    summary = "tiles that lie inside as a whole, without bounds checks"
+    summary = "boundary versioning: interior tiles run without bounds checks"
     stage = Stage.DECORATE
     priority = 10  # after `unroll`: a copy of the loops has their pragmas, too
     concerns = frozenset({Concern.DIVERGENCE, Concern.BALANCE})
@@ -99,18 +99,18 @@ def _rewrite(subject: Subject) -> Rewrite:
     source, variant = subject.source, subject.variant
     require_parsed(source)
     others = [n for n in of_kind(source.body, *_DIRECTIVES) if not _holds_pragmas_only(n)]
-    require(not others, "the kernel has #if branches of its own, so its statements depend on macros")
+    require(not others, "the kernel has #if branches, so its statements depend on macros")
     names = ReachingNames(source, {t.name for t in variant.tunables}, subject.kernel)
     regions = list(_regions(subject, names))
-    require(regions, "no loop checks in each step whether an element of a tile exists")
+    require(regions, "no loop has a bounds check of a tile's elements in each iteration")
     name = fresh_name(subject, "WHOLE")
     edits = [_written(names, region, name) for region in regions]
     values: tuple[int, ...] = (0, 1)
     notes: tuple[str, ...] = ()
-    meaning = "1: a tile that lies inside as a whole is not checked"
+    meaning = "1: interior tiles are not checked"
     try:
         edits.append(moved_tiles(subject, f"{name} == 2"))
-        values, meaning = (0, 1, 2), f"{meaning} · 2: the last tiles move back until they do"
+        values, meaning = (0, 1, 2), f"{meaning} · 2: boundary tiles are shifted inside"
     except Unmet as why:
         notes = (f"no {name}=2: {why.reason}",)
     gains = any(not check.leaves for region in regions for check in region.checks)  # one compare a row makes no difference

@@ -85,14 +85,16 @@ def block_loop(subject: Subject, names: Names, *, may_assume: bool = False) -> B
     knows = any(_GRID.search(source.text_of(body)) for body in source.reached())
     require(together.abroad is None or (may_assume and not knows), f"the kernel {together.described()}")
     assumes = (
-        f"{together.abroad.strip()} does not depend on which block runs it, nor on who ran it before" if together.abroad else ""
+        f"{together.abroad.strip()} does not depend on which block executes it, nor on earlier executions"
+        if together.abroad
+        else ""
     )
-    require(together.waits is None, f"{together.waits}: blocks may wait for what others write")
+    require(together.waits is None, f"{together.waits}: blocks may wait for values that other blocks write")
     _require_only_block_index(subject, names)
     pieces = pieces_of(source.body, source.tree)
     first = next((n for n, p in enumerate(pieces) if not _is_common(p, pieces[n + 1 :], subject, names)), None)
     if first is None:
-        raise Unmet("the kernel does nothing that differs from block to block")
+        raise Unmet("the kernel does not use a block index")
     work = pieces[first:]
     require(next(of_kind(source.body, "goto_statement"), None) is None, "the kernel has a goto")
     free = FreeNames(source.text)
@@ -122,9 +124,9 @@ def _require_only_block_index(subject: Subject, names: Names) -> None:
     require(own, "blockIdx.x is not used")
     for name, nodes in all_launch_uses(source, names).items():
         if name.startswith("gridDim") or name in {"get_global_size.x", "get_global_linear_id.*", "blockIdx.*"}:
-            raise Unmet(f"{text_of(nodes[0])} is used: the kernel knows the grid's shape", nodes[0])
+            raise Unmet(f"{text_of(nodes[0])} is used: the kernel depends on the grid's shape", nodes[0])
         if name in {"blockIdx.x", "get_global_id.x"} and len(nodes) > len(launch_uses(source.body, names)[name]):
-            raise Unmet("a function that the kernel calls uses blockIdx.x")
+            raise Unmet("a called function uses blockIdx.x")
 
 
 def block_indices(within: Node, names: Names) -> Iterator[Node]:
@@ -165,7 +167,7 @@ def _require_uniform(leaving: Sequence[Node], work: Sequence[Piece], together: T
         for outer in ancestors(statement):
             condition = outer.child_by_field_name("condition")
             if condition is not None and (identifiers(condition) & differing or not is_pure(condition, subject.source)):
-                raise Unmet("some threads of a block may return before others wait for them", statement)
+                raise Unmet("some threads of a block may return before a barrier", statement)
             if outer == subject.source.body:
                 break
 
@@ -174,9 +176,11 @@ def changed_parameters(work: Sequence[Piece], subject: Subject, names: Names) ->
     source = subject.source
     changed = [p for p in (*source.parameters, *source.local_parameters) if any(names.is_assigned(p.name, w.node) for w in work)]
     for parameter in changed:
-        require(parameter not in source.local_parameters, f"{parameter.name}, the block's own memory, is moved", parameter.node)
+        require(
+            parameter not in source.local_parameters, f"{parameter.name}, a pointer to shared memory, is changed", parameter.node
+        )
         plain = "(" not in parameter.type and "[" not in source.text_of(parameter.node)
-        require(plain, f"{parameter.name} is changed and of a type that is not copied", parameter.node)
+        require(plain, f"{parameter.name} is changed and its type cannot be copied", parameter.node)
         shadowed = any(
             parameter.name in identifiers(field_of(n, "declarator"))
             for piece in work

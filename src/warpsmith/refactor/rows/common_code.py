@@ -40,13 +40,13 @@ class CommonCode:
             statement = call.parent
             plain = statement is not None and is_barrier(statement) and is_within(call, source.body)
             known = plain or any(is_within(call, function) for function in self._own)
-            require(known, "threads exchange values by more than sums over the block that are known as such", call)
+            require(known, "threads exchange values by more than recognised block reductions", call)
         for body in source.reached():
             if any(is_within(body, function) for function in self._own):
                 continue
             for name, uses in launch_uses(body, names).items():
                 asks = name.startswith("blockDim") or (name.startswith("threadIdx") and body != source.body)
-                require(not asks, f"{name} is asked for outside sums over the block", uses[0])
+                require(not asks, f"{name} is used outside block reductions", uses[0])
         changed = next((p.name for p in source.parameters if names.is_assigned(p.name, source.body)), None)
         require(changed is None, f"the parameter {changed} is changed")
 

@@ -52,7 +52,7 @@ class _Writer:
                 continue
             for d in listed:
                 harmless = d.start_byte not in own or not reads_memory(d, kernel.common.names)
-                require(harmless, "an element's own value is declared together with others", d)
+                require(harmless, "a per-element value is declared together with others", d)
         return self._source.edited(*edits)
 
     def _loop(self, region: Region, again: FoundAgain) -> Edit:

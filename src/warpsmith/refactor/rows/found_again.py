@@ -51,7 +51,7 @@ def found_again(kernel: OneEach, region: Region) -> FoundAgain:
         if value is not None:
             name = text_of(next(of_kind(declarator, "identifier")))
             changing = identifiers(value) & (elements.keys() - kernel.held.fixed)
-            require(not changing, f"{name} is made of what an element has at that point", declarator)
+            require(not changing, f"{name} is computed from per-element values at that point", declarator)
             _require_repeatable(kernel, declarator, set(), _Since(kernel))
     return FoundAgain(tuple(declared), tuple(reversed(slices)))
 
@@ -80,7 +80,7 @@ def _slice(kernel: OneEach, earlier: Region, region: Region, needed: set[str]) -
     pieces = pieces_of(earlier.body, kernel.subject.source.tree)
     local = {name for piece in pieces for name in declared_names(piece.node)}
     hidden = {name for name in local if kernel.held.is_known(name)}
-    require(not hidden, f"two variables are called {', '.join(sorted(hidden))}", earlier.body)
+    require(not hidden, f"two variables have the name {', '.join(sorted(hidden))}", earlier.body)
     inside: set[str] = set()
     found: list[Piece] = []
     for piece in reversed(pieces):
@@ -97,15 +97,21 @@ def _slice(kernel: OneEach, earlier: Region, region: Region, needed: set[str]) -
 
 def _require_repeatable(kernel: OneEach, node: Node, local: set[str], since: _Since) -> None:
     """Done again, it gives the same result and does nothing else."""
-    source, what = kernel.subject.source, "what one guard leaves to the next is not found out again"
-    require(node.type in _PLAIN or node.type.endswith("declarator"), f"{what}: a statement is not plain", node)
+    source, what = kernel.subject.source, "a value passed from one guard to the next cannot be recomputed"
+    require(
+        node.type in _PLAIN or node.type.endswith("declarator"),
+        f"{what}: a statement is not a plain assignment or declaration",
+        node,
+    )
     for part in walk(node):
-        require(part.type not in _NEVER, f"{what}: a statement is not plain", part)
+        require(part.type not in _NEVER, f"{what}: a statement is not a plain assignment or declaration", part)
         if part.type == "call_expression":
-            require(is_pure_call(part, source), f"{what}: {text_of(field(part, 'function'))} may do more", part)
+            require(is_pure_call(part, source), f"{what}: {text_of(field(part, 'function'))} may have side effects", part)
         if part.type in {"assignment_expression", "update_expression"}:
             target = unwrapped(field(part, "left" if part.type == "assignment_expression" else "argument"))
-            require(_is_variable(kernel, target, local, node), f"{what}: the statement writes memory, or a sum", part)
+            require(
+                _is_variable(kernel, target, local, node), f"{what}: the statement writes memory or a reduction variable", part
+            )
         if part.type == "pointer_expression":
             require(text_of(field(part, "operator")) == "*", f"{what}: an address is taken", part)
     for use in of_kind(node, "identifier"):

@@ -88,7 +88,7 @@ class Held:
 
     def require_common(self, node: Node, reason: str, *, steps: bool = False) -> None:
         require(self.apart(node, self.common_names()) is None and self.gives_parts(node), reason, node)
-        require(self.common.is_plain(node, changes=steps), "something is done outside the guards for each thread", node)
+        require(self.common.is_plain(node, changes=steps), "a statement outside the guards is executed per thread", node)
 
     def gives_parts(self, node: Node) -> bool:
         """Whether what sums over the block are made of is the threads' parts, and so the elements'."""

@@ -65,9 +65,9 @@ class OneEach:
         self.common = CommonCode(names)
         self.held = Held(self.common, frozenset(p.name for p in source.parameters))
         opaque = next(of_kind(source.body, *_OPAQUE, "reference_declarator", "structured_binding_declarator"), None)
-        require(opaque is None, "the kernel has statements that are not looked into", opaque)
+        require(opaque is None, "the kernel has statements that are not analysed", opaque)
         self._read(source.body)
-        require(self.regions, "nothing is done by threads below a number that is the same for all: `if (threadIdx.x < n)`")
+        require(self.regions, "no code has the guard `if (threadIdx.x < n)` with a block-uniform n")
         for name in self.held.elements.keys() - self.held.fixed:
             self._require_own(name)
 
@@ -96,11 +96,11 @@ class OneEach:
             case kind if kind in _JUMPS:
                 require(kind != "return_statement" or is_return(node), "the kernel returns a value", node)
             case _:
-                require(False, "a statement outside the guards is not understood", node)
+                require(False, "a statement outside the guards is not analysable", node)
 
     def _for(self, node: Node) -> None:
         for part in header_of(node):
-            self.held.require_common(part, "a loop's steps differ between threads", steps=True)
+            self.held.require_common(part, "a loop's trip count is not block-uniform", steps=True)
             for name in changed_names(part, self.subject.source) & self.held.state.keys():
                 self.held.state[name] = Is.UNSURE
         self._inside(field_of(node, "body"))
@@ -108,8 +108,8 @@ class OneEach:
     def _declare(self, declarator: Node) -> None:
         name = text_of(next(of_kind(declarator, "identifier")))
         known = name in self.held.state or name in self.held.elements or name in self.held.threads
-        require(not known and name not in self.held.parameters, f"two variables are called {name}", declarator)
-        require(not self.common.is_static(declarator), f"{name} outlives the launch", declarator)
+        require(not known and name not in self.held.parameters, f"two variables have the name {name}", declarator)
+        require(not self.common.is_static(declarator), f"{name} has static storage", declarator)
         value = declarator.child_by_field_name("value")
         if not self.common.changes(name, declarator):
             if value is None or self.held.is_common(value):
@@ -118,13 +118,13 @@ class OneEach:
                 self.held.threads[name] = declarator
             else:
                 alone = is_pure(value, self.subject.source)
-                require(alone, f"what gives {name} its value differs between threads, and may do more than that", value)
+                require(alone, f"the value of {name} is not block-uniform, and computing it may have side effects", value)
                 self.held.elements[name] = declarator
                 self.held.fixed.add(name)
         elif value is None:
             self.held.elements[name] = declarator
         else:
-            self.held.require_common(value, f"{name} begins with what differs between threads")
+            self.held.require_common(value, f"the initial value of {name} is not block-uniform")
             self.held.state[name] = Is.ZERO if is_zero(value) else Is.COMMON
             if name not in self._parts() and self._is_elements_own(declarator, name):
                 del self.held.state[name]
@@ -139,16 +139,16 @@ class OneEach:
         if not statement.named_children:
             return
         node = unwrapped(statement.named_children[0])
-        require(node.type == "assignment_expression", "what threads do outside the guards is more than to set something", node)
+        require(node.type == "assignment_expression", "a statement outside the guards is not an assignment", node)
         target, value, sign = unwrapped(field_of(node, "left")), field_of(node, "right"), text_of(field_of(node, "operator"))
-        self.held.require_common(value, f"{text_of(target)} is set to what differs between threads")
+        self.held.require_common(value, f"{text_of(target)} is assigned a value that is not block-uniform")
         if target.type == "identifier" and text_of(target) in self.held.state:
             name = text_of(target)
-            require(sign == "=" or self.held.state[name] in {Is.COMMON, Is.ZERO}, f"{name} differs between threads", node)
+            require(sign == "=" or self.held.state[name] in {Is.COMMON, Is.ZERO}, f"{name} is not block-uniform", node)
             self.held.state[name] = Is.ZERO if sign == "=" and is_zero(value) else Is.COMMON
             return
-        self.held.require_common(target, "a place in memory differs between threads")
-        require(sign == "=", "all threads of a block change one place in memory", node)
+        self.held.require_common(target, "an address is not block-uniform")
+        require(sign == "=", "all threads of a block write to one address", node)
 
     def _if(self, node: Node) -> None:
         guard = next((g for g in guard_of(node, self.common.names) if g.left == _THREAD and g.body is not None), None)
@@ -157,21 +157,21 @@ class OneEach:
         elif self.common.is_first_thread(node):
             self._first_thread(field_of(node, "consequence"))
         else:
-            self.held.require_common(field_of(node, "condition"), "threads that differ take different ways")
+            self.held.require_common(field_of(node, "condition"), "a branch is not block-uniform")
             self._inside(field_of(node, "consequence"))
             if (other := node.child_by_field_name("alternative")) is not None:
                 self._inside(other.named_children[-1])
 
     def _first_thread(self, work: Node) -> None:
         """What one thread does for all of them, as long as it is about nothing of its own."""
-        require(not waits(work, self.common.names), "the first thread waits for others", work)
+        require(not waits(work, self.common.names), "the code of the first thread contains a barrier", work)
         apart = self.held.apart(work, self.held.common_names())
-        require(apart is None, f"the first thread uses {apart}, which is its own", work)
+        require(apart is None, f"the first thread uses {apart}, which is not block-uniform", work)
         self._require_no_calls(work)
         held = self.held.state.keys() | self.held.elements.keys() | self.held.threads.keys()
         changed = changed_names(work, self.subject.source) & held
         values = {name for name in changed if not self.common.is_pointer(name, work)}
-        require(not values, f"the first thread changes {', '.join(sorted(values))} for itself", work)
+        require(not values, f"the first thread alone changes {', '.join(sorted(values))}", work)
 
     def _inside(self, block: Node) -> None:
         """A block that may be done never, once or several times: what it changes is not known before or afterwards."""
@@ -187,9 +187,9 @@ class OneEach:
 
     def _region(self, guard: Guard) -> None:
         body, source, names = present(guard.body, "", guard.node), self.subject.source, self.common.names
-        require(not waits(body, names) and not declares_shared(body, names), "threads work together inside a guard", body)
+        require(not waits(body, names) and not declares_shared(body, names), "threads cooperate inside a guard", body)
         stray = [n for n in (*exits(body), *of_kind(body, "continue_statement")) if not is_in_inner_loop(n, body)]
-        require(not stray and not any(exits(body)) and not leaves(body), "what is inside a guard jumps out of it", body)
+        require(not stray and not any(exits(body)) and not leaves(body), "the code inside a guard jumps out of it", body)
         self._require_no_calls(body)
         assigned: list[Node] = []
         parts = {n for n in changed_names(body, source) & self.held.state.keys() if not self.common.is_pointer(n, body)}
@@ -197,9 +197,9 @@ class OneEach:
             assigned += self._part(name, guard)
         besides = {*self.held.common_names(), *parts, *self.held.elements, *self.held.threads, "threadIdx"}
         apart = self.held.apart(body, besides)
-        require(apart is None, f"inside a guard {apart} is used, which differs between threads", body)
+        require(apart is None, f"the code inside a guard uses {apart}, which is not block-uniform", body)
         whole = [n for n in of_kind(body, "identifier") if text_of(n) == "threadIdx" and not self.common.is_thread(n)]
-        require(not whole, "threadIdx is used for more than x", body)
+        require(not whole, "threadIdx is used other than by its x component", body)
         self.regions.append(Region(guard, guard.node.parent or source.body, tuple(assigned)))
 
     def _part(self, name: str, guard: Guard) -> Iterator[Node]:
@@ -209,12 +209,12 @@ class OneEach:
         how = family(found) if found is not None else None
         first = [] if how is not None else self.common.first_terms(name, body)
         how = "+" if first else how
-        require(how is not None, f"{name} is changed inside a guard by more than a sum or an extreme over its elements", body)
+        require(how is not None, f"{name} is changed inside a guard by more than a sum, minimum or maximum over elements", body)
         kinds = {self.common.kind(d) for d in self.common.declared(name)}
         require(kinds <= ADDED, f"{name} may be too narrow for several elements", body)
         fresh = state is Is.ZERO or (state is Is.COMMON and how != "+")
         more = state is Is.PART and self.held.combined.get(name) == how and not first
-        require(fresh or more, f"{name} does not begin with nothing", body)
+        require(fresh or more, f"{name} does not start with the neutral element", body)
         self.held.state[name], self.held.combined[name] = Is.PART, how or ""
         return iter(first)
 
@@ -227,7 +227,7 @@ class OneEach:
             if text_of(use) == name and self.common.declared_at(use) == declarator.start_byte:
                 inside = any(r.start_byte <= use.start_byte < r.end_byte for r in regions)
                 within = declarator.start_byte <= use.start_byte < declarator.end_byte
-                require(inside or within, f"{name}, which is an element's own, is used outside the guards", use)
+                require(inside or within, f"{name}, a per-element value, is used outside the guards", use)
 
     def _is_elements_own(self, declarator: Node, name: str) -> bool:
         """Whether only guards of its block use a variable that begins with a common value."""
@@ -244,4 +244,4 @@ class OneEach:
 
     def _require_no_calls(self, node: Node) -> None:
         called = next((c for c in of_kind(node, "call_expression") if reduction_in(c, self.common.reductions)), None)
-        require(called is None, "not all threads come to a sum over the block", called)
+        require(called is None, "cannot prove that all threads reach a block reduction", called)

@@ -41,9 +41,9 @@ def steps_rule(loop: Loop, subject: Subject, names: Names, steps: str) -> Rule:
     """No workload's row may have more steps than there are registers for."""
     bound = names.expression(loop.bound)
     if bound is None:
-        raise Unmet("how many steps a row has does not follow from kernel.toml", loop.node)
+        raise Unmet("the number of steps of a row cannot be computed from the sizes in kernel.toml", loop.node)
     expression = f"ceildiv({bound}, {axis(subject.variant.block, 'x')}) <= {steps}"
-    return Rule(expression, f"a thread keeps at most {steps} steps of its row in registers")
+    return Rule(expression, f"a thread stages at most {steps} steps of its row in registers")
 
 
 def with_fixed_steps(subject: Subject, names: Names, edits: Sequence[Edit], loops: Sequence[Loop], row: Registers) -> str:

@@ -36,7 +36,7 @@ def require_visible(subject: Subject, tile: Tile, places: Iterable[Node]) -> Non
         for name, start in _LOCAL.findall(" ".join(map(str, polynomials))):
             if not subject.source.scopes.means(name, int(start), place):
                 raise NotATile(
-                    f"{name}, which says where {tile.array.name} comes from, is not known where it would be used", place
+                    f"{name}, which locates the source of {tile.array.name}, is not available where it would be used", place
                 )
 
 

@@ -60,7 +60,9 @@ class ElementLoops:
         return any(is_within(node, loop.node) and not is_within(node, loop.body) for loop in every)
 
     def require_own_variables(self) -> None:
-        require(sum(map(len, self.along.values())) == len(set().union(*self.along.values())), "one loop counts along two axes")
+        require(
+            sum(map(len, self.along.values())) == len(set().union(*self.along.values())), "one loop counter is used for two axes"
+        )
         for use in self._uses:
             declared, picked = self.declared(use), self.subscripts(use)
             for atom in set().union(*self.along.values()):
@@ -68,14 +70,14 @@ class ElementLoops:
                 own = declared is not None and is_within(declared.node, loop.body)
                 require(
                     own or atom in picked or not is_within(use, loop.body),
-                    f"{text_of(use)} goes from one element of a thread to the next",
+                    f"{text_of(use)} is carried between elements of a thread",
                     use,
                 )
         for (start, _), atoms in self._dimensions().items():
             for elements in self.along.values():
                 require(
                     not atoms & elements or atoms <= elements,
-                    f"{self._changed[start].name} has elements for a thread's elements, and is used otherwise",
+                    f"{self._changed[start].name} has one entry per element of a thread, but is also used otherwise",
                     self._changed[start].node,
                 )
 
@@ -85,7 +87,7 @@ class ElementLoops:
             return None
         found = self._names.source.scopes.declaration(base_name(target), target)
         here = found is not None and found.origin is not Origin.FILE
-        require(here, "a variable is changed that is declared outside the kernel", target)
+        require(here, "the kernel changes a variable declared outside it", target)
         return None if found is None or self._is_counter(found) else found
 
     def _is_counter(self, found: Declared) -> bool:

@@ -54,9 +54,13 @@ class Filling:
         block = tile.copies[0].parent
         assert block is not None
         same = block.type == "compound_statement" and all(copy.parent == block for copy in tile.copies)
-        require(same, f"{tile.array.name} is not filled by neighbouring statements", tile.copies[0])
+        require(same, f"{tile.array.name} is not filled by adjacent statements", tile.copies[0])
         apart = Uniformity(self._names, tile.copies[0]).way_there(tile.copies[0])
-        require(apart is None, f"by {apart}, not all threads may come to where {tile.array.name} is filled", tile.copies[0])
+        require(
+            apart is None,
+            f"because of {apart}, cannot prove that all threads reach the filling of {tile.array.name}",
+            tile.copies[0],
+        )
         statements = [s for s in block.named_children if s.type not in {"comment", "preproc_call"}]
         last = max(statements.index(copy) for copy in tile.copies)
         reading = [n for n, s in enumerate(statements) if any(is_within(read, s) for read in tile.reads)]
@@ -70,11 +74,11 @@ class Filling:
 
     @property
     def _elsewhere(self) -> str:
-        return f"{self._tile.array.name} is read elsewhere than after it is filled"
+        return f"{self._tile.array.name} is also read where it has not been filled"
 
     @property
     def _unordered(self) -> str:
-        return f"no barrier of its own block keeps the filling of {self._tile.array.name} apart from its uses"
+        return f"no barrier in the same block separates the filling of {self._tile.array.name} from its uses"
 
     # ── coverage ──
 
@@ -99,11 +103,11 @@ class Filling:
                 continue
             others = [writes[0][other] for other in sharing if other != place]
             paired = len(others) == 1 and {s.operator, others[0].operator} == {"/", "%"} and others[0].divisor == s.divisor
-            require(paired, f"how {name} is filled is not understood", tile.copies[0])
+            require(paired, f"cannot analyse how {name} is filled", tile.copies[0])
             if s.operator == "%":
                 self._require_same(f"({s.divisor}) * {s.factor}", self._expression(extent))
             else:
-                require(s.factor == 1, f"how {name} is filled is not understood", tile.copies[0])
+                require(s.factor == 1, f"cannot analyse how {name} is filled", tile.copies[0])
                 self._require_same(self._steps(s.counter), f"({self._expression(extent)}) * ({s.divisor})")
 
     def _written(self) -> list[Node]:
@@ -127,7 +131,7 @@ class Filling:
         while node.type == "subscript_expression":
             index = field(node, "indices").named_children[0]
             read = self._read(index)
-            reason = f"how {text_of(index)} deals {self._tile.array.name} out is not understood"
+            reason = f"cannot analyse how {text_of(index)} distributes {self._tile.array.name}"
             subscripts.insert(0, present(read, reason, index))
             node = unwrapped(field(node, "argument"))
         is_vector = element.parent is not None and element.parent.type == "pointer_expression"
@@ -170,9 +174,9 @@ class Filling:
         """How many values it takes, from 0 on, over all threads and steps."""
         if counter.startswith("threadIdx."):
             return axis(self._subject.variant.block, counter[-1])
-        loop = present(self._loops.get(counter), f"what {counter.partition('@')[0]} counts is not known", self._tile.copies[0])
+        loop = present(self._loops.get(counter), f"the range of {counter.partition('@')[0]} is unknown", self._tile.copies[0])
         counts = loop.ends_below and not loop.changes_variable(self._names)
-        require(counts, f"the loop over {loop.variable} does more than count", loop.node)
+        require(counts, f"the loop over {loop.variable} is not in canonical form", loop.node)
         require(self._from_zero(loop), f"the loop over {loop.variable} does not distribute all of its range", loop.node)
         return self._expression(loop.bound)
 
@@ -183,13 +187,13 @@ class Filling:
         return share is not None and self._geometry.base(loop, share, self._names) is None
 
     def _expression(self, node: Node) -> str:
-        return present(self._names.expression(node), f"{text_of(node)} is not known beforehand", node)
+        return present(self._names.expression(node), f"{text_of(node)} is not known before the launch", node)
 
     def _require_same(self, left: str, right: str) -> None:
         one, other = Expression.parse(left), Expression.parse(right)
         values = {t.name: t.values for t in self._subject.variant.tunables if t.name in one.names | other.names}
         known = one.names | other.names <= values.keys() and prod(map(len, values.values())) <= _MOST_COMBINATIONS
-        require(known, f"whether {left} is {right} is not known beforehand", self._tile.copies[0])
+        require(known, f"cannot prove before the launch that {left} is {right}", self._tile.copies[0])
         for chosen in product(*values.values()):
             given = dict(zip(values, chosen, strict=True))
             try:

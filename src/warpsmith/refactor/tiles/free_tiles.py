@@ -80,12 +80,16 @@ def free_tiles(subject: Subject) -> FreeTiles:
     comparisons = Comparisons(names, geometry, loops)
     stores = _stores(names)
     checked = [found for name in "xyz" if (found := _axis(name, stores, comparisons, names)) is not None]
-    require(checked, "no check says up to where the elements exist that a block stores, one beside the other")
+    require(checked, "no bounds check gives the range of the adjacent elements that a block stores")
     axes = tuple(axis for axis, _ in checked)
     counters = ElementLoops(names, loops, {axis.name: counted for axis, counted in checked})
     for axis in axes:
         for atom in sorted(counters.along[axis.name]):
-            require(comparisons.steps(loops[atom]) == axis.turns, "loops over a thread's elements differ", loops[atom].node)
+            require(
+                comparisons.steps(loops[atom]) == axis.turns,
+                "loops over a thread's elements have different ranges",
+                loops[atom].node,
+            )
     counters.require_own_variables()
     _Uses(names, geometry, axes, counters).require_coordinates()
     return FreeTiles(names, geometry, axes, {name: frozenset(atoms) for name, atoms in counters.along.items()}, comparisons)
@@ -94,19 +98,19 @@ def free_tiles(subject: Subject) -> FreeTiles:
 def _require_alone(names: Names) -> None:
     source = names.source
     work = teamwork(source)
-    require(work.none, f"the kernel {work.described()}: what a thread does is not its own business" if not work.none else "")
+    require(work.none, f"the kernel {work.described()}: threads are not independent" if not work.none else "")
     for node in of_kind(source.body, *LEAVING):
-        raise Unmet("a thread may leave the kernel, or does what is not looked into", node)
+        raise Unmet("a thread may leave the kernel, or a statement is not analysed", node)
     for call in of_kind(source.body, "call_expression"):
         called = text_of(field(call, "function"))
         known = (
             called.startswith("static_cast") or names.builtin(call) is not None or _GLOBAL.fullmatch(text_of(call)) is not None
         )
         pure = known or (is_pure_call(call, source) and not called.startswith("get_"))
-        require(pure, f"{called} is called, which may do anything, or ask which thread it is", call)
+        require(pure, f"{called} is called, which may have side effects or use the thread index", call)
     asks = any(launch_uses(body, names) for body in source.reached()[1:])
     whole = any(name.endswith("*") for name in launch_uses(source.body, names))
-    require(not asks and not whole, "who a thread is, is asked for as a whole, or in a function that is called")
+    require(not asks and not whole, "the thread index is used as a whole, or in a called function")
 
 
 def _stores(names: Names) -> list[Place]:
@@ -116,11 +120,11 @@ def _stores(names: Names) -> list[Place]:
     for parameter in (p for p in names.source.parameters if p.name in written):
         # A kernel that works in place on elements of its own would take what two blocks do twice.
         alone = names.source.is_restrict(parameter)
-        require(alone, f"{parameter.name} is not __restrict__: what is stored may be what others read", parameter.node)
+        require(alone, f"{parameter.name} is not __restrict__: other threads may read the stored elements", parameter.node)
     for place in (*stores, *read_places(body, names)):
-        require("?" not in place.roots, "memory is used of which it is not known what buffer it is", place.node)
+        require("?" not in place.roots, "cannot tell which buffer an access belongs to", place.node)
     for place in read_places(body, names):
-        require(not place.roots & written, "what is stored is read as well", place.node)
+        require(not place.roots & written, "a stored buffer is also read", place.node)
     return stores
 
 
@@ -148,7 +152,7 @@ class _Uses:
     def require_coordinates(self) -> None:
         body = self._names.source.body
         for place in (*read_places(body, self._names), *written_places(body, self._names)):
-            require(place.addresses, "memory is used of which it is not known where it is", place.node)
+            require(place.addresses, "cannot analyse the address of an access", place.node)
             for address in place.addresses:
                 self._require(self._geometry.resolved(address), place.node)
         for node, value in self._values():

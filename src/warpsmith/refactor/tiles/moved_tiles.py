@@ -35,10 +35,10 @@ def moved_tiles(subject: Subject, condition: str) -> Edit:
     """The kernel with tiles that move, under an `#if` at its beginning; Unmet where they may not."""
     source = subject.source
     tiles = free_tiles(subject)
-    require(text_of(source.body).count("\n") <= _MOST_LINES, "the kernel is too long to be written twice")
+    require(text_of(source.body).count("\n") <= _MOST_LINES, "the kernel is too long to be duplicated")
     start = source.body.start_byte + 1
     blank = not source.tree.data[start:].split(b"\n", 1)[0].strip()
-    require(blank, "something stands beside the kernel's opening brace", source.body)
+    require(blank, "the line of the kernel's opening brace has other code", source.body)
     return Edit(start, start, "\n" + "\n".join(_lines(subject, tiles, condition)))
 
 
@@ -86,17 +86,17 @@ def _moved(tiles: FreeTiles, axis: Axis, name: str, edits: list[Edit]) -> Iterat
     places = [n for n in of_kind(names.source.body, "field_expression", "call_expression") if _is_place(n, axis, names)]
     for use in of_kind(names.source.body, "identifier"):
         hidden = names.definition(use).origin is Origin.MACRO and Polynomial.of(use, names).mentions(axis.block)
-        require(not hidden, f"{text_of(use)} hides a block's place", use)
+        require(not hidden, f"{text_of(use)} hides a block index", use)
     sums = {(node.start_byte, node.end_byte): node for node in map(_sum_around, places)}
     for node in sums.values():
         if any(edit.start <= node.start_byte and node.end_byte <= edit.end for edit in edits):
             continue  # of a check that is gone
         for use in of_kind(node, "identifier"):
             other = not any(is_within(use, place) for place in places) and Polynomial.of(use, names).mentions(axis.block)
-            require(not other, f"`{text_of(node)}` has a block's place in it twice", node)
+            require(not other, f"`{text_of(node)}` contains a block index twice", node)
         share = axis.share(tiles.geometry.polynomial(node, names))
         known = names.parameters | frozenset(whole_arguments(names))
-        require(share is not None and share.atoms <= known, f"`{text_of(node)}` does not grow evenly with a block's place", node)
+        require(share is not None and share.atoms <= known, f"`{text_of(node)}` is not linear in a block index", node)
         if share is not None and share.terms:
             factor = writer.plain(share)
             yield Edit(node.end_byte, node.end_byte, f" - {name}" if factor == "1" else f" - {name} * {operand(factor)}")

@@ -66,7 +66,7 @@ class _Move:
 def turned(subject: Subject, names: Names) -> Turned:
     """Raises Unmet with what is different from a matrix being turned."""
     together = teamwork(subject.source)
-    require(together.none, f"the kernel {together.described()}: who moves an element may matter")
+    require(together.none, f"the kernel {together.described()}: the result may depend on which thread moves an element")
     require(together.waits is None, f"{together.waits}: threads may wait for each other")
     reaching = ReachingNames(subject.source, names.parameters, subject.kernel)
     return _Recogniser(subject, reaching, _move(subject, names)).turned()
@@ -130,32 +130,34 @@ class _Recogniser:
         self._steps = [] if move.rows is None else [move.rows.atom]
         self._own = {a: self._geometry.resolved(Polynomial.atom(f"blockDim.{a}")) for a in "xy"}  # elements of a block
         if move.rows is not None:
-            step = present(move.rows.step, "a loop's steps are not known", move.rows.node)
+            step = present(move.rows.step, "a loop's trip count is unknown", move.rows.node)
             by_block = self._geometry.polynomial(step, names) == self._own["y"] and names.value(move.rows.start) == 0
-            require(by_block, "a thread's rows are not as far apart as the block is high", move.rows.node)
+            require(by_block, "a thread's rows are not a block's height apart", move.rows.node)
             self._own["y"] = self._geometry.polynomial(move.rows.bound, names)
 
     def turned(self) -> Turned:
         store = self._move.store
         value, conditions = self._value(unwrapped(field(store, "right")))
         to, written = self._address(field(store, "left"))
-        source, read = self._address(present(value, "what is stored is more than a loaded value", store))
+        source, read = self._address(present(value, "the stored value is more than a loaded value", store))
         constant = read_only(self._subject)
-        require(source in constant and to not in constant, f"{source} may be written meanwhile", store)
+        require(source in constant and to not in constant, f"{source} may be written between the load and the store", store)
         blocks = self._blocks(written, read)
         written, read = (self._by_place(p, blocks, store) for p in (written, read))
         for r, c in (("x", "y"), ("y", "x")):
             along = [p.coefficient(f"threadIdx.{a}") for p, a in ((written, r), (read, c), (written, c), (read, r))]
             if along[:2] != [_ONE, _ONE]:
                 continue
-            to_stride, from_stride = (present(p, "an index is no sum", store) for p in along[2:])
+            to_stride, from_stride = (present(p, "an index is not a sum", store) for p in along[2:])
             to_start, from_start = (p.without("threadIdx.x").without("threadIdx.y") for p in (written, read))
             for part in (to_stride, from_stride, to_start, from_start):
                 self._require_same(part, store)
-            require(to_stride.terms and to_stride != _ONE and from_stride.terms, "no row of the output is a column", store)
+            require(
+                to_stride.terms and to_stride != _ONE and from_stride.terms, "the output is not a transpose of the input", store
+            )
             bounds = self._bounds([*self._move.conditions, *conditions], blocks)
             return Turned(to, source, to_start, from_start, to_stride, from_stride, bounds[r], bounds[c], store)
-        raise Unmet("no access to memory runs along threadIdx.y beside one along threadIdx.x", store)
+        raise Unmet("no access runs along threadIdx.y while another runs along threadIdx.x", store)
 
     def _value(self, value: Node) -> tuple[Node | None, list[tuple[Node, bool]]]:
         """The element that is loaded, and on which conditions: where they do not hold, something else is stored."""
@@ -178,7 +180,7 @@ class _Recogniser:
         total = self._polynomial(base) + self._polynomial(field(element, "indices").named_children[0])
         pointers = [p.name for p in self._subject.source.parameters if p.depth == 1 and p.name in total.atoms]
         known = len(pointers) == 1 and total.coefficient(pointers[0]) == _ONE
-        require(known, f"where {text_of(element)} lies is not understood", element)
+        require(known, f"cannot analyse the address of {text_of(element)}", element)
         return pointers[0], total.without(pointers[0])
 
     def _polynomial(self, node: Node) -> Polynomial:
@@ -192,7 +194,9 @@ class _Recogniser:
                 pairs = [(i.coefficient(f"blockIdx.{block}"), i.coefficient(f"threadIdx.{own}")) for i in indices]
                 if all(b is not None and t is not None and t.terms and b == extent * t for b, t in pairs):
                     found[own] = block
-        require(len(set(found.values())) == 2, "elements do not follow from the thread's place in the grid", self._move.store)
+        require(
+            len(set(found.values())) == 2, "element indices do not follow from the thread's index in the grid", self._move.store
+        )
         return found
 
     def _by_place(self, value: Polynomial, blocks: dict[str, str], at: Node) -> Polynomial:
@@ -202,7 +206,7 @@ class _Recogniser:
             wanted = None if thread is None else self._own[own] * thread
             same = [value.coefficient(step) == thread for step in self._steps if own == "y"]
             alike = thread is not None and value.coefficient(f"blockIdx.{block}") == wanted and all(same)
-            require(alike, "elements do not follow from the thread's place in the grid", at)
+            require(alike, "element indices do not follow from the thread's index in the grid", at)
         for atom in ("blockIdx.x", "blockIdx.y", *self._steps):
             value = value.without(atom)
         return value
@@ -220,11 +224,11 @@ class _Recogniser:
             for left, operator, right in _comparisons(condition, self._names, negated=negated):
                 own, bound = self._bound(left, operator, right, blocks)
                 same = found.setdefault(own, bound).value == bound.value
-                require(same, f"there are two ends along {own}", left)
+                require(same, f"there are two bounds along {own}", left)
         for own in "xy":
-            bound = present(found.get(own), f"no check says where the matrix ends along threadIdx.{own}", self._move.store)
+            bound = present(found.get(own), f"no bounds check gives the matrix's extent along threadIdx.{own}", self._move.store)
             covered = f"({axis(self._subject.variant.grid, blocks[own])}) * ({self._reach(own)}) - ({bound.expression})"
-            require(min(on_workloads(self._subject, covered)) >= 0, f"the grid does not reach all elements along {own}")
+            require(min(on_workloads(self._subject, covered)) >= 0, f"the grid does not cover all elements along {own}")
         return found
 
     def _bound(self, left: Node, operator: str, right: Node, blocks: dict[str, str]) -> tuple[str, Bound]:
@@ -232,7 +236,7 @@ class _Recogniser:
             left, operator, right = right, MIRRORED[operator], left
         place = self._by_place(self._polynomial(left), blocks, left)
         along = next((a for a in "xy" if place == Polynomial.atom(f"threadIdx.{a}")), None)
-        own, value = present(along, "a condition is no end of the matrix", left), self._polynomial(right)
+        own, value = present(along, "a condition is not a bounds check of the matrix", left), self._polynomial(right)
         self._require_same(value, right)
         expression = present(self._names.expression(right), f"{text_of(right)} is not a size of a matrix", right)
         if operator == "<=":
@@ -243,7 +247,7 @@ class _Recogniser:
         """Elements of a block along an axis."""
         rows = self._move.rows
         if own == "y" and rows is not None:
-            return present(self._names.expression(rows.bound), "a block's rows are not known", rows.node)
+            return present(self._names.expression(rows.bound), "the number of a block's rows is unknown", rows.node)
         return axis(self._subject.variant.block, own)
 
 
@@ -260,5 +264,5 @@ def _comparisons(condition: Node, names: Names, *, negated: bool) -> Iterator[tu
         for side in ("left", "right"):
             yield from _comparisons(field(condition, side), names, negated=negated)
         return
-    require(re.fullmatch("[<>]=?", operator), "a condition is no end of the matrix", condition)
+    require(re.fullmatch("[<>]=?", operator), "a condition is not a bounds check of the matrix", condition)
     yield field(condition, "left"), NEGATED[operator] if negated else operator, field(condition, "right")

@@ -157,7 +157,7 @@ def _refuse_errors(log: str) -> None:
         location = Location(Path(said.file), said.line, said.column)
         if missing := re.match(r"'(.+)' file not found", said.text):
             hint = "name the folder that holds it with -I"
-            raise InputError(f"the header {missing[1]} is not found", location=location, hint=hint)
+            raise InputError(f"the header {missing[1]} was not found", location=location, hint=hint)
         hint = "if a macro is missing, define it with -D NAME=VALUE"
         raise InputError(f"the preprocessor stops here: {said.text}", location=location, hint=hint)
 

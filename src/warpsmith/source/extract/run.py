@@ -47,7 +47,7 @@ def extract(request: ExtractRequest) -> Extraction:
     tensor_types = TensorTypes(closure.mentioned, program.namespace_names)
     if (missing := missing_library(absent, named - set(tensor_types.covered(named)))) is not None:
         raise InputError(
-            f"the kernel needs {missing.spelling}, which is in none of the folders given",
+            f"the kernel needs {missing.spelling}, which is in none of the given folders",
             location=unit.location(missing.position),
             hint="name the folder that holds it with -I",
         )

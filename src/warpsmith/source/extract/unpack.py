@@ -145,7 +145,7 @@ class _Reader:
             words = [token.text for token in part if token.text not in {"public", "struct", "{"}]
             base = self.structures.get(words[0]) if len(words) == 1 else None
             if base is None:
-                self._refuse(f"{_name_of(structure)!r} has a base class that is no plain structure", structure.start)
+                self._refuse(f"{_name_of(structure)!r} has a base class that is not a plain structure", structure.start)
             yield words[0], base
 
     def _whole(self, member: Item, name: str, known: Mapping[str, str], prefix: str) -> _Member:

@@ -72,7 +72,7 @@ class Loading:
         declared = self._names.source.scopes.declaration(text_of(use), use)
         changes = list(self._names.assignments(text_of(use), declared.scope)) if declared is not None else []
         if declared is None or declared.value is None or len(changes) > 1:
-            raise NotATile(f"{self._array.name} is filled from {text_of(use)}, which is not simply loaded", use)
+            raise NotATile(f"{self._array.name} is filled from {text_of(use)}, which is not a plain load", use)
         if not changes:
             return unwrapped(declared.value), []
         zero = re.fullmatch(r"make_float4\((?:0(?:\.0?)?f?,?\s*){4}\)|\{\}|0\.0?f?", text_of(declared.value))

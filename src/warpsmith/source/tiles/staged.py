@@ -183,13 +183,13 @@ class _Recogniser:
         pointers = {p.name for p in self._names.source.parameters if p.depth}
         bases = [atom for atom in source.address.atoms if atom in pointers]
         if len(bases) != 1 or source.address.coefficient(bases[0]) != Polynomial.constant(1) or bases[0] not in self._read_only:
-            raise NotATile(f"{self._array.name} is not filled from one buffer that is only read", write)
+            raise NotATile(f"{self._array.name} is not filled from one read-only buffer", write)
         solve = Solution(source.subscripts, varying)
         address = solve(source.address - Polynomial.atom(bases[0]))
         is_vector = element.parent is not None and element.parent.type == "pointer_expression"
         last = subscript(len(source.subscripts) - 1)
         if is_vector and (address is None or address.coefficient(last) != Polynomial.constant(1)):
-            raise NotATile(f"neighbours in {self._array.name} are not neighbours in {bases[0]}", write)
+            raise NotATile(f"adjacent elements of {self._array.name} are not adjacent in {bases[0]}", write)
         guards = []
         for condition in source.conditions:
             for part in _conjuncts(condition, self._names):
@@ -198,7 +198,7 @@ class _Recogniser:
                     raise NotATile(f"a guard of {self._array.name} does not follow from its subscripts", part)
                 guards.append(Comparison(left, text_of(field(part, "operator")), right))
         if address is None:
-            raise NotATile(f"where {self._array.name} comes from does not follow from its subscripts", write)
+            raise NotATile(f"the source address of {self._array.name} does not follow from its subscripts", write)
         return bases[0], address, tuple(guards), source.fill
 
 

@@ -11,9 +11,9 @@ BODY = "__device__ long long f(float* p) { %s }\n"
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("// sum\rint x;\n", "a carriage return that ends no line"),
+        ("// sum\rint x;\n", "a carriage return that does not end a line"),
         ("// \0 sum\n", "a control character"),
-        ("// sum \\ \n;\n", "a backslash, and blanks up to the end of the line"),
+        ("// sum \\ \n;\n", "a backslash followed by trailing blanks"),
         ("// why??/\n;\n", "a trigraph"),
         ("#if 0\n??=else\n#endif\n", "a trigraph"),
     ],
@@ -49,7 +49,7 @@ def test_names_behind_names():
 
 @pytest.mark.parametrize("body", ["float* q = new float[4]; return q[0];", "return *new float(1);"])
 def test_new_is_refused_and_placement_is_not(body: str):
-    assert "may not say new" in (added(BODY % body) or "")
+    assert "a form may not use new: allocated memory would outlive the launch" in (added(BODY % body) or "")
     placed = "struct A { float v; };\ninline __device__ void* operator new(size_t, A* at) noexcept { return at; }\n"
     assert added(placed + BODY % "A a; return (new (&a) A{1.0f})->v;") is None
 
@@ -65,7 +65,7 @@ def test_what_is_only_called_like_a_clock():
 
 
 def test_memory_of_a_literal_at_file_level_outlives_a_launch():
-    assert "would outlive a launch" in (added("__device__ float* const kept = (float[4]){};\n") or "")
+    assert "would outlive the launch" in (added("__device__ float* const kept = (float[4]){};\n") or "")
     assert added(BODY % "const float2 v = (float2){1, 2}; return v.x;") is None
 
 

@@ -28,7 +28,7 @@ KEPT = {
     "without a name": ("__device__ struct { int n; } kept;\n", "kept"),
     "beside its type": ("__device__ struct Memo { int n; } kept;\n", "kept"),
     "a union": ("__device__ union { int n; float x; } kept;\n", "kept"),
-    "an anonymous union": ("static __device__ union { int kept; float same; };\n", "no name"),
+    "an anonymous union": ("static __device__ union { int kept; float same; };\n", "unnamed declaration"),
     "in a namespace": ("namespace a { namespace { __device__ int kept; } }\n", "kept"),
     "a template": ("template <class T> __device__ T kept;\n", "kept"),
     "a member": ("struct S { static inline __device__ int kept; };\n", "kept"),
@@ -46,7 +46,10 @@ KEPT = {
         "kept",
     ),
     "for a thread": ("__device__ int f() { thread_local int kept; return ++kept; }\n", "kept"),
-    "parts": ("struct P { int a, b; };\n__device__ int f() { static auto [a, b] = P{1, 2}; return ++a; }\n", "no name"),
+    "parts": (
+        "struct P { int a, b; };\n__device__ int f() { static auto [a, b] = P{1, 2}; return ++a; }\n",
+        "unnamed declaration",
+    ),
     "a mutable member": ("struct Memo { mutable int kept; };\n__device__ const Memo memo{0};\n", "kept is mutable"),
     "a mutable capture": (
         "__device__ int f() { static auto kept = [n = 0]() mutable { return ++n; }; return kept(); }\n",
@@ -54,10 +57,10 @@ KEPT = {
     ),
     "a mutable capture outside": ("__device__ auto kept = [n = 0]() mutable { return ++n; };\n", "kept"),
     "what a reference is bound to": ("__device__ constexpr int&& kept = 5;\n", "kept"),
-    "what a member is bound to": ("struct R { int&& r; };\n__device__ constexpr R reference{5};\n", "no name"),
+    "what a member is bound to": ("struct R { int&& r; };\n__device__ constexpr R reference{5};\n", "unnamed declaration"),
     "our own": ("__device__ int f() { return __warpsmith_trap[0]++; }\n", "__warpsmith_trap"),
-    "in assembly": ('__device__ void f() { asm volatile("\\t.global .u32 kept;\\n"); }\n', "declares"),
-    "in assembly, in pieces": ('__device__ void f() { asm volatile("." "glo" "bal .u32 kept;"); }\n', "declares"),
+    "in assembly": ('__device__ void f() { asm volatile("\\t.global .u32 kept;\\n"); }\n', "declarations"),
+    "in assembly, in pieces": ('__device__ void f() { asm volatile("." "glo" "bal .u32 kept;"); }\n', "declarations"),
     "in assembly, by a macro": ('#define S(x) #x\n__device__ void f() { asm volatile("." S(global) " .u32 kept;"); }\n', "hides"),
     "behind a comment that ends early": ("// x\r__device__ int kept;\n", "carriage return"),
     "behind a backslash": ("__device__ int f() { st\\\natic int kept; return ++kept; }\n", "kept"),
@@ -100,7 +103,7 @@ def test_a_memory_is_found_in_opencl(text: str, said: str):
 
 
 def test_opencl_c_calls_no_functions_of_the_process():
-    assert "fork is declared and not defined" in (added("int fork(void);\n", Language.OPENCL) or "")
+    assert "fork is declared but not defined" in (added("int fork(void);\n", Language.OPENCL) or "")
     assert added("int one(void);\nint one(void) { return 1; }\n", Language.OPENCL) is None
 
 

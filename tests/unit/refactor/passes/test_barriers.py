@@ -72,19 +72,19 @@ def test_opencl():
     ],
 )
 def test_what_others_may_see_keeps_a_barrier(between):
-    assert "every barrier stands between" in declined(
+    assert "every barrier separates accesses that may conflict" in declined(
         Barriers(), small(KERNEL.format(body=f"{WRITE} {WAIT} {between} {WAIT} {READ}"))
     )
 
 
 def test_a_loop_s_start_and_end_are_no_barriers():
     loop = f"for (int i = 0; i < n; ++i) {{ {WAIT} {WRITE} {WAIT} {READ} }}"
-    assert "every barrier stands between" in declined(Barriers(), small(KERNEL.format(body=loop)))
+    assert "every barrier separates accesses that may conflict" in declined(Barriers(), small(KERNEL.format(body=loop)))
 
 
 @pytest.mark.parametrize("name", ["transpose", "matmul", "conv2d", "matmul_opencl"])
 def test_bundled_kernels_need_all_of_theirs(name):
-    assert "every barrier stands between" in declined(Barriers(), bundled(name))
+    assert "every barrier separates accesses that may conflict" in declined(Barriers(), bundled(name))
 
 
 def test_no_barrier():

@@ -206,7 +206,7 @@ def test_warps_of_a_block_are_a_choice_where_each_is_a_row(lane: str, value: str
     assert _rules(made) == ["32 * BLOCK_Y >= 32", "32 * BLOCK_Y % warp_size == 0"]
     # Rows of half a warp would be others in a block of another height.
     reason = declined(BlockSize(), small(text, scalars=scalars, grid=("ceildiv(rows, 8)",), block=("16", "8")))
-    assert "its 8 threads along y exchange values as one warp" in reason
+    assert "its 8 threads along y form one warp that exchanges values" in reason
 
 
 def test_a_lane_from_assembly_keeps_warps_whole():
@@ -235,7 +235,7 @@ def test_what_assembly_stores_is_an_effect():
     assert _rules(asked) == []
     first = "  if (i < n && threadIdx.x == 0)" + store
     reason = declined(BlockSize(), small(_kernel(_INDEX + first), grid=("ceildiv(n, 256)",)))
-    assert "uses a thread's place in its block" in reason
+    assert "uses a thread's index in its block (" in reason
 
 
 def test_slots_for_warps_in_an_inner_dimension():
@@ -264,13 +264,13 @@ def test_opencl_work_groups():
             _INDEX + "  if (i < n) out[i] = x[i % 256];",
             "ceildiv(n, 256)",
             "256",
-            "line 3 says 256, which may be the number of threads",
+            "line 3 uses 256, which may be the number of threads",
         ),
         (
             _INDEX + "  if (i < n) out[blockIdx.x] = x[i];",
             "ceildiv(n, 256)",
             "256",
-            "there is one element for each block (line 3)",
+            "each block has one element (line 3)",
         ),
         (
             _INDEX + "  if (i < n) out[i] = x[i] / blockDim.x;",
@@ -278,12 +278,12 @@ def test_opencl_work_groups():
             "256",
             "blockDim.x: it is used in arithmetic on data",
         ),
-        (_INDEX + "  if (i < n) out[i] = x[i];", "ceildiv(n, 256)", "n / 4", "n / 4 is not a number that the launch chose"),
+        (_INDEX + "  if (i < n) out[i] = x[i];", "ceildiv(n, 256)", "n / 4", "n / 4 is not a literal number in the launch"),
         (
             "  float v = x[threadIdx.x % 32];\n  v += __shfl_xor_sync(0xffffffff, v, 1);\n  if (threadIdx.x == 0) out[0] = v;",
             "rows",
             "32",
-            "its 32 threads along x exchange values as one warp",
+            "its 32 threads along x form one warp that exchanges values",
         ),
     ],
 )
@@ -358,7 +358,7 @@ def test_a_choice_by_the_place_in_the_grid_is_no_choice_by_the_thread(value: str
 @pytest.mark.parametrize("value", ["(n > 3 ? threadIdx.x : 0) * x[i]", "x[i + (n > 3 ? i : 1) / (threadIdx.x + 1)]"])
 def test_a_choice_of_the_thread_is(value: str):
     reason = declined(BlockSize(), small(_kernel(f"{_INDEX}  if (i < n) out[i] = {value};"), grid=("(n + 255) / 256",)))
-    assert "may need just as many threads" in reason
+    assert "in a way that may require the same number of threads" in reason
 
 
 @pytest.mark.parametrize(("sizes", "follows"), [("256", "BLOCK"), ("WG", "BLOCK"), ("2 * 128", None)])

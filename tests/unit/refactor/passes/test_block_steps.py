@@ -37,10 +37,10 @@ def test_blocks_of_elements_whose_threads_work_together():
 @pytest.mark.parametrize(
     ("body", "grid", "reason"),
     [
-        ("out[blockIdx.x] = x[blockIdx.y];", ("n", "rows"), "thread_steps is for that"),
-        (f"{_SHARED}out[blockIdx.x] = s[0];", ("rows",), "rows_per_block is for that"),
+        ("out[blockIdx.x] = x[blockIdx.y];", ("n", "rows"), "threads do not cooperate: use thread_steps"),
+        (f"{_SHARED}out[blockIdx.x] = s[0];", ("rows",), "each block does a row: use rows_per_block"),
         (f"{_SHARED}out[blockIdx.x] = s[blockIdx.y];", ("n + 1", "rows"), "not always even"),
-        (f"{_SHARED}out[blockIdx.x] = s[blockIdx.y];", ("2", "1"), "without work"),
+        (f"{_SHARED}out[blockIdx.x] = s[blockIdx.y];", ("2", "1"), "leave compute units idle"),
     ],
 )
 def test_declines(body: str, grid: tuple[str, ...], reason: str):

@@ -79,16 +79,16 @@ __kernel void k(__global float* out, const __global float* x, int n) {
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (_kernel(loop="total += own[q];"), "changes something that other columns share"),
+        (_kernel(loop="total += own[q];"), "changes a value that other columns share"),
         (_kernel(loop="own[q] = own[0];"), "other than column by column"),
         (_kernel(loop="own[q] = q;"), "q is used for more than a column"),
-        (_kernel(loop="own[q] += threadIdx.x;"), "depends on threadIdx.x other than through the column"),
-        (_kernel(loop="own[q] += half;", before="const float half = threadIdx.x * 0.5f;"), "other than through the column"),
-        (_kernel(before="if (threadIdx.x * K >= n) return;"), "threads leave early by threadIdx.x"),
-        (_kernel(last="if (threadIdx.x > 2) out[threadIdx.x * K + j] = own[j];"), "other than through the column"),
+        (_kernel(loop="own[q] += threadIdx.x;"), "depends on threadIdx.x other than by the column index"),
+        (_kernel(loop="own[q] += half;", before="const float half = threadIdx.x * 0.5f;"), "other than by the column index"),
+        (_kernel(before="if (threadIdx.x * K >= n) return;"), "threads return early depending on threadIdx.x"),
+        (_kernel(last="if (threadIdx.x > 2) out[threadIdx.x * K + j] = own[j];"), "other than by the column index"),
         (_kernel(last="out[j] = own[j]; x[threadIdx.x * K + j];"), "used for more than a column"),
-        (_kernel("own[j] = x[j * 256 + threadIdx.x];", last="out[j * 256 + threadIdx.x] = own[j];"), "nothing is indexed by"),
-        (_kernel(loop="own[q] = mystery(own[q]);"), "not looked into"),
+        (_kernel("own[j] = x[j * 256 + threadIdx.x];", last="out[j * 256 + threadIdx.x] = own[j];"), "no access has the index"),
+        (_kernel(loop="own[q] = mystery(own[q]);"), "not analysed"),
     ],
 )
 def test_says_why_not(text: str, reason: str):
@@ -97,4 +97,4 @@ def test_says_why_not(text: str, reason: str):
 
 def test_a_row_of_threads_taken_whole_is_not_for_a_loop_that_counts_otherwise():
     text = _kernel(loop="own[q] += 1.0f;").replace("q < K", "q < 3")
-    assert "does not count to the same number" in declined(BlockedStrided(), small(text))
+    assert "an array of the thread's columns is also indexed by" in declined(BlockedStrided(), small(text))

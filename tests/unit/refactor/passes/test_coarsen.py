@@ -75,10 +75,13 @@ def test_opencl():
     [
         ("out[blockIdx.x] = x[blockIdx.x];", "no index"),
         (_INDEX + "out[i] = x[i];", "i has no guard"),
-        (_INDEX + "if (i < n) out[i] = x[blockIdx.x];", "blockIdx.x is used beside the index i"),
-        (_INDEX + "if (i < n) out[i] = x[i] + gridDim.x;", "gridDim.x is used beside the index i"),
+        (_INDEX + "if (i < n) out[i] = x[blockIdx.x];", "blockIdx.x is used in addition to the index i"),
+        (_INDEX + "if (i < n) out[i] = x[i] + gridDim.x;", "gridDim.x is used in addition to the index i"),
         (_INDEX + "if (i < n) out[i] = x[i];\n  __syncthreads();", "has barriers"),
-        (_INDEX + "atomicAdd(out, 1.0f);\n  if (i < n) out[i] = x[i];", "done before the guard"),
+        (
+            _INDEX + "atomicAdd(out, 1.0f);\n  if (i < n) out[i] = x[i];",
+            "a statement before the guard cannot be shared by several elements",
+        ),
         (_INDEX + "if (i >= n) return;\n  while (true) { if (x[i] > 0.0f) return; }", "an inner loop returns"),
     ],
 )
@@ -88,4 +91,4 @@ def test_declines(body: str, reason: str):
 
 def test_declines_when_there_are_few_blocks():
     body = _INDEX + "if (i < n) out[i] = x[i];"
-    assert "without work" in declined(Coarsen(), small(_kernel(body), **{**_FLAT, "grid": ("3",)}))
+    assert "leave compute units idle" in declined(Coarsen(), small(_kernel(body), **{**_FLAT, "grid": ("3",)}))

@@ -85,7 +85,7 @@ def test_only_what_is_left_must_fit():
     ("fill", "read", "reason"),
     [
         ("tile[threadIdx.y][threadIdx.x] = 2 * x[threadIdx.x];", "tile[0][0]", "more than a loaded value"),
-        ("tile[threadIdx.y][threadIdx.x] = out[threadIdx.x];", "tile[0][0]", "only read"),
+        ("tile[threadIdx.y][threadIdx.x] = out[threadIdx.x];", "tile[0][0]", "read-only"),
         ("tile[threadIdx.y][threadIdx.x] = x[threadIdx.z];", "tile[0][0]", "does not follow"),
         ("tile[threadIdx.y][threadIdx.x / 2] = x[threadIdx.x];", "tile[0][0]", "does not follow"),
         (FILL + " tile[0][0] += 1;", "tile[0][0]", "is changed"),
@@ -107,7 +107,7 @@ def test_only_what_is_left_must_fit():
             "1",
             "does not follow",  # each thread has its own t
         ),
-        ("{ int m = n; m *= 2; " + FILL.replace("* n", "* m") + " }", "tile[0][0]", "is not known where"),
+        ("{ int m = n; m *= 2; " + FILL.replace("* n", "* m") + " }", "tile[0][0]", "is not available where"),
     ],
 )
 def test_what_is_not_a_tile(fill, read, reason):

@@ -62,7 +62,7 @@ def test_nothing_is_read_for_threads_that_take_no_part():
     assert f"{OVER} if (takes_part[fold]) {{ factor[fold] = y[col];" in text
     steps = SUM.replace("k < n;", "k < y[col];")
     loop = f"  {ROW}\n  if (row < n && col < n) {{\n    float sum = 0;\n    {steps}\n    out[row] = sum;\n  }}"
-    assert "only there for threads that take part" in declined(FoldRows(), product(loop))
+    assert "a loop or condition reads a value that only active threads have" in declined(FoldRows(), product(loop))
 
 
 def test_conditions_that_all_share_stay_around_too():
@@ -112,7 +112,9 @@ def test_opencl_names():
 def test_opencl_names_that_count_threads(asked):
     body = f"  int row = get_global_id(1u), col = get_global_id(0);\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum"
     assert "row[fold] = (get_group_id(1) *" in folded(f"{body};", language=Language.OPENCL)
-    assert "of which there are fewer" in declined(FoldRows(), product(f"{body} + {asked};", language=Language.OPENCL))
+    assert "counts threads, and the pass reduces their number" in declined(
+        FoldRows(), product(f"{body} + {asked};", language=Language.OPENCL)
+    )
 
 
 def test_the_block_is_lower_and_on_a_gpu_at_least_a_warp():
@@ -147,7 +149,9 @@ def test_columns_of_a_flat_kernel():
     inner = "if (stays[fold]) { const float apart = x[i[fold]] - y[k]; least[fold] = least[fold] < apart ? least[fold] : apart; }"
     assert inner in text
     flat = product(f"{body}  out[i] = least;", block=("256",))
-    assert "lanes of vectors" in declined(FoldColumns(), Subject(flat.kernel, CPU_LIMITS, flat.variant))
+    assert "on a CPU the threads of a one-dimensional block are vector lanes and already share their loads" in declined(
+        FoldColumns(), Subject(flat.kernel, CPU_LIMITS, flat.variant)
+    )
 
 
 PLAIN = f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;"
@@ -156,18 +160,18 @@ PLAIN = f"  {ROW}\n  float sum = 0;\n  {SUM}\n  out[row * n + col] = sum;"
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (f"  {ROW}\n  out[row * n + col] = x[row];", "nothing is loaded in a loop"),
-        (PLAIN.replace("x[row * n + k] * y[k * n + col]", "x[row * n + k]"), "nothing is loaded in a loop"),
-        (PLAIN.replace("float sum = 0;", "float sum = 0, more[4]; more[0] = n;"), "an array of its own already"),
+        (f"  {ROW}\n  out[row * n + col] = x[row];", "no load in a loop is uniform along"),
+        (PLAIN.replace("x[row * n + k] * y[k * n + col]", "x[row * n + k]"), "no load in a loop is uniform along"),
+        (PLAIN.replace("float sum = 0;", "float sum = 0, more[4]; more[0] = n;"), "a thread already has an array in registers"),
         (f"  n += 1;\n{PLAIN}", "the parameter n is changed"),
         (f"  dim3 me = threadIdx;\n{PLAIN}", "threadIdx is used as a whole"),
-        (f"{PLAIN}\n  if (row > 3) {{ __syncthreads(); }}", "wait for each other where not all may come"),
+        (f"{PLAIN}\n  if (row > 3) {{ __syncthreads(); }}", "a barrier stands in control flow that is not uniform"),
         (f"{PLAIN}\n  if (row > 3) return;\n  __syncthreads();", "some threads leave early"),
         (f"{PLAIN}\n  while (row < n) {{ if (row > 3) return; }}", "some threads leave early"),
         (f"{PLAIN}\n  sum = __shfl_down_sync(~0u, sum, 1);", "exchanges values inside a warp"),
         (f"{PLAIN}\n  atomicAdd(out, sum);", "atomically"),
-        (PLAIN.replace("float sum = 0", "auto sum = 0.0f"), "sum cannot be one of several"),
-        (PLAIN.replace("= sum;", "= sum + place();"), "a function that is called asks for threadIdx"),
+        (PLAIN.replace("float sum = 0", "auto sum = 0.0f"), "sum cannot be replaced by one value per thread"),
+        (PLAIN.replace("= sum;", "= sum + place();"), "a called function uses threadIdx"),
     ],
 )
 def test_what_is_left_alone(body, reason):

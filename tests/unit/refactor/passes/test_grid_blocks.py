@@ -32,7 +32,7 @@ def test_of_as_many_blocks_as_the_launch_computes_a_part_will_do():
     assert found.grid == ("ceildiv(rows, GRID_PART)", "2")
     (part,) = found.tunables
     assert (part.default, part.values) == (1, (1, 2, 4, 8, 16))
-    assert part.assumes.startswith("results do not depend on how many blocks there are")
+    assert part.assumes.startswith("results do not depend on the number of blocks: the loop at line")
 
 
 def test_it_goes_with_the_size_of_the_block():
@@ -45,11 +45,15 @@ def test_it_goes_with_the_size_of_the_block():
 @pytest.mark.parametrize(
     ("body", "grid", "reason"),
     [
-        (_STRIDED.replace("gridDim.x", "4"), "rows", "grid.x = rows is not a number"),
+        (_STRIDED.replace("gridDim.x", "4"), "rows", "grid.x = rows is not a literal number"),
         (_STRIDED, "ceildiv(rows, 16)", "only 4 blocks"),
         (_STRIDED, "2", "only 2 blocks"),
-        ("  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];", "32", "no loop strides over the whole grid"),
-        (_STRIDED + "\n  out[blockIdx.x] = 1.0f;", "32", "a block's place is used for more"),
+        (
+            "  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = x[i];",
+            "32",
+            "the kernel has no grid-stride loop along x",
+        ),
+        (_STRIDED + "\n  out[blockIdx.x] = 1.0f;", "32", "a block index is used for more than the start of a grid-stride loop"),
         (_STRIDED + "\n  if (threadIdx.x == 0) out[0] = x[0] / gridDim.x;", "32", "gridDim.x: it is used in arithmetic on data"),
     ],
 )

@@ -63,18 +63,18 @@ def test_whole_steps_of_a_share():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (_kernel("s += x[i];", "float s = 0.0f;", "out[blockIdx.x * blockDim.x + threadIdx.x] = s;"), "own s is stored"),
-        (_kernel("s += x[i];", "float s = 0.0f;", "if (threadIdx.x == 0) out[blockIdx.x] = s;"), "own s is stored"),
+        (_kernel("s += x[i];", "float s = 0.0f;", "out[blockIdx.x * blockDim.x + threadIdx.x] = s;"), "per-block s is stored"),
+        (_kernel("s += x[i];", "float s = 0.0f;", "if (threadIdx.x == 0) out[blockIdx.x] = s;"), "per-block s is stored"),
         (_kernel("s = 0.5f * s + x[i];", "float s = 0.0f;", "atomicAdd(out, s);"), "s is carried"),
         (_kernel("s += x[i]; out[i] = s;", "float s = 0.0f;"), "s is carried"),
         (_kernel("s += x[i]; s = fmaxf(s, 0.0f);", "float s = 0.0f;", "atomicAdd(out, s);"), "s is carried"),
-        (_kernel("out[i] = out[i + 1];"), "reads what another may write"),
-        (_kernel("out[threadIdx.x] = x[i];"), "may write to the same place"),
-        (_kernel("if (x[i] > 0.0f) return; out[i] = 1.0f;"), "can end the loop"),
-        (_kernel("__syncthreads(); out[i] = x[i];"), "waits for other threads"),
+        (_kernel("out[i] = out[i + 1];"), "may read what another writes"),
+        (_kernel("out[threadIdx.x] = x[i];"), "cannot prove that iterations over"),
+        (_kernel("if (x[i] > 0.0f) return; out[i] = 1.0f;"), "can leave the loop"),
+        (_kernel("__syncthreads(); out[i] = x[i];"), "contains a barrier"),
         (_kernel("out[i] = x[i]; n = n - 1;"), "may change while the loop runs"),
-        (_kernel("out[i] = x[i] + blockIdx.x;"), "blockIdx may differ from block to block"),
-        ("__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }", "no loop whose steps"),
+        (_kernel("out[i] = x[i] + blockIdx.x;"), "cannot prove that blockIdx is grid-uniform"),
+        ("__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }", "the kernel has no grid-stride loop"),
     ],
 )
 def test_says_why_not(text: str, reason: str):

@@ -44,15 +44,15 @@ def test_two_dimensions():
 @pytest.mark.parametrize(
     ("fill", "use", "reason"),
     [
-        ("held[i] = 2 * x[i];", "out[row] = held[0];", "more than a value of a buffer"),
-        ("held[i] = out[i];", "out[row] = held[0];", "more than a value of a buffer"),
+        ("held[i] = 2 * x[i];", "out[row] = held[0];", "is filled with more than a value of a read-only buffer"),
+        ("held[i] = out[i];", "out[row] = held[0];", "is filled with more than a value of a read-only buffer"),
         ("held[3 - i] = x[i];", "out[row] = held[0];", "not the counters"),
         (FILL, "held[0] += 1; out[row] = held[0];", "is changed"),
         (FILL, "out[row] = sum(held);", "as a whole"),
-        (FILL, "{ int n = 3; out[row] = held[n]; }", "n means something else"),
+        (FILL, "{ int n = 3; out[row] = held[n]; }", "n refers to another variable"),
         (FILL, "n = 3; out[row] = held[0];", "n may change"),
-        ("{ " + FILL + " out[i] = 1; }", "out[row] = held[0];", "does more"),
-        ("if (i < n) " + FILL, "out[row] = held[0];", "does more"),
+        ("{ " + FILL + " out[i] = 1; }", "out[row] = held[0];", "have other effects"),
+        ("if (i < n) " + FILL, "out[row] = held[0];", "have other effects"),
         ("{ " + FILL + " } held[0] = 1;", "out[row] = held[0];", "one statement"),
     ],
 )

@@ -34,8 +34,12 @@ def test_bounds_that_are_there_get_a_second_number():
 @pytest.mark.parametrize(
     ("text", "block", "reason"),
     [
-        (KERNEL, ("n / 4",), "not made of parameters and numbers"),
-        (KERNEL.replace("void k", "void __launch_bounds__(256, 2) k"), ("256",), "name the blocks already"),
+        (KERNEL, ("n / 4",), "the block's size is not an expression of parameters and numbers"),
+        (
+            KERNEL.replace("void k", "void __launch_bounds__(256, 2) k"),
+            ("256",),
+            "its launch bounds already give the number of blocks",
+        ),
         (KERNEL.replace("void k", "BOUNDS(256) void k"), ("256",), "BOUNDS may have launch bounds in it"),
     ],
 )

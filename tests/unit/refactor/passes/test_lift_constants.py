@@ -193,7 +193,9 @@ def test_a_tile_keeps_room_for_a_filter_and_the_grid_follows_rows_of_any_length(
     made = _lifted(small(_ROWS, grid=("n / 32", "n / 4"), block=("32", "4")))
     assert made.grid == ("n / T", "n / H")
     allowed = {
-        value: all(Expression.parse(r.expression).evaluate({"T": value}) for r in made.rules if "was not filled" in r.reason)
+        value: all(
+            Expression.parse(r.expression).evaluate({"T": value}) for r in made.rules if "reads only elements of" in r.reason
+        )
         for value in (8, 16, 32, 64)
     }
     assert allowed == {8: False, 16: False, 32: True, 64: True}
@@ -355,9 +357,7 @@ def test_dynamic_shared_memory_follows_the_tile_that_it_holds(uses: str):
 
 @pytest.mark.parametrize("uses", [_DIRECTLY, _BY_MACRO])
 def test_dynamic_shared_memory_of_another_size_fixes_the_tile(uses: str):
-    assert "TW: how the 2048 bytes of dynamic shared memory follow from it is not clear" in declined(
-        LiftConstants(), _tile(uses, "2048")
-    )
+    assert "TW: cannot express the 2048 bytes of dynamic shared memory in it" in declined(LiftConstants(), _tile(uses, "2048"))
 
 
 _STRIDED = "for (int i = threadIdx.x; i < {end}; i += blockDim.x) out[{place}] = {value};"
@@ -380,8 +380,8 @@ def test_a_block_goes_over_all_of_its_share():
             "H: grid.x = rows does not",
         ),
         ("#define S 4\n", _STRIDED.format(end="n", place="i", value="2.0f * S"), "rows", "S: it is used in arithmetic on data"),
-        ("#define S 4\n", _STRIDED.format(end="n + S", place="i", value="2.0f"), "rows", "S: it is added to or multiplied with"),
-        ("#define WARP_SIZE 32\n", "out[threadIdx.x / WARP_SIZE] = x[0];", "rows", "WARP_SIZE: it is the size of a warp"),
+        ("#define S 4\n", _STRIDED.format(end="n + S", place="i", value="2.0f"), "rows", "S: it is added to or multiplied by"),
+        ("#define WARP_SIZE 32\n", "out[threadIdx.x / WARP_SIZE] = x[0];", "rows", "WARP_SIZE: it is the warp size"),
         ("#define T 64\n", f"if (T >= 128) return;\n  {_PLACED}", "ceildiv(n, 64)", "T: it decides a branch"),
         ("#define T 64\n#if T > 32\n#endif\n", _PLACED, "ceildiv(n, 64)", "T: it decides an #if"),
         ("", _PLACED.replace("T", "blockDim.x"), "ceildiv(n, 64)", "no macro, constant or template argument"),
@@ -409,7 +409,9 @@ def test_elements_of_an_access():
 
 def test_an_access_whose_width_the_launch_hides_or_the_language_fixes():
     assert "the launch does not show the width" in declined(LiftConstants(), small(_LANES, grid=("ceildiv(n, 1024)",)))
-    assert "may be one less than the width" in declined(LiftConstants(), small(_LANES, grid=("ceildiv(n / 4 + 3, 256)",)))
+    assert "which may be the width of an access less one" in declined(
+        LiftConstants(), small(_LANES, grid=("ceildiv(n / 4 + 3, 256)",))
+    )
     fixed = _LANES.replace(
         "reinterpret_cast<const Packed*>(x)[i]", "*reinterpret_cast<const Packed*>(reinterpret_cast<const float4*>(x) + i)"
     )
@@ -501,7 +503,7 @@ __global__ void k(float* out, const float* x, int n) {{
     made = _lifted(small(text, grid=("ceildiv(n, 256)",), block=("64",), entry="k<4>", sizes={"rows": 1, "n": 1000}))
     found = [rule for rule in made.rules if rule.expression == "n % N_ == 0"]
     assert bool(found) == wanted
-    assert all(rule.reason == "line 5 asks only for the first of N_" for rule in found)
+    assert all(rule.reason == "line 5 checks only the first of N_" for rule in found)
 
 
 def test_numbers_that_the_host_defines_are_lifted_as_if_the_source_did():

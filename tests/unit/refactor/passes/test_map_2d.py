@@ -164,14 +164,20 @@ def test_a_changed_variable_is_set_anew_for_each_column():
         ("out[i] = x[i];", "no index"),
         ("out[i] = x[i % n];", "has no guard"),
         ("if (i >= rows * n) return;\n  out[i] = x[i % n] * x[i % rows];", "several extents"),
-        ("if (i >= rows * n) return;\n  out[i] = x[i % n] + threadIdx.x;", "threadIdx.x is used beside the index"),
+        ("if (i >= rows * n) return;\n  out[i] = x[i % n] + threadIdx.x;", "threadIdx.x is used in addition to the index"),
         ("if (i >= rows * n) return;\n  __shared__ float s[256];\n  out[i] = x[i % n];", "uses shared memory"),
         ("if (i >= rows * n) return;\n  out[i] = __shfl_sync(~0u, x[i % n], 0);", "exchanges values"),
         ("if (i >= rows * n) return;\n  for (int j = 0; j < 4; ++j) { if (x[i % n] < j) return; }", "an inner loop returns"),
-        ("out[0] = 1.0f;\n  if (i >= rows * n) return;\n  out[i] = x[i % n];", "done before the guard"),
-        ("if (i >= rows * n) return;\n  const int m = (int)x[0];\n  out[i] = x[i % m];", "m is not known before"),
-        ("if (i < rows * n) out[i] = x[i % n];\n  out[0] = 1.0f;", "follows the code inside the guard"),
-        ("if (i >= rows * n) return;\n#ifdef FAST\n  out[i] = x[i % n];\n#endif", "#if branches of its own"),
+        (
+            "out[0] = 1.0f;\n  if (i >= rows * n) return;\n  out[i] = x[i % n];",
+            "a statement before the guard cannot be shared by several elements",
+        ),
+        ("if (i >= rows * n) return;\n  const int m = (int)x[0];\n  out[i] = x[i % m];", "m is not available before"),
+        ("if (i < rows * n) out[i] = x[i % n];\n  out[0] = 1.0f;", "a statement follows the guarded code"),
+        (
+            "if (i >= rows * n) return;\n#ifdef FAST\n  out[i] = x[i % n];\n#endif",
+            "the kernel has #if branches, so its statements depend on macros",
+        ),
     ],
 )
 def test_declines(body: str, reason: str):
@@ -185,7 +191,7 @@ def test_declines_a_launch_that_leaves_elements_out():
 
 def test_declines_values_carried_from_step_to_step():
     loop = "float sum = 0.0f;\n  for (int i = threadIdx.x; i < rows * n; i += blockDim.x) { sum += x[i % n]; }\n  out[0] = sum;"
-    assert "carries sum from step to step" in declined(Map2D(), small(_kernel(loop), **_FLAT))
+    assert "carries sum between iterations" in declined(Map2D(), small(_kernel(loop), **_FLAT))
 
 
 _ROW_AND_COLUMN = "if (i >= rows * n) return;\n  int r = i / n, c = i % n;\n  out[r * n + c] = x[c];"

@@ -58,10 +58,13 @@ def test_what_all_threads_have_may_be_stored():
         (_kernel("const float4 v = p[i]; s += i * (v.x + v.y + v.z + v.w);"), "treats the elements of a pack differently"),
         (_kernel("const float4 v = p[i]; s = v.x + v.y + v.z + v.w;"), "treats the elements of a pack differently"),
         (_kernel("const float4 v = p[i + 1]; s += v.x + v.y + v.z + v.w;"), "does not load at i"),
-        (_kernel(pack="Four"), "no pack of two or four numbers"),
+        (_kernel(pack="Four"), "the loaded value is not a pack of two or four numbers"),
         (_kernel(after="out[threadIdx.x] = s;"), "a thread uses its own s"),
         (_kernel().replace("float4*>(x)", "float4*>(out)"), "may change"),
-        ("__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }", "no loop whose steps"),
+        (
+            "__global__ void k(float* out, const float* x, int n) { out[0] = x[0]; }",
+            "the kernel has no block-stride or grid-stride loop",
+        ),
     ],
 )
 def test_says_why_not(text: str, reason: str):
@@ -73,4 +76,4 @@ def test_blocks_results_of_a_grid():
         "int i = threadIdx.x; i < n / 4; i += blockDim.x",
         "int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4; i += gridDim.x * blockDim.x",
     )
-    assert "own s is stored" in declined(NarrowLoads(), small(text))
+    assert "per-block s is stored" in declined(NarrowLoads(), small(text))

@@ -56,18 +56,20 @@ def test_values_leave_blocks_out():
     answer = applied(Persistent(), small(_kernel(_INDEX + "if (i < n) out[i] = x[i];"), grid=("ceildiv(n, 256)",)))
     assert answer.choice is not None
     assert answer.choice.values == (0, 1, 2, 4)  # 16 blocks for 2 compute units
-    assert "no more than the device holds" in declined(Persistent(), small(_kernel("out[blockIdx.x] = 1.0f;"), grid=("2",)))
+    assert "blocks: no more than are resident at a time" in declined(
+        Persistent(), small(_kernel("out[blockIdx.x] = 1.0f;"), grid=("2",))
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
         ("out[blockIdx.x] = x[blockIdx.x];", "no argument is the number of rows"),
-        (_INDEX + "if (i < count) out[i] = x[i];", "not known to reach the guard's end"),
+        (_INDEX + "if (i < count) out[i] = x[i];", "cannot prove that the launch covers the guard's range"),
         (_INDEX + "out[i] = x[i];", "has no guard"),
-        (_INDEX + "if (i >= n) return;\n  x += i;\n  out[i] = *x;", "x is changed, and the next element would need it"),
+        (_INDEX + "if (i >= n) return;\n  x += i;\n  out[i] = *x;", "x is changed, but the next element needs"),
         ("out[blockIdx.x] = x[blockIdx.y];", "several dimensions"),
-        ("out[blockIdx.x] = gridDim.x;", "knows the grid's shape"),
+        ("out[blockIdx.x] = gridDim.x;", "is used: the kernel depends on the grid's shape"),
     ],
 )
 def test_declines(body: str, reason: str):

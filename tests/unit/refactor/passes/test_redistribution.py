@@ -127,7 +127,7 @@ def test_steps_that_depend_on_a_threads_steps_before_are_not(loop: str, step: st
     assert _conjectured(subject) == {"BLOCK"}
     if loop == _OVER_GRID:
         reason = declined(GridBlocks(), subject)
-        assert "of the thread's steps before" in reason or "leaves the loop over i" in reason
+        assert "of the thread's earlier iterations" in reason or "leaves the loop over i" in reason
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_a_thread_makes_of_its_elements_is_not():
         "  for (int k = 0; k < E; ++k) if (base + k < n) out[base + k] = v[k] / sum;"
     )
     subject = small(_kernel(body, "#define E 4\n"), grid=("ceildiv(n, 256)",), block=("64",))
-    assert "makes sum of all elements of a thread" in declined(LiftConstants(), subject)
+    assert "aggregates sum over all elements of a thread" in declined(LiftConstants(), subject)
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_bundled_kernels_that_are_proved(name: str):
 def test_a_conjectured_size_says_what_is_not_proved():
     subject = small(_kernel(_INDEX + "if (i < n) out[i] = tid;", "#define T 256\n"), grid=("ceildiv(n, 256)",))
     (made,) = applied(LiftConstants(), subject).variant.tunables
-    assert made.assumes == "results do not depend on T, although line 5 uses a thread's place in its block (tid)"
+    assert made.assumes == "results do not depend on T, although line 5 uses a thread's index in its block (tid)"

@@ -21,7 +21,7 @@ def _shared(body: str) -> Variant:
     found = applied(RowLanes(), _subject(body))
     assert found.variant == _subject(body).variant
     assert found.choice is not None
-    assert "do not depend on each other" in found.choice.assumes
+    assert "are independent" in found.choice.assumes
     return found.alternatives[32]
 
 
@@ -60,7 +60,7 @@ def test_what_steps_collect_is_put_together(step: str, together: str):
 )
 def test_loops_whose_steps_one_thread_must_do_stay(step: str):
     body = f"  float s = 0; int last = 0;\n  for (int j = 0; j < n; j++) {{ {step}; }}\n  out[r] = s + last;\n"
-    assert "whose steps lie side by side" in declined(RowLanes(), _subject(body))
+    assert "iterations that access adjacent elements" in declined(RowLanes(), _subject(body))
 
 
 def test_of_nested_loops_the_one_along_memory_is_shared():

@@ -103,31 +103,40 @@ def test_loops_and_conditions_that_all_threads_share_stay_around():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("  if (tid >= n) return;\n  to[tid] = row[tid];\n", "threads that differ take different ways"),
-        (f"{ADDED}  if (tid < n / 2) to[tid] = all;\n", "guards let different numbers of threads through"),
-        (f"{ADDED}  if (tid < n) to[tid] = sum * all;\n", "sum is used, which differs between threads"),
-        (f"{ADDED}  if (tid == 31) to[0] = all;\n", "threads that differ take different ways"),
-        (f"{ADDED}  if (tid == 0) to[0] = sum;\n", "the first thread uses sum, which is its own"),
-        (f"{ADDED}  atomicAdd(&out[0], all);\n", "more than to set something"),
-        (ADDED.replace("0.0f", "1.0f"), "sum does not begin with nothing"),
+        ("  if (tid >= n) return;\n  to[tid] = row[tid];\n", "a branch is not block-uniform"),
+        (f"{ADDED}  if (tid < n / 2) to[tid] = all;\n", "guards admit different numbers of threads"),
+        (f"{ADDED}  if (tid < n) to[tid] = sum * all;\n", "uses sum, which is not block-uniform"),
+        (f"{ADDED}  if (tid == 31) to[0] = all;\n", "a branch is not block-uniform"),
+        (f"{ADDED}  if (tid == 0) to[0] = sum;\n", "the first thread uses sum, which is not block-uniform"),
+        (f"{ADDED}  atomicAdd(&out[0], all);\n", "a statement outside the guards is not an assignment"),
+        (ADDED.replace("0.0f", "1.0f"), "sum does not start with the neutral element"),
         (ADDED.replace("float sum", "unsigned char sum"), "too narrow"),
-        (ADDED.replace("sum += row[tid];", "{ sum += row[tid]; __syncthreads(); }"), "work together inside a guard"),
-        (ADDED.replace("block_sum", "warp_sum"), "what gives all its value differs between threads"),
-        ("  const float old = atomicAdd(&out[0], 1.0f);\n  if (tid < n) to[tid] = 1;\n", "and may do more than that"),
-        (f"{ADDED}  if (tid < n) to[tid] = blockDim.x;\n", "blockDim.x is asked for"),
-        ("  const float c = block_sum(1.0f);\n  if (tid < n) to[tid] = c;\n", "and may do more than that"),
+        (ADDED.replace("sum += row[tid];", "{ sum += row[tid]; __syncthreads(); }"), "cooperate inside a guard"),
+        (ADDED.replace("block_sum", "warp_sum"), "the value of all is not block-uniform"),
+        (
+            "  const float old = atomicAdd(&out[0], 1.0f);\n  if (tid < n) to[tid] = 1;\n",
+            "is not block-uniform, and computing it may have side effects",
+        ),
+        (f"{ADDED}  if (tid < n) to[tid] = blockDim.x;\n", "blockDim.x is used outside"),
+        (
+            "  const float c = block_sum(1.0f);\n  if (tid < n) to[tid] = c;\n",
+            "is not block-uniform, and computing it may have side effects",
+        ),
         (SCALED.replace("v = row[tid]", "v = to[tid]"), "to may have changed since"),
         (
             SCALED.replace("v = row[tid];", "for (int j = 0; j < 2; ++j) { v = row[tid] * j; sum += v; }"),
-            "writes memory, or a sum",
+            "the statement writes memory or a reduction variable",
         ),
         (
             "  __shared__ float s[1024];\n  if (tid < n) s[tid] = row[tid];\n  if (tid < n) to[tid] = s[n - 1 - tid];\n",
-            "s is used",
+            "uses s",
         ),
         ("  float v;\n  if (n > 9) { if (tid < n) v = row[tid]; }\n  if (tid < n) to[tid] = v;\n", "used outside the guards"),
         ("  float v;\n  if (n > 9)\n    if (tid < n) v = row[tid];\n  if (tid < n) to[tid] = v;\n", "used outside the guards"),
-        (";\n  int r = 0;\n  for (r = 0; r < 2; ++r) {}\n  if (tid < n) r += tid;\n  to[0] = block_sum(r);\n", "steps differ"),
+        (
+            ";\n  int r = 0;\n  for (r = 0; r < 2; ++r) {}\n  if (tid < n) r += tid;\n  to[0] = block_sum(r);\n",
+            "a loop's trip count is not block-uniform",
+        ),
         ("  const int c = __syncthreads_count(1);\n  if (tid < n) to[tid] = c;\n", "threads exchange values"),
         (
             "  for (int r = 0; r < 2; ++r) {\n    if (tid < n) { if (row[tid] > 0) continue; to[tid] = r; }\n  }\n",
@@ -143,14 +152,14 @@ def test_sums_that_hold_for_one_number_of_warps_only():
     body = "  float top = -INFINITY;\n  if (tid < n) top = fmaxf(top, row[tid]);\n"
     body += "  const float m = block_max(top);\n  if (tid < n) to[tid] = m;\n"
     applied(RowLoops(), rows(body))
-    assert "known as such" in declined(RowLoops(), rows(body, before=SUM + MAX.replace("-INFINITY", "0.0f")))
+    assert "recognised block reductions" in declined(RowLoops(), rows(body, before=SUM + MAX.replace("-INFINITY", "0.0f")))
 
 
 def test_the_original_must_reach_the_end_with_whole_warps():
     assert "fewer threads than elements" in declined(RowLoops(), rows(SCALED, block="256"))
-    assert "a warp that is not whole" in declined(RowLoops(), rows(SCALED, block="n"))
-    assert "64 threads at most" not in str(RowLoops().apply(rows(SCALED, n=64)))
-    assert "4 threads at most" in declined(RowLoops(), rows("  if (tid < n) to[tid] = row[tid];\n", block="n", n=4))
+    assert "lanes exchange values, and a block of" in declined(RowLoops(), rows(SCALED, block="n"))
+    assert "at most 64 threads" not in str(RowLoops().apply(rows(SCALED, n=64)))
+    assert "at most 4 threads" in declined(RowLoops(), rows("  if (tid < n) to[tid] = row[tid];\n", block="n", n=4))
 
 
 def test_opencl_is_left_alone():

@@ -105,7 +105,7 @@ def test_a_copy_of_an_opencl_pointer_is_in_the_same_memory():
     ("body", "reason"),
     [
         ("out[threadIdx.x] = x[threadIdx.x];", "blockIdx.x is not used"),
-        ("out[blockIdx.x] = gridDim.x;", "knows the grid's shape"),
+        ("out[blockIdx.x] = gridDim.x;", "is used: the kernel depends on the grid's shape"),
         ("out[blockIdx.x] = x[blockIdx.y];", "several dimensions"),
         ("const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = x[i];", "counts elements, not rows"),
         ("out[blockIdx.x] = 1.0f;\n  __threadfence();", "blocks may wait"),
@@ -119,7 +119,7 @@ def test_a_copy_of_an_opencl_pointer_is_in_the_same_memory():
             "may return before",
         ),
         ("for (int i = 0; i < n; ++i) { if (x[i] > 0.0f) return; out[blockIdx.x] = i; }", "an inner loop returns"),
-        ("out[blockIdx.x] = cg::this_grid().size();", "ways not looked into"),
+        ("out[blockIdx.x] = cg::this_grid().size();", "ways that are not analysed"),
     ],
 )
 def test_declines(body: str, reason: str):
@@ -128,15 +128,15 @@ def test_declines(body: str, reason: str):
 
 def test_declines_when_a_function_knows_the_block():
     text = "__device__ int row() { return blockIdx.x; }\n" + _kernel("out[row()] = x[blockIdx.x];")
-    assert "a function that the kernel calls" in declined(RowsPerBlock(), small(text))
+    assert "a called function uses" in declined(RowsPerBlock(), small(text))
 
 
 def test_declines_when_there_are_few_rows():
-    assert "without work" in declined(RowsPerBlock(), small(_kernel(_COPY), sizes={"rows": 3, "n": 4000}))
+    assert "leave compute units idle" in declined(RowsPerBlock(), small(_kernel(_COPY), sizes={"rows": 3, "n": 4000}))
 
 
 def test_what_is_not_looked_into_is_assumed_to_know_no_block():
     text = '#include "mine.h"\n' + _kernel("out[blockIdx.x] = strange(x[blockIdx.x]);")
     answer = applied(RowsPerBlock(), small(text))
     assert answer.choice is not None
-    assert answer.choice.assumes.startswith("strange does not depend on which block runs it")
+    assert answer.choice.assumes.startswith("strange does not depend on which block executes it")

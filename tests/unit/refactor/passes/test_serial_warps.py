@@ -23,7 +23,7 @@ def _subject(body: str, *, block: str = "128", before: str = _SUM) -> Subject:
 def _forms(body: str, *, block: str = "128") -> dict[int, Variant]:
     found = applied(SerialWarps(), _subject(body, block=block))
     assert found.choice is not None
-    assert "lanes of a warp meet only where they exchange values" in found.choice.assumes
+    assert "lanes of a warp synchronise only where they exchange values" in found.choice.assumes
     return dict(found.alternatives)
 
 
@@ -86,10 +86,16 @@ def test_a_function_of_a_type_only_shares_the_name():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("  if (threadIdx.x < 8) out[0] = sum(x[0]);\n", "not all of them come alike"),
-        ("  if (x[threadIdx.x] > 0.f) return;\n  out[0] = sum(x[0]);\n", "a lane returns before others are done"),
-        ("  for (int i = threadIdx.x; i < n; i += 32) out[0] = sum(x[i]);\n", "not all of them come alike"),
-        ("  out[0] = n > 3 ? sum(x[threadIdx.x]) : 0.f;\n", "where a condition holds"),
+        ("  if (threadIdx.x < 8) out[0] = sum(x[0]);\n", "lanes exchange values where the control flow is not warp-uniform"),
+        (
+            "  if (x[threadIdx.x] > 0.f) return;\n  out[0] = sum(x[0]);\n",
+            "a lane may return before other lanes finish exchanging values",
+        ),
+        (
+            "  for (int i = threadIdx.x; i < n; i += 32) out[0] = sum(x[i]);\n",
+            "lanes exchange values where the control flow is not warp-uniform",
+        ),
+        ("  out[0] = n > 3 ? sum(x[threadIdx.x]) : 0.f;\n", "lanes exchange values under a condition"),
     ],
 )
 def test_lanes_that_do_not_come_together(body: str, reason: str):
@@ -99,11 +105,13 @@ def test_lanes_that_do_not_come_together(body: str, reason: str):
 def test_on_a_gpu_lanes_work_side_by_side_already():
     subject = _subject(_ROW)
     limits = replace(CPU_LIMITS, shared_banks=32)
-    assert "side by side" in declined(SerialWarps(), Subject(subject.kernel, limits, subject.variant))
+    assert "already run in parallel" in declined(SerialWarps(), Subject(subject.kernel, limits, subject.variant))
 
 
 def test_a_block_of_one_thread_has_no_lanes():
-    assert "no lanes exchange values" in declined(SerialWarps(), _subject("out[0] = x[0];\n", block="1"))
+    assert "lanes do not exchange values, and the kernel does not use a thread's warp or lane index" in declined(
+        SerialWarps(), _subject("out[0] = x[0];\n", block="1")
+    )
 
 
 _COLUMNS = """  __shared__ float w[512];

@@ -114,7 +114,7 @@ def test_place_may_follow_the_quotient_and_the_remainder():
     assert "blockIdx.x / SPLIT;" in applied(SplitGrid(), bundled("rope")).alternatives[2].text
     body = "const int r = i / m; const int c = i % m; row[r * 2 * m + c] = in[i];"
     assert "SPLIT" in _split(_plain(body, parameters="int n, int m"), scalars={"n": "n", "m": "8"})
-    assert "place of its own" in declined(SplitGrid(), small(_plain("row[i / 2] = in[i];")))
+    assert "disjoint elements" in declined(SplitGrid(), small(_plain("row[i / 2] = in[i];")))
 
 
 def test_whole_steps_of_what_was_split():
@@ -137,18 +137,18 @@ def test_opencl():
 def test_in_place_steps_read_their_own_element_only():
     inout = {"out": "inout", "x": "in"}
     assert "SPLIT" in _split(_plain("row[i] = row[i] + in[i];"), roles=inout)
-    assert "reads what another step may write" in declined(SplitGrid(), small(_plain("row[i] = row[i + 1];"), roles=inout))
+    assert "may read what another iteration writes" in declined(SplitGrid(), small(_plain("row[i] = row[i + 1];"), roles=inout))
     second = "for (int i = threadIdx.x; i < n; i += blockDim.x) { row[i] += 1.0f; }"
     assert "SPLIT" in _split(_plain("row[i] = in[i];", after=second), roles=inout)
     reversed_ = "for (int i = threadIdx.x; i < n; i += blockDim.x) { row[i] = row[n - 1 - i]; }"
-    assert "reads what another" in declined(SplitGrid(), small(_plain("row[i] = in[i];", after=reversed_), roles=inout))
+    assert "may read what another" in declined(SplitGrid(), small(_plain("row[i] = in[i];", after=reversed_), roles=inout))
     shifted = "for (int i = 1 + threadIdx.x; i < n; i += blockDim.x) { row[i] += 1.0f; }"
-    assert "reads what another" in declined(SplitGrid(), small(_plain("row[i] = in[i];", after=shifted), roles=inout))
+    assert "may read what another" in declined(SplitGrid(), small(_plain("row[i] = in[i];", after=shifted), roles=inout))
 
 
 def test_methods_that_only_write():
     assert "SPLIT" in _split(_plain("Pair p; p.a[0] = in[i]; p.a[1] = in[i]; p.store(row + i * 2);"))
-    assert "reads what another" in declined(
+    assert "may read what another" in declined(
         SplitGrid(), small(_plain("Pair p; p.a[1] = in[i]; p.swap(row + 2 * i); p.store(row + i * 2 + 1);"))
     )
 
@@ -156,20 +156,23 @@ def test_methods_that_only_write():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (_kernel("out[i] = in[i];", before="out = buffer;", parameters="int n, float* buffer"), "writes to is not clear"),
-        (_plain("sum += in[i];", before="float sum = 0.0f;", after="row[threadIdx.x] = sum;"), "outside the loops"),
+        (_kernel("out[i] = in[i];", before="out = buffer;", parameters="int n, float* buffer"), "cannot tell what line"),
+        (_plain("sum += in[i];", before="float sum = 0.0f;", after="row[threadIdx.x] = sum;"), "outside the distributed loops"),
         (_plain("last = in[i]; row[i] = last;", before="float last = 0.0f;"), "last is carried"),
         (_plain("seen[i % 2] = in[i]; row[i] = seen[0];", before="float seen[2];"), "seen is carried"),
-        (_plain("row[0] = in[i];"), "does not write to a place of its own"),
-        (_plain("row[threadIdx.x] = in[i];"), "does not write to a place of its own"),
-        (_plain("row[index[i]] = in[i];", parameters="int n, const int* index"), "does not write to a place of its own"),
+        (_plain("row[0] = in[i];"), "writes disjoint elements in each iteration over"),
+        (_plain("row[threadIdx.x] = in[i];"), "writes disjoint elements in each iteration over"),
+        (
+            _plain("row[index[i]] = in[i];", parameters="int n, const int* index"),
+            "writes disjoint elements in each iteration over",
+        ),
         (_plain("atomicAdd(&row[i], in[i]);"), "atomically"),
-        (_plain("if (in[i] < 0.0f) break; row[i] = in[i];"), "a step can end it"),
-        (_plain("if (in[i] < 0.0f) return; row[i] = in[i];"), "a step can end it"),
+        (_plain("if (in[i] < 0.0f) break; row[i] = in[i];"), "an iteration can leave it"),
+        (_plain("if (in[i] < 0.0f) return; row[i] = in[i];"), "an iteration can leave it"),
         (_plain("row[i] = in[i] + gridDim.x;"), "uses gridDim.x"),
         (_plain("row[i] = in[i];", before="__syncthreads();"), "has barriers"),
         (_plain("row[i] = in[i];", before="__shared__ float s[4];"), "uses shared memory"),
-        (_plain("row[i] = in[i];", after="if (threadIdx.x == 0) out[0] = 1.0f;"), "outside the loops"),
+        (_plain("row[i] = in[i];", after="if (threadIdx.x == 0) out[0] = 1.0f;"), "outside the distributed loops"),
         (_plain("row[i] = __shfl_sync(~0u, in[i], 0);"), "exchanges values inside a warp"),
     ],
 )

@@ -77,23 +77,35 @@ def test_other_types_of_four_bytes_and_names_that_are_taken():
 @pytest.mark.parametrize(
     ("work", "reason"),
     [
-        (GUARDED.format("out[j * n + i] = x[j * n + i];"), "no access to memory runs along threadIdx.y"),
+        (
+            GUARDED.format("out[j * n + i] = x[j * n + i];"),
+            "no access runs along threadIdx.y while another runs along threadIdx.x",
+        ),
         ("__syncthreads(); " + WORK, "has barriers"),
         ("float v = __shfl_xor_sync(~0u, x[i], 1); " + WORK, "exchanges values"),
         ("__threadfence(); " + WORK, "may wait for each other"),
         ("out[0] = 1.0f; " + WORK, "the work is more than one store"),
         (WORK + " else out[i] = 0.0f;", "the work is more than one store"),
         (GUARDED.format("out[i * m + j] = 2.0f * x[j * n + i];"), "more than a loaded value"),
-        (GUARDED.format("out[i * m + j] = out[j * n + i];"), "out may be written meanwhile"),
-        (GUARDED.format("out[i * m + j] = x[j * n + i + threadIdx.x];"), "do not follow from the thread's place"),
-        (GUARDED.format("out[i * m + j] = x[j * i + i];"), "no access to memory runs along threadIdx.y"),
+        (GUARDED.format("out[i * m + j] = out[j * n + i];"), "out may be written between the load and the store"),
+        (
+            GUARDED.format("out[i * m + j] = x[j * n + i + threadIdx.x];"),
+            "element indices do not follow from the thread's index in the grid",
+        ),
+        (
+            GUARDED.format("out[i * m + j] = x[j * i + i];"),
+            "no access runs along threadIdx.y while another runs along threadIdx.x",
+        ),
         (GUARDED.format("out[i * m + j] = x[j * n + i + n / 3];"), "is not a size of a matrix"),
-        (GUARDED.format("out[i * m + j] = j < 3 ? x[j * n + i] : 0.0f;"), "there are two ends along y"),
-        ("if (i < n) out[i * m + j] = x[j * n + i];", "no check says where the matrix ends along threadIdx.y"),
-        ("if (i + j < n && j < m) out[i * m + j] = x[j * n + i];", "a condition is no end of the matrix"),
-        ("if (i < n && i > 0 && j < m) out[i * m + j] = x[j * n + i];", "no end of the matrix"),
+        (GUARDED.format("out[i * m + j] = j < 3 ? x[j * n + i] : 0.0f;"), "there are two bounds along y"),
+        ("if (i < n) out[i * m + j] = x[j * n + i];", "no bounds check gives the matrix's extent along threadIdx.y"),
+        ("if (i + j < n && j < m) out[i * m + j] = x[j * n + i];", "a condition is not a bounds check of the matrix"),
+        ("if (i < n && i > 0 && j < m) out[i * m + j] = x[j * n + i];", "a condition is not a bounds check of the matrix"),
         ("n = 3; " + WORK, "is not a size of a matrix"),
-        (ROWS.format(GUARDED.format("out[i * m + j + t] = x[(j + t) * n + i];")), "do not follow from the thread's place"),
+        (
+            ROWS.format(GUARDED.format("out[i * m + j + t] = x[(j + t) * n + i];")),
+            "element indices do not follow from the thread's index in the grid",
+        ),
     ],
 )
 def test_what_is_left_alone(work, reason):
@@ -103,8 +115,14 @@ def test_what_is_left_alone(work, reason):
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
-        ("if (i < n && j + t < m) out[i * m + j + t] = x[(j + 2 * t) * n + i];", "do not follow from the thread's place"),
-        ("if (i < n && j < m) out[i * m + j + t] = x[(j + t) * n + i];", "do not follow from the thread's place"),
+        (
+            "if (i < n && j + t < m) out[i * m + j + t] = x[(j + 2 * t) * n + i];",
+            "element indices do not follow from the thread's index in the grid",
+        ),
+        (
+            "if (i < n && j < m) out[i * m + j + t] = x[(j + t) * n + i];",
+            "element indices do not follow from the thread's index in the grid",
+        ),
     ],
 )
 def test_rows_that_are_not_alike(step, reason):
@@ -116,11 +134,11 @@ def test_rows_that_are_not_alike(step, reason):
 
 
 def test_a_grid_that_does_not_reach_all_elements_is_left_alone():
-    assert "does not reach all elements along x" in declined(Squares(), plain(grid=("n / 64", "ceildiv(rows, 16)")))
+    assert "does not cover all elements along x" in declined(Squares(), plain(grid=("n / 64", "ceildiv(rows, 16)")))
 
 
 def test_a_tile_that_is_more_than_a_copy_is_left_alone():
-    assert "cannot do without: tile" in declined(Squares(), plain("__shared__ float tile[2]; tile[0] = 2 * x[i]; " + WORK))
+    assert "cannot be removed: tile" in declined(Squares(), plain("__shared__ float tile[2]; tile[0] = 2 * x[i]; " + WORK))
 
 
 def test_opencl_is_left_alone():

@@ -102,9 +102,9 @@ __kernel void k(__global float* out, __global const float* x, int n) {
     ("parts", "reason"),
     [
         ({"array": "float row[4096];"}, "no shared array"),
-        ({"second": "to[j] = row[n - 1 - j];"}, "elsewhere than where the same thread wrote it"),
-        ({"second": "to[j] = row[j + 1];"}, "elsewhere than where the same thread wrote it"),
-        ({"first": "if (i & 1) row[i] = from[i];"}, "not written in every step"),
+        ({"second": "to[j] = row[n - 1 - j];"}, "is also read where another thread wrote it"),
+        ({"second": "to[j] = row[j + 1];"}, "is also read where another thread wrote it"),
+        ({"first": "if (i & 1) row[i] = from[i];"}, "is not written in every iteration"),
         ({"first": "row[i] = from[i]; if (i > 5) break;"}, "can be left"),
         ({"first": "row[i] = from[i]; row[i] += 1.0f;"}, "changed in place"),
         ({"first": "row[i / 2] = from[i];"}, "cannot prove"),
@@ -114,9 +114,12 @@ __kernel void k(__global float* out, __global const float* x, int n) {
             {"second": "to[j] = row[j]; } for (int j = threadIdx.x; j < n / 2; j += blockDim.x) { to[j] += row[j];"},
             "another range",
         ),
-        ({"second": "to[j] = 0; } for (int j = 0; j < n; ++j) { total += row[j];"}, "outside the loops"),
-        ({"second": "} if (n) { for (int j = threadIdx.x; j < n; j += blockDim.x) to[j] = row[j];"}, "after it was written"),
-        ({"array": "__shared__ float row[4096], other[32];"}, "not declared alone"),
+        ({"second": "to[j] = 0; } for (int j = 0; j < n; ++j) { total += row[j];"}, "outside block-stride loops"),
+        (
+            {"second": "} if (n) { for (int j = threadIdx.x; j < n; j += blockDim.x) to[j] = row[j];"},
+            "cannot prove that every read of",
+        ),
+        ({"array": "__shared__ float row[4096], other[32];"}, "is declared together with others, or is not one-dimensional"),
     ],
 )
 def test_what_is_not_a_thread_s_own_row(parts, reason):

@@ -19,7 +19,7 @@ def _subject(step: str, *, before: str = "", start: str = "threadIdx.x", after: 
 def _made(subject: Subject) -> Variant:
     answer = applied(StepLanes(), subject)
     assert answer.choice is not None
-    assert "do not depend on each other" in answer.choice.assumes
+    assert "are independent" in answer.choice.assumes
     return answer.alternatives[32]
 
 
@@ -44,12 +44,16 @@ def test_a_loop_that_begins_further_on():
 @pytest.mark.parametrize(
     ("step", "before", "reason"),
     [
-        ("out[t] = x[t];", "", "no loop inside a step"),
-        ("float dot = 0.f; for (int d = 0; d < n; ++d) dot += x[d * n + t]; out[t] = dot;", "", "no loop inside a step"),
-        (f"{_STEP} out[t + threadIdx.x] = dot;", "", "asks which thread does it"),
-        (f"{_STEP} out[t + mine] = dot;", "const int mine = threadIdx.x * 2;", "tells threads apart"),
-        (f"{_STEP} if (dot > last) out[t] = dot; last = dot;", "float last = 0.f;", "carried from one step"),
-        (f"{_STEP} __syncthreads(); out[t] = dot;", "", "threads meet inside a step"),
+        ("out[t] = x[t];", "", "no inner loop has iterations that access adjacent elements"),
+        (
+            "float dot = 0.f; for (int d = 0; d < n; ++d) dot += x[d * n + t]; out[t] = dot;",
+            "",
+            "no inner loop has iterations that access adjacent elements",
+        ),
+        (f"{_STEP} out[t + threadIdx.x] = dot;", "", "the loop body uses the thread index"),
+        (f"{_STEP} out[t + mine] = dot;", "const int mine = threadIdx.x * 2;", "distinguishes threads"),
+        (f"{_STEP} if (dot > last) out[t] = dot; last = dot;", "float last = 0.f;", "is carried between iterations"),
+        (f"{_STEP} __syncthreads(); out[t] = dot;", "", "the loop body contains a barrier"),
     ],
 )
 def test_declines(step: str, before: str, reason: str):
@@ -59,4 +63,4 @@ def test_declines(step: str, before: str, reason: str):
 def test_not_where_only_some_threads_come():
     loop = f"for (int t = threadIdx.x; t < n; t += blockDim.x) {{ {_STEP} out[t] = dot; }}"
     text = f"__global__ void k(float* out, const float* x, int n) {{\n  if (threadIdx.x < 64)\n  {loop}\n}}\n"
-    assert "not all threads come" in declined(StepLanes(), small(text))
+    assert "cannot prove that all threads reach the loop" in declined(StepLanes(), small(text))

@@ -57,7 +57,7 @@ void k(__global float* out, const __global float* x, const int rows, const int n
         ("if (r < n && c < rows) out[c * n + r] = x[c * n + r];", "no access to global memory runs along threadIdx.y"),
         ("out[r * n + c] = __shfl_xor_sync(~0u, x[r * n + c], 1);", "warps follow x"),
         ("out[r * n + c] = x[place(threadIdx)];", "threadIdx is used as a whole"),
-        ("volatile float v = x[0];\n  out[r * n + c] = v;", "count on each other"),
+        ("volatile float v = x[0];\n  out[r * n + c] = v;", "threads of a warp may rely on each other"),
     ],
 )
 def test_declines(body: str, reason: str):
@@ -66,7 +66,7 @@ def test_declines(body: str, reason: str):
 
 def test_declines_more_blocks_than_fit_along_y():
     subject = small(_kernel("out[r * n + c] = x[0];"), **_GRID, sizes={"rows": 16 * 70_000, "n": 8})
-    assert "no more than 65535 fit" in declined(SwapAxes(), subject)
+    assert "at most 65535 are possible" in declined(SwapAxes(), subject)
 
 
 @pytest.mark.parametrize("name", ["matmul", "conv2d", "convolution_opencl"])

@@ -80,7 +80,7 @@ def test_opencl_says_it_in_its_own_words():
         ("__shared__ float s; s = 1.f; out[threadIdx.x] = s;", "", "uses shared memory"),
         ("out[threadIdx.x] = __shfl_sync(~0u, x[0], 1);", "", "exchanges values"),
         ("while (((volatile float*)x)[0] == 0.f) {} out[threadIdx.x] = 1.f;", "", "may wait"),
-        ("out[me()] = 1.f;", "__device__ int me() { return threadIdx.x; }\n", "calls uses threadIdx.x"),
+        ("out[me()] = 1.f;", "__device__ int me() { return threadIdx.x; }\n", "called function uses threadIdx.x"),
         ("out[sum(threadIdx)] = 1.f;", "__device__ int sum(uint3 t) { return t.x; }\n", "as a whole"),
     ],
 )
@@ -92,7 +92,7 @@ def test_declines(body: str, before: str, reason: str):
 def test_functions_that_are_not_read_are_assumed_to_be_plain():
     found = _made(f"  {_INDEX}  out[i] = strange(x[i]);", before='#include "mine.h"\n')
     assert found.choice is not None
-    assert found.choice.assumes == "strange, which is not read, does not tell threads apart"
+    assert found.choice.assumes == "strange, whose source is not available, does not distinguish threads"
     plain = _made(f"  {_INDEX}  out[i] = sqrtf(x[i]);", before='#include "mine.h"\n').choice
     assert plain is not None
     assert plain.assumes == ""

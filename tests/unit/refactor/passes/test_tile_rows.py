@@ -49,7 +49,7 @@ def test_vectors_and_transposed_tiles():
         (ROWS + COLS, "", "no barrier"),  # the next tile may be filled while this one is read
         (ROWS + COLS.replace("36;", "32;"), "__syncthreads();", "32"),
         (ROWS.replace("+= 4", "+= 8") + COLS, "__syncthreads();", "does not distribute"),
-        ("if (threadIdx.y > n) return; " + ROWS + COLS, "__syncthreads();", "not all threads"),
+        ("if (threadIdx.y > n) return; " + ROWS + COLS, "__syncthreads();", "cannot prove that all threads"),
         (FLAT.replace("288", "280"), "__syncthreads();", "280"),
         (FLAT.replace("i % 36]", "i % 18 * 2]"), "__syncthreads();", "not every element"),
         (FLAT.replace("i % 36]", "i % 36 * 4294967296ll]"), "__syncthreads();", "not every element"),  # counted, not listed

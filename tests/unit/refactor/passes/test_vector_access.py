@@ -52,11 +52,11 @@ def test_rows_must_begin_at_multiples():
     assert _rules(answer) == ["n % VEC == 0"]
     assert answer.choice is not None
     assert answer.choice.values == (1, 2, 4)  # 1004 elements are no multiple of 8
-    assert "would begin at a multiple of 2" in declined(VectorAccess(), small(_kernel(body), sizes={"rows": 8, "n": 1001}))
+    assert "would be aligned to 2 elements" in declined(VectorAccess(), small(_kernel(body), sizes={"rows": 8, "n": 1001}))
 
 
 def test_an_offset_that_no_width_divides():
-    assert "at a multiple of 2" in declined(VectorAccess(), small(_kernel(f"{_STRIDED} out[i + 1] = x[i + 3];")))
+    assert "aligned to 2 elements" in declined(VectorAccess(), small(_kernel(f"{_STRIDED} out[i + 1] = x[i + 3];")))
     answer = _answer(_kernel(f"{_STRIDED} out[i] = x[i + 4];"))
     assert answer.choice is not None
     assert answer.choice.values == (1, 2, 4)
@@ -152,28 +152,31 @@ __kernel void k(__global float* out, const __global float* x, const int n) {
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("out[blockIdx.x] = x[blockIdx.x];", "no loop whose steps are distributed"),
+        (
+            "out[blockIdx.x] = x[blockIdx.x];",
+            "the kernel has no loop distributed over threads and no index that is the thread's index in the grid",
+        ),
         ("float s = 0.0f;\n  " + _STRIDED + " s += x[i];\n  out[threadIdx.x] = s;", "s is carried"),
         (_STRIDED + " { if (x[i] < 0.0f) continue; out[i] = x[i]; }", "can end early"),
         (_STRIDED + " { if (x[i] < 0.0f) break; out[i] = x[i]; }", "can leave the loop"),
-        (_STRIDED + " { __syncthreads(); out[i] = x[i]; }", "work together"),
+        (_STRIDED + " { __syncthreads(); out[i] = x[i]; }", "cooperate"),
         (_STRIDED + " { float& to = out[i]; to = x[i]; }", "through references"),
         (_STRIDED + " { scale_in_place(out[i], x[i]); }", "scale_in_place may change an element"),
-        (_STRIDED + " out[i] = x[i] + threadIdx.x;", "threadIdx may differ"),
+        (_STRIDED + " out[i] = x[i] + threadIdx.x;", "threadIdx is uniform"),
         (
             _STRIDED.replace("threadIdx.x;", "blockIdx.x * blockDim.x + threadIdx.x;").replace("+= ", "+= gridDim.x * ")
             + " out[i] = x[i] + blockIdx.x;",
-            "blockIdx may differ",
+            "blockIdx is uniform",
         ),
         (
             _STRIDED + " out[n + i] = x[2 * i] + threadIdx.x;\n  " + _STRIDED + " out[i] = x[i];",
-            "writes memory outside the loops",
+            "writes memory outside the distributed loops",
         ),
-        ("const int lane = threadIdx.x % 32;\n  " + _STRIDED + " out[i] = lane * x[i];", "lane may differ from thread to thread"),
-        ("if (threadIdx.x > 7) return;\n  " + _STRIDED + " out[i] = x[i];", "threadIdx may differ"),
-        (_STRIDED + " out[0] = x[i];", "does not write to a place of its own"),
-        (_STRIDED + " out[i] = out[i + 1] + x[i];", "reads what another step may write"),
-        (_STRIDED + " out[2 * i] = x[3 * i];", "no access of every step"),
+        ("const int lane = threadIdx.x % 32;\n  " + _STRIDED + " out[i] = lane * x[i];", "lane is uniform"),
+        ("if (threadIdx.x > 7) return;\n  " + _STRIDED + " out[i] = x[i];", "threadIdx is uniform"),
+        (_STRIDED + " out[0] = x[i];", "writes disjoint elements in each iteration over"),
+        (_STRIDED + " out[i] = out[i + 1] + x[i];", "may read what another iteration writes"),
+        (_STRIDED + " out[2 * i] = x[3 * i];", "no unconditional access has unit stride in"),
         (_STRIDED + " atomicAdd(&out[i], x[i]);", "atomicAdd may change an element"),
         (_INDEX + "out[i] = x[i];", "i has no guard"),
         (_INDEX + "const float v = x[i];\n  if (i < n) out[i] = v;", "before its guard"),
@@ -188,11 +191,11 @@ def test_says_why_not(body: str, reason: str):
 
 def test_a_launch_that_ends_before_the_guard():
     text = _kernel(_INDEX + "if (i < n) out[i] = x[i];")
-    assert "may end before the guard" in declined(VectorAccess(), small(text, grid=("2",)))
+    assert "cannot prove that the launch covers the guard's range of" in declined(VectorAccess(), small(text, grid=("2",)))
 
 
 def test_kernels_with_packs_of_their_own_are_left_alone():
-    assert "no access of every step" in declined(VectorAccess(), bundled("rope"))
+    assert "no unconditional access has unit stride in" in declined(VectorAccess(), bundled("rope"))
 
 
 @pytest.mark.parametrize("around", ['extern "C" {}', 'extern "C" {{\n{}\n}}'])

@@ -90,7 +90,7 @@ def test_grid_stride_loop():
 def test_step_may_be_a_number_when_the_launch_says_that_a_block_has_as_many_threads():
     text = _loop("int i = threadIdx.x; i < n; i += 256")
     assert "const int step = 256;" in _rewritten(text)
-    assert "no loop" in declined(WholeSteps(), small(text, block=("128",)))
+    assert "the kernel has no block-stride" in declined(WholeSteps(), small(text, block=("128",)))
 
 
 def test_step_may_be_a_parameter_of_the_launch():
@@ -118,7 +118,7 @@ def test_threads_of_two_dimensions_in_one_line():
     line = "const int t = threadIdx.y * 16 + threadIdx.x;"
     text = _loop("int i = t; i < n; i += 256", before=line)
     assert "const auto x_own = x + t;" in _rewritten(text, block=("16", "16"))
-    assert "no loop" in declined(WholeSteps(), small(text, block=("32", "8")))
+    assert "the kernel has no block-stride" in declined(WholeSteps(), small(text, block=("32", "8")))
 
 
 def test_loop_that_starts_at_a_segment():
@@ -151,16 +151,16 @@ def test_names_of_the_kernel_are_left_alone():
     ("text", "reason"),
     [
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "if (x[i] < 0.0f) break; out[i] = 1.0f;"), "can leave the loop"),
-        (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "__syncthreads(); out[i] = x[i];"), "waits for other threads"),
-        (_loop("int i = threadIdx.x; i < n; i += blockDim.x", 'asm volatile("bar.sync 0;");'), "waits for other threads"),
+        (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "__syncthreads(); out[i] = x[i];"), "contains a barrier"),
+        (_loop("int i = threadIdx.x; i < n; i += blockDim.x", 'asm volatile("bar.sync 0;");'), "contains a barrier"),
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "out[i] = x[i]; n -= 1;"), "may change while the loop runs"),
         (_loop("int i = threadIdx.x; i < n; i += blockDim.x", "out[i] = x[i]; i += 1;"), "changes i"),
         (_loop("int i = threadIdx.x; i <= n; i += blockDim.x"), "includes its bound"),
-        (_loop("auto i = threadIdx.x; i < n; i += blockDim.x"), "of type auto"),
-        (_loop("int i = n - n % 4 + threadIdx.x; i < n; i += blockDim.x"), "the rest of another one"),
-        (_loop("unsigned i = 8 + threadIdx.x; i < n; i += blockDim.x"), "may end before it starts"),
-        (_loop("int i = 0; i < n; ++i"), "no loop whose steps are distributed"),
-        (_loop("int i = threadIdx.x; i < n; i += 2 * blockDim.x"), "no loop whose steps are distributed"),
+        (_loop("auto i = threadIdx.x; i < n; i += blockDim.x"), "has type auto"),
+        (_loop("int i = n - n % 4 + threadIdx.x; i < n; i += blockDim.x"), "the remainder of another loop"),
+        (_loop("unsigned i = 8 + threadIdx.x; i < n; i += blockDim.x"), "may have a bound below its start"),
+        (_loop("int i = 0; i < n; ++i"), "the kernel has no block-stride or grid-stride loop"),
+        (_loop("int i = threadIdx.x; i < n; i += 2 * blockDim.x"), "the kernel has no block-stride or grid-stride loop"),
         (_loop("int i = threadIdx.x; i < out[0]; i += blockDim.x"), "may change while the loop runs"),
         (_loop("int i = threadIdx.x; i < 64; i += blockDim.x", _FOUR, "__shared__ float tile[256];"), "fills a tile"),
     ],

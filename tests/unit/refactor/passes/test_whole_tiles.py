@@ -59,7 +59,9 @@ def test_checks_are_asked_beforehand(step, condition, unchecked):
     ],
 )
 def test_what_stays(step):
-    assert "no loop checks" in declined(WholeTiles(), small(KERNEL.format(step=step), block=("16",)))
+    assert "no loop has a bounds check of a tile's elements in each iteration" in declined(
+        WholeTiles(), small(KERNEL.format(step=step), block=("16",))
+    )
 
 
 def test_a_loop_from_tile_to_tile_is_not_what_is_asked_about():

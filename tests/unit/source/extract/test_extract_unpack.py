@@ -97,7 +97,7 @@ def test_types_of_a_base(tmp_path):
 
 
 def test_a_base_that_is_none_of_the_code_bases(tmp_path):
-    with pytest.raises(InputError, match="base class that is no plain structure"):
+    with pytest.raises(InputError, match="has a base class that is not a plain structure"):
         unpacked(tmp_path, "struct P : std::pair<int, int> { int n; };\n__global__ void k(P p, int* x) { x[0] = p.n; }\n")
 
 

@@ -38,7 +38,7 @@ def test_a_pass_for_finished_forms_is_asked_about_those_of_others(tmp_path: Path
     declined = {report.name: report.declined for report in passes_for(load_kernel(tmp_path), LIMITS)}
     assert declined["squares"] is None
     assert declined["unroll"] is None, "the kernel has no loop, but its squares have"
-    assert "no function that reduces" in (declined["reduction_style"] or "")
+    assert "the kernel calls no block reduction made of warp shuffles and a shared array" in (declined["reduction_style"] or "")
 
 
 def test_so_is_one_that_restructures():
