@@ -85,10 +85,10 @@ def test_rules_about_warps_go_only_where_nothing_else_exchanges_values():
 )
 def test_what_differs_is_not_recognised(before, after):
     text = (WARP + BLOCK + KERNEL).replace(before, after)
-    assert "no function" in declined(ReductionStyle(), sized(small(text)))
+    assert "calls no block reduction" in declined(ReductionStyle(), sized(small(text)))
 
 
 def test_what_else_it_declines():
     subject = small(WARP + BLOCK + KERNEL, block=("n / 4",))
-    assert "no bound" in declined(ReductionStyle(), subject)
+    assert "bounded by no parameter" in declined(ReductionStyle(), subject)
     assert "more than one dimension" in declined(ReductionStyle(), small(WARP + BLOCK + KERNEL, block=("32", "8")))

@@ -82,9 +82,9 @@ def test_a_cpu_needs_fewer_choices():
 
 def test_loops_over_registers_must_stay_unrolled():
     own = "  float s[4];\n  for (int t = 0; t < 4; ++t) {\n    s[t] = x[t];\n  }\n  out[0] = s[0] + s[3];"
-    assert "registers" in declined(Unroll(), small(_kernel(own)))
+    assert "register arrays" in declined(Unroll(), small(_kernel(own)))
     packed = "  float4 v;\n  Pack p;\n  for (int t = 0; t < 4; ++t) {\n    out[t] = p.lane[t];\n  }"
-    assert "registers" in declined(Unroll(), small(_kernel(packed)))
+    assert "register arrays" in declined(Unroll(), small(_kernel(packed)))
     shared = "  __shared__ float s[4];\n  for (int t = 0; t < 4; ++t) {\n    out[t] = s[t];\n  }"
     assert "UNROLL_T" in _parameters(_kernel(shared))
     local = "  __local float s[4];\n  for (int t = 0; t < 4; ++t) {\n    out[t] = s[t];\n  }"
