@@ -87,7 +87,7 @@ def test_a_form_whose_names_another_one_has_is_looked_at_under_its_own(kernel: K
         ({"source": SEVERAL_EACH.source.replace("if (first + k < n)", "")}, "out"),
         ({"grid": ("ceildiv(m, 64)",)}, "unknown name 'm'"),
         ({"rules": (Rule("EACH > 4", "never"),)}, "no combination of its values is feasible"),
-        ({"tunables": (Tunable("n", (1, 2), 1, "taken"), *SEVERAL_EACH.tunables)}, "already means something"),
+        ({"tunables": (Tunable("n", (1, 2), 1, "taken"), *SEVERAL_EACH.tunables)}, "is already used in the source"),
         ({"source": '#include "/etc/hostname"\n' + SEVERAL_EACH.source}, "hostname"),
     ],
 )

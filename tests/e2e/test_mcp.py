@@ -124,7 +124,7 @@ async def _prepare(call: Call, kernel: str) -> str:
     assert "elements differ" in refused["problem"]
     refused = await call("submit_form", kernel=kernel, source=f"__device__ int launches;\n{FORM}", **LAUNCH)
     assert not refused["accepted"]
-    assert "launches would outlive a launch" in refused["problem"]
+    assert "launches would outlive the launch" in refused["problem"]
     form = await call("submit_form", kernel=kernel, source=FORM, hypothesis="threads side by side", **LAUNCH)
     assert form["accepted"], form
     assert form["trial"]["speedup"] > 0

@@ -207,7 +207,7 @@ def test_habits_are_forgiven(reply):
         pytest.param(
             form(parameters=[{"name": "kLanes", "values": [1, 2]}]), "take other names for kLanes", id="taken in the source"
         ),
-        pytest.param(form(parameters=[{"name": "d", "values": [1, 2]}]), "already means something", id="a size's name"),
+        pytest.param(form(parameters=[{"name": "d", "values": [1, 2]}]), "is already used in the source", id="a size's name"),
         pytest.param(form(launch={"grid": ["tokens"], "block": ["WIDTH"]}), "unknown name 'WIDTH'", id="unknown name"),
         pytest.param(form(launch={"grid": ["tokens +"], "block": ["STEP"]}), "tokens +", id="no expression"),
         pytest.param(form(launch={"grid": ["tokens / 9999"], "block": ["STEP"]}), "at least 1", id="empty grid"),
@@ -215,7 +215,7 @@ def test_habits_are_forgiven(reply):
         pytest.param(form(parameters=[*FORM["parameters"], {"name": "IDLE", "values": [1, 2]}]), "IDLE: listed", id="unused"),
         pytest.param(form(parameters={f"P{i}": [*range(9)] for i in range(7)}), "4,782,969 combinations", id="too many"),
         pytest.param(form(source=f"#include </etc/passwd>\n{SOURCE}"), "includes only", id="absolute include"),
-        pytest.param(form(source=f"__device__ int calls;\n{SOURCE}"), "calls would outlive a launch", id="memory"),
+        pytest.param(form(source=f"__device__ int calls;\n{SOURCE}"), "calls would outlive the launch", id="memory"),
         pytest.param(form(source=f'#include "../../x.h"\n{SOURCE}'), "includes only", id="include upwards"),
     ],
 )

@@ -85,7 +85,7 @@ def _explained(fault: str, kernel: Kernel, text: str, proposal: Proposal) -> str
         return (
             f"{fault}; launch and constraints know the listed parameters, the sizes ({', '.join(known)}) and the device's limits"
         )
-    if "already means something" not in fault:
+    if "is already used in the source" not in fault:
         return fault
     taken = sorted({t.name for t in proposal.tunables} & taken_names(kernel, text))
     return f"{fault}; take other names for {', '.join(taken)}, and use them in the source too"
